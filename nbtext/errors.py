@@ -18,9 +18,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Self, TypeVar, cast
+from typing import Any, ParamSpec, Self, TypeVar, cast
 
 T = TypeVar("T", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 _option = re.compile(r"(?<!pip install )--(?P<negation>no-)?(?P<name>[A-Za-z][a-z-]*[a-z]|C\b)")
 
 
@@ -97,16 +99,16 @@ def in_python_terms(item: T) -> T:
     return item
 
 
-def _rename_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def _rename_options(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
         except NbtextError as error:
             error.names_parameters = True
             raise
 
-    return cast("Callable[..., Any]", call)
+    return call
 
 
 class InputError(NbtextError):

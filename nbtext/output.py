@@ -10,7 +10,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 from nbtext.errors import OutputError
 
@@ -30,6 +30,14 @@ HINTS = {
     errno.EROFS: "write to a place that is not read-only",
     errno.EACCES: "write where you may, or change its permissions",
 }
+
+
+class Writer(Protocol):
+    """A binary file to write to."""
+
+    def write(self, data: bytes, /) -> int: ...
+
+    def flush(self) -> None: ...
 
 
 _FORMULA = re.compile(r"[=+\-@\t\r]")  # the first character of a cell that a spreadsheet evaluates

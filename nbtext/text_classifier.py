@@ -354,7 +354,7 @@ class TextClassifier:
     @property
     def leave_one_out_predict_proba_(self) -> NDArray[np.float64]:
         if self._rows is None:
-            raise AttributeError("leave_one_out_predict_proba_ is there after fit only, not after load or partial_fit")
+            raise AttributeError("leave_one_out_predict_proba_ exists only after fit, not after load or partial_fit")
         rows, found = leave_one_out_probabilities(self.model_)
         return spread_rows(self._arrange(found, absent=0), self._rows[rows], self._n_fitted)
 

@@ -149,7 +149,7 @@ def load_model(path: str | os.PathLike[str]) -> TrainedModel:
             )
         labels = tuple(names.terms)
         if (audit.read_optional(record, "sample", dict) is None) != (model_settings.keep_sample is None):
-            raise audit.invalid_value("sample", "should be there where one is kept, and only there")
+            raise audit.invalid_value("sample", "should be stored if, and only if, the settings keep a sample")
         fitted = _read_fitted_model(record, features, model_settings, labels)
 
     def load_counts() -> CorpusCounts:
@@ -215,7 +215,7 @@ def _check_width(
     """Raise ArtifactError unless there are `width` columns for each feature of the vocabulary, or of the hash table."""
     expected = width * (len(vocabulary) if vocabulary is not None else 1 << (features.hash_bits or 0))
     if n_columns != expected or (vocabulary is None) != (features.hash_bits is not None):
-        raise audit.invalid_value(key, f"should be of {expected:,} columns, and is of {n_columns:,}")
+        raise audit.invalid_value(key, f"should have {expected:,} columns, and has {n_columns:,}")
 
 
 def _read_fitted_model(
@@ -254,13 +254,13 @@ def _read_fitted_model(
     unlabeled = read_unlabeled(record, n_classes)
     label_type = audit.read_choice(record, "label_type", tuple(LABEL_TYPES))
     if not are_labels_of(label_type, labels):
-        raise audit.invalid_value("label_type", "is not the type of the labels")
+        raise audit.invalid_value("label_type", "does not match the labels")
     hyperparameters = read_hyperparameters(record)
     if (hyperparameters.C is None) == model_settings.is_linear:
         raise audit.invalid_value("hyperparameters.C", f"does not fit a {model_settings.model} model")
     has_likelihood = not model_settings.is_linear and model_settings.event_model.is_generative
     if not has_likelihood and (calibration.likelihoods is not None or calibration.outlier_threshold is not None):
-        raise audit.invalid_value("calibration.likelihoods", f"are not of a {model_settings.model} model")
+        raise audit.invalid_value("calibration.likelihoods", f"do not belong to a {model_settings.model} model")
     estimate = read_estimate(record, n_classes)
     if not {label for _, label, _ in model_settings.targets} <= set(labels):
         raise audit.invalid_value("model", "has a target for a label that it does not have")
@@ -269,7 +269,7 @@ def _read_fitted_model(
     if estimate is not None and len(estimate.targets) != len(model_settings.targets):
         raise audit.invalid_value("estimate.targets", "should be one for each target of the settings")
     if estimate is not None and estimate.optimized is not None and model_settings.optimize is None:
-        raise audit.invalid_value("estimate.optimized", "should be there only if a metric is optimized")
+        raise audit.invalid_value("estimate.optimized", "should be set only if a metric is optimized")
     return FittedModel(
         labels, features, model_settings, selected, None, weighting, scorer,
         _read_log_prior(record, model_settings, labels, unlabeled),
@@ -329,7 +329,7 @@ def _read_event_model_selection(
         raise audit.invalid_value("is_model_selected", f"is true for a {model_settings.model} model")
     is_binary = audit.read_value(record, "is_binary_selected", bool)
     if is_binary and not (is_model and features.tf == "binary"):
-        raise audit.invalid_value("is_binary_selected", "is true without such a selection")
+        raise audit.invalid_value("is_binary_selected", "is true, but no model was selected")
     return is_model, is_binary
 
 
@@ -366,7 +366,7 @@ def _read_corpus_counts(
         if len(found) != expected:
             raise audit.invalid_value(key, f"should be {expected:,} numbers, and is {len(found):,}")
         if found.sum(dtype=np.float64) > MAX_COUNTED:
-            raise audit.invalid_value(key, f"should be {MAX_COUNTED:,} together at most")
+            raise audit.invalid_value(key, f"should sum to at most {MAX_COUNTED:,}")
     if (documents <= 0).any():
         raise audit.invalid_value("statistics.documents", "should be more than 0")
     if (documents > class_documents[classes] * ROUNDING).any():
@@ -392,4 +392,4 @@ def _read_settings(record: Record, key: str, kind: type[Settings]) -> Settings:
     try:
         return kind(**found)
     except SettingsError as error:
-        raise audit.invalid_value(key, f"makes no sense: {error}") from error
+        raise audit.invalid_value(key, f"is invalid: {error}") from error

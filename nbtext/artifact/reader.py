@@ -67,14 +67,14 @@ def is_exactly(found: object, expected: tuple[object, ...]) -> bool:
 def _read_integer(stream: Stream) -> int:
     n_bytes = stream.take(1)[0]
     if n_bytes > MAX_INTEGER_BYTES:
-        raise foreign_error(f"holds an integer of {n_bytes} bytes; {MAX_INTEGER_BYTES} are the most")
+        raise foreign_error(f"holds an integer of {n_bytes} bytes; the maximum is {MAX_INTEGER_BYTES}")
     return int.from_bytes(stream.take(n_bytes), "little", signed=True)
 
 
 def _read_text(stream: Stream, length_bytes: int) -> str:
     n_bytes = int.from_bytes(stream.take(length_bytes), "little")
     if n_bytes > MAX_TEXT_BYTES:
-        raise foreign_error(f"holds a text of {n_bytes:,} bytes; {MAX_TEXT_BYTES:,} are the most")
+        raise foreign_error(f"holds a text of {n_bytes:,} bytes; the maximum is {MAX_TEXT_BYTES:,}")
     return stream.take(n_bytes).decode("utf-8", "surrogatepass")
 
 

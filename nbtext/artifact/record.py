@@ -155,7 +155,7 @@ def read_estimate(record: Record, n_classes: int) -> LeaveOneOutEstimate | None:
     confused = tuple(_read_confusion(pair, n_classes) for pair in pairs)
     are_distinct = len({(pair.first, pair.second) for pair in confused}) == len(confused)
     if not are_distinct or len(confused) > MAX_PAIRS or sum(pair.together for pair in confused) > documents:
-        raise audit.invalid_value("estimate.confused", "should be a few pairs of labels, of the documents left out")
+        raise audit.invalid_value("estimate.confused", f"should be at most {MAX_PAIRS} pairs of labels")
     return LeaveOneOutEstimate(
         documents,
         audit.read_number(record, "estimate.accuracy", minimum=0, maximum=1),
@@ -207,7 +207,7 @@ def read_quantiles(record: Record, key: str) -> Quantiles | None:
     audit.read_section(record, key, ("points", "numbers"))
     points, numbers = audit.read_floats(record, f"{key}.points"), audit.read_integer(record, f"{key}.numbers")
     if len(points) != min(numbers, MAX_POINTS) or numbers < 1 or (np.diff(points) < 0).any():
-        raise audit.invalid_value(f"{key}.points", "should be ascending numbers, one for each or a thousand and one")
+        raise audit.invalid_value(f"{key}.points", f"should be ascending numbers, at most {MAX_POINTS:,}")
     return Quantiles(points, numbers)
 
 

@@ -166,7 +166,7 @@ def open_stream(path: str) -> Iterator[Stream]:
     except OSError as error:
         raise _unreadable(path, error) from error
     except MemoryError:
-        raise ArtifactError("needs more memory than there is") from None
+        raise ArtifactError("needs more memory than is available") from None
 
 
 def _unreadable(path: str, error: OSError) -> ArtifactError:

@@ -81,7 +81,11 @@ def refuse_targets(targets: Sequence[Target]) -> None:
     """Raise SettingsError if targets are set: decision offsets are chosen on left-out documents, and there are none."""
     for target in targets:
         hint = "train on more documents of at least two labels"
-        raise SettingsError("no document can be left out to choose by", where=f"min_{target.metric}", hint=hint)
+        raise SettingsError(
+            "no threshold can be chosen, because no training document can be left out",
+            where=f"min_{target.metric}",
+            hint=hint,
+        )
 
 
 def fit_targets(

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Generic, Protocol, TypeVar
+from dataclasses import Field, dataclass, fields
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -33,8 +33,7 @@ SHORT_SOURCE_HELP = (
 class Record(Protocol):
     """A settings record: a frozen dataclass."""
 
-    @property
-    def __dataclass_fields__(self) -> Mapping[str, Any]: ...
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
 
 T = TypeVar("T", bound=Record)
@@ -128,7 +127,7 @@ def stage(
     name: str, record: type[T], title: str, *options: Option, build: Callable[[Mapping[str, Any]], T] | None = None
 ) -> Stage[T]:
     """Return a stage whose options have a title in the help, and the defaults of the record's fields."""
-    defaults = {field.name: field.default for field in fields(record)}  # type: ignore[arg-type]
+    defaults = {field.name: field.default for field in fields(record)}
     for option in options:
         option.title = title
         default = defaults.get(option.name or "")

@@ -156,7 +156,7 @@ def _load_subject(
     raises  SettingsError: none or several of them are given, or options that have no effect
     """
     if foreign is not None and model_file is None:
-        raise SettingsError("it needs a model", where="--foreign", hint="give one with -m")
+        raise SettingsError("this option needs a model", where="--foreign", hint="give one with -m")
     if [model_file, fold_settings.is_wanted or None, predictions].count(None) != 2:
         raise SettingsError("give exactly one of -m MODEL, --folds N and --predictions FILE")
     if not fold_settings.is_wanted:

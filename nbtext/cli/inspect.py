@@ -76,7 +76,9 @@ def inspect(
         given = {"--by": criterion, "--label": labels, "--word": words, "--words-from": words_from}
         for flag in (flag for flag, value in given.items() if value):
             raise SettingsError(
-                "a matrix has no weights of a model", where=flag, hint=f"give a model, or leave out {flag}"
+                "this option needs a model, and the file is a matrix",
+                where=flag,
+                hint=f"give a model, or leave out {flag}",
             )
         from nbtext.documents.matrix import load_matrix
         from nbtext.model.inspection import inspect_matrix

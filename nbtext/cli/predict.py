@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING
 
 import click
 
@@ -36,7 +36,7 @@ from nbtext.cli.running import (
 from nbtext.documents.formats import WRITABLE_NAMES
 from nbtext.documents.streams import STANDARD_INPUT, is_regular
 from nbtext.errors import SettingsError
-from nbtext.output import check_output
+from nbtext.output import Writer, check_output
 from nbtext.report.records import FASTTEXT, HEADER, PREDICTION_FORMATS
 from nbtext.report.settings import FIELDS, ColumnSettings
 
@@ -266,7 +266,7 @@ def _open_output(
     decisions: DecisionSettings,
     *,
     run: tuple[str, tuple[str, ...], InputSettings] | None,
-) -> Iterator[tuple[Source, BinaryIO]]:
+) -> Iterator[tuple[Source, Writer]]:
     """Yield the documents that have no record yet, and the file to which their records are written.
 
     `run` is the path of the model, the sources and their settings, to resume; None: a new file gets all records.
@@ -290,7 +290,7 @@ def _open_output(
             path=output,
             run=identify_run(*run, decisions, output_format),
         )
-        yield Remainder(source, records), cast("BinaryIO", records)
+        yield Remainder(source, records), records
         records.remove_log()
 
 

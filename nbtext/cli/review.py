@@ -73,7 +73,7 @@ def review(
 
     if decisions is not None:
         for flag in (flag for flag, value in (("--against", against), ("--only", only), ("--report", report)) if value):
-            raise SettingsError("--apply searches for nothing", where=flag, hint=f"leave out {flag}")
+            raise SettingsError("--apply does not search for findings", where=flag, hint=f"leave out {flag}")
         _apply(decisions, sources, output, output_format, input_settings, run)
         return
     check_report(report)

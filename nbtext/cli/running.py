@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING
 
 from nbtext.cli.command import typed_options
 from nbtext.cli.files import named_outputs
@@ -19,7 +19,7 @@ from nbtext.documents.decompression import compress, suffix_compression
 from nbtext.documents.source import Source, open_source
 from nbtext.documents.streams import STANDARD_INPUT, is_matrix, is_model
 from nbtext.errors import InputError, NbtextError, SettingsError, number_of, printable
-from nbtext.output import STANDARD_OUTPUT, atomic_output, check_output, escape_formulas, lock_file
+from nbtext.output import STANDARD_OUTPUT, Writer, atomic_output, check_output, escape_formulas, lock_file
 
 if TYPE_CHECKING:
     from nbtext.bayes.settings import ModelSettings
@@ -79,7 +79,7 @@ def screen(output: str = "-") -> Screen:
 
 
 @contextmanager
-def result_file(output: str, output_format: str) -> Iterator[BinaryIO]:
+def result_file(output: str, output_format: str) -> Iterator[Writer]:
     """Open the file of a result, which is written completely or not at all.
 
     On a terminal, control characters in data are written as escapes. A file with the suffix of a compression is
@@ -88,8 +88,8 @@ def result_file(output: str, output_format: str) -> Iterator[BinaryIO]:
     is_safe = is_spreadsheet_safe(output_format)
     compression = suffix_compression(output)[1]
     with atomic_output(output) as plain, compress(plain, compression) as file:
-        shown = cast("BinaryIO", _EscapedTerminal(file)) if is_watched(output) and output_format != "table" else file
-        yield cast("BinaryIO", _SpreadsheetSafe(shown)) if is_safe else shown
+        shown = _EscapedTerminal(file) if is_watched(output) and output_format != "table" else file
+        yield _SpreadsheetSafe(shown) if is_safe else shown
 
 
 def write_result(text: str, output: str, output_format: str) -> None:
@@ -110,7 +110,7 @@ def is_spreadsheet_safe(output_format: str) -> bool:
 class _SpreadsheetSafe:
     """A CSV file without cells that a spreadsheet evaluates."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: Writer) -> None:
         self._file = file
         self._pending = b""
         self.flush = file.flush
@@ -127,7 +127,7 @@ class _SpreadsheetSafe:
 class _EscapedTerminal:
     """A terminal that receives control characters as escapes."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: Writer) -> None:
         self._file = file
         self.flush = file.flush
 

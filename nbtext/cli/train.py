@@ -156,7 +156,9 @@ def _learns_unlabeled(settings: UnlabeledSettings, unlabeled: tuple[str, ...]) -
     if settings.method is not None and not unlabeled:
         raise SettingsError("there are no unlabeled documents", where=settings.method, hint="give --unlabeled SOURCE")
     if settings.method is None and unlabeled:
-        raise SettingsError("no method is given", where="--unlabeled", hint="add --em 10 or --marginals")
+        raise SettingsError(
+            "no method is given", where="--unlabeled", hint="add --em 10, --marginals or --keywords FILE"
+        )
     return settings.method is not None
 
 

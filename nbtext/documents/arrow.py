@@ -38,7 +38,7 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[ArrowDocu
         from pyarrow.parquet import ParquetFile
 
         if file is None:
-            raise InputError("a Parquet file is not read from a stream", where=stream.path, hint="save it as a file")
+            raise InputError("a Parquet file cannot be read from a stream", where=stream.path, hint="save it as a file")
         table = ParquetFile(file, pre_buffer=False, buffer_size=BUFFER_BYTES)
         metadata, settings = table.metadata, options.settings
         columns = find_fields(table.schema_arrow.names, settings, stream.path)
@@ -46,7 +46,7 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[ArrowDocu
         names = None if settings.keeps_rows else [columns.names[place] for place in columns.places()]
 
         def read_group(place: int) -> Iterator[Any]:
-            return table.iter_batches(n_rows, row_groups=[place], columns=names)  # type: ignore[no-any-return]
+            yield from table.iter_batches(n_rows, row_groups=[place], columns=names)
 
         rows = ArrowRows("parquet", stream.path, None, False, metadata) if settings.keeps_rows else None
         start = ArrowDocuments(None, 1, columns, options, stream.path, 0, rows)

@@ -140,13 +140,16 @@ class ArrowDocuments:
             if not is_text:
                 raise
             is_text, is_binary = False, True  # not valid UTF-8, or broken
+        texts: list[str | InputError | None]
         if is_text:
-            return array.to_pylist()  # type: ignore[no-any-return]
-        if is_binary or pa.types.is_fixed_size_binary(kind):
+            texts = array.to_pylist()
+        elif is_binary or pa.types.is_fixed_size_binary(kind):
             array = array.cast(pa.large_binary())
             array.validate(full=True)
-            return [self._decode(content, builder) for content in array.to_pylist()]
-        return array.cast(pa.large_string()).to_pylist()  # type: ignore[no-any-return]
+            texts = [self._decode(content, builder) for content in array.to_pylist()]
+        else:
+            texts = array.cast(pa.large_string()).to_pylist()
+        return texts
 
     def _decode(self, content: bytes | None, builder: BatchBuilder) -> str | InputError | None:
         if content is None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import Any
 
 from nbtext.documents.arrow_documents import ArrowRows, convert_errors
 from nbtext.documents.rows import PREFIX_HINT, AddedColumns, Column, Target
 from nbtext.errors import InputError, SettingsError
+from nbtext.output import Writer
 
 GROUP_BYTES = 128 << 20  # of a row group of a Parquet file that is written
 
@@ -141,7 +142,7 @@ class _Sink:
 
     closed = False
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: Writer) -> None:
         self._file = file
         self._position = 0
 

@@ -392,5 +392,5 @@ def missing_label(place: str) -> InputError:
 def check_label(label: str, *, where: str = "") -> None:
     """Raise InputError, located at `where`, if a label has more than `MAX_LABEL_CHARACTERS` characters."""
     if len(label) > MAX_LABEL_CHARACTERS:
-        what = f"the label {label[:20]}... has {len(label):,} characters; {MAX_LABEL_CHARACTERS:,} are the most"
+        what = f"the label {label[:20]}... has {len(label):,} characters; the maximum is {MAX_LABEL_CHARACTERS:,}"
         raise InputError(what, where=where, hint="check which column or key holds the labels: --label-field")

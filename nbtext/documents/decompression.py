@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
-from typing import Any, BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, Protocol
 
 from nbtext.errors import InputError, MissingExtra
 
@@ -118,7 +118,7 @@ def compress(file: BinaryIO, compression: str | None) -> AbstractContextManager[
     """
     if compression is None:
         return nullcontext(file)
-    packed: Any
+    packed: AbstractContextManager[BinaryIO]
     if compression == "gzip":
         packed = import_module("gzip").GzipFile("", "wb", 6, file, mtime=0)
     elif compression == "zstd":
@@ -129,7 +129,7 @@ def compress(file: BinaryIO, compression: str | None) -> AbstractContextManager[
             if compression == "bzip2"
             else import_module("lzma").open(file, "wb")
         )
-    return cast("AbstractContextManager[BinaryIO]", packed)
+    return packed
 
 
 def too_long(limit: int) -> InputError:

@@ -149,7 +149,7 @@ def _list_remote_tree(root: str, is_excluded: Callable[[str], bool] | None) -> T
 def _check_tree(tree: Tree, root: str) -> Tree:
     if not tree.paths:
         skipped = ", ".join(f"{reason}: {number}" for reason, number in sorted(tree.skipped.items()))
-        what = f"the directory contains no file that is read{f' ({skipped})' if skipped else ''}"
+        what = f"the directory contains no file that nbtext reads{f' ({skipped})' if skipped else ''}"
         raise InputError(what, where=hide_credentials(root), hint="give a directory that contains text files")
     return tree
 

@@ -102,7 +102,7 @@ def check_joined(path: str, settings: InputSettings) -> None:
         raise SettingsError(what, where="--separate-fields", hint="name one --text-field only")
     if not settings.is_label_remembered and settings.label_separator is not None:
         hint = "give JSON lines, a table or mails as SOURCE"
-        raise SettingsError(f"{path} has no field whose text is divided", where="--label-separator", hint=hint)
+        raise SettingsError(f"{path} has no label field to split", where="--label-separator", hint=hint)
     if not settings.is_label_remembered:
         check_label_columns(path, settings)
 

@@ -226,7 +226,7 @@ def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo | None, name: s
         raise _UnfitError(f"{name} is an array of another kind ({kind})")
     n_items = int(size or 1)
     if header.end() + n_items * np.dtype(kind).itemsize != len(content):
-        raise _UnfitError(f"{name} is not as long as it says")
+        raise _UnfitError(f"{name} is not as long as its header says")
     if n_items == 0:
         return np.zeros(0, dtype=kind)
     plain = "|u1" if kind == "|b1" else kind  # booleans must be the bytes 0 and 1
@@ -287,7 +287,7 @@ def _check_rows(arrays: Arrays, n_documents: int, n_features: int) -> None:
     if len(indices) == 0:
         return
     if indices.min() < 0 or indices.max() >= n_features:
-        raise _UnfitError("it has an entry in a column that is not there")
+        raise _UnfitError("an entry has a column number that is out of range")
     is_ascending = indices[1:] > indices[:-1]
     starts = indptr[1:-1]
     is_ascending[starts[(starts > 0) & (starts < len(indices))] - 1] = True

@@ -10,11 +10,12 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from nbtext.documents.batch import Rows, format_names
 from nbtext.documents.decoding import Encoding
 from nbtext.errors import InputError
+from nbtext.output import Writer
 
 PREFIX_HINT = "--column-prefix predicted_ gives the new ones other names"
 JSON_BLANKS = (" ", "\t", "\r", "\n")
@@ -79,7 +80,7 @@ class Target:
     """
 
     path: str
-    open: Callable[[], AbstractContextManager[BinaryIO]]
+    open: Callable[[], AbstractContextManager[Writer]]
     is_terminal: bool = False
     table: str | None = None
 

@@ -198,7 +198,7 @@ def check_settings(settings: InputSettings) -> None:
         hint = f"choose one of {', '.join(FORMAT_NAMES)}"
         raise SettingsError(f"there is no format {settings.input_format!r}", where="--input-format", hint=hint)
     if settings.encoding_errors not in ("replace", "strict"):
-        what = f"there is no choice {settings.encoding_errors!r}"
+        what = f"unknown value {settings.encoding_errors!r}"
         raise SettingsError(what, where="--encoding-errors", hint="choose replace or strict")
     if settings.label is not None and not 1 <= len(settings.label) <= MAX_LABEL_CHARACTERS:
         raise SettingsError("is not a label", where="--label", hint=f"write 1 to {MAX_LABEL_CHARACTERS:,} characters")

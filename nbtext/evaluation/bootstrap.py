@@ -75,7 +75,7 @@ def resample(n: int, statistic: Statistic, random: np.random.Generator) -> Float
     """Compute figures of documents drawn with replacement, shape (n_resamples, n_figures).
 
     Of more than 50,000 documents, 50,000 are drawn, and the distances of the figures from those of all documents are
-    scaled to what they would be of n.
+    scaled to n documents.
 
     Parameters
     ----------

@@ -83,7 +83,9 @@ def measure_sets(predictions: MultilabelPredictions) -> MultilabelOutcomes:
 
 
 def _ranking_precision(probabilities: Floats, rows: Integers, columns: Integers) -> Floats:
-    """Return for each document the sum over its labels of: its labels that are as probable, among all that are.
+    """Return for each document the sum, over its labels, of the precision at the label's rank.
+
+    This is the share of true labels among the labels that are at least as probable.
 
     Parameters
     ----------

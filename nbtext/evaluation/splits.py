@@ -98,7 +98,7 @@ def time_series_folds(times: NDArray[Any], n_steps: int) -> NDArray[np.int64]:
 
 
 def sort_keys(times: list[str]) -> NDArray[Any]:
-    """Parse timestamps to what they sort by: numbers if all are, else dates, else text.
+    """Return the sort keys of timestamps: numbers if all are numbers, else dates, else text.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def sort_keys(times: list[str]) -> NDArray[Any]:
             return np.array(found, dtype=np.float64)
         if odd < len(times) / 2:
             raise SettingsError(
-                f"{times[found.index(None)]!r} is not a {kind}, as are most of the others",
+                f"{times[found.index(None)]!r} is not a {kind}, but most of the others are",
                 where="--order-field",
                 hint="correct the field",
             )

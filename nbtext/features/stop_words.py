@@ -54,7 +54,7 @@ def read_words(path: str) -> tuple[str, ...]:
     """
     words = tuple(line for line in _lines(path) if line)
     if not words:
-        raise InputError("the file lists nothing", where=path, hint="write one word per line")
+        raise InputError("the file contains no words", where=path, hint="write one word per line")
     return words
 
 

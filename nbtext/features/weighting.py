@@ -77,7 +77,8 @@ class Weighting:
         if TERM_FREQUENCIES[settings.tf].needs_mean_length:
             if mean_length is None:
                 raise ModelError(
-                    f"--tf {settings.tf} cannot be applied to a matrix of weights", hint="make the matrix of counts"
+                    f"--tf {settings.tf} cannot be applied to a matrix of weights",
+                    hint="make the matrix with nbtext vectorize --weighting counts",
                 )
             parameters["mean_length"] = mean_length
         return cls(settings.tf, settings.norm, idf, parameters)

@@ -291,7 +291,10 @@ def _weighting(counts: CorpusCounts, features: FeatureSettings, event_model: Eve
             )
         return Weighting("binary")
     if event_model.is_of_counts and counts.weighting is not None:
-        raise ModelError("this model needs counts, and the matrix contains weights", hint="make the matrix of counts")
+        raise ModelError(
+            "this model needs counts, and the matrix contains weights",
+            hint="make the matrix with nbtext vectorize --weighting counts",
+        )
     if event_model.is_of_counts and not features.is_counting:
         return Weighting("count")
     return counts.weighting or _fit_weighting(counts.statistics, features)

@@ -80,7 +80,7 @@ def _draw_documents(
         return of_class if scorer.derivation is None else of_class.reshape(-1, scorer.derivation.width)
 
     if length is None and means.max(initial=0) > MAX_MEAN_LENGTH:
-        what = f"documents of the model have up to {means.max():,} words on average; {MAX_MEAN_LENGTH:,} are the most"
+        what = f"documents of the model have up to {means.max():,} words on average; the maximum is {MAX_MEAN_LENGTH:,}"
         raise ModelError(what, hint="choose a length with --length")
     while True:
         k = int(np.searchsorted(shares[:-1], random.random(), side="right")) if only is None else only

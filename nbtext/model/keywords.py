@@ -241,7 +241,9 @@ def _resolve(features: FeatureSettings, settings: ModelSettings) -> tuple[Featur
         ("group", settings.group is not None),
     ):
         if is_given:
-            raise SettingsError("it needs labeled documents only", where=name, hint="leave out this option")
+            raise SettingsError(
+                "this option cannot be combined with --keywords", where=name, hint="leave out this option"
+            )
     if settings.smoothing == 0:
         raise SettingsError("keywords need a smoothing above 0", where="smoothing", hint="leave out --smoothing")
     if settings.model == AUTO and features.tf == "count":

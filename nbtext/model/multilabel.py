@@ -35,10 +35,14 @@ def check_multilabel_settings(features: FeatureSettings, model_settings: ModelSe
         raise SettingsError(what, where="weighting", hint="use --tf count or binary, without --idf and --norm")
     if features.select is not None:
         hint = "use --min-df, --max-df or --max-features"
-        raise SettingsError(f"features of {several} cannot be selected by their association", where="select", hint=hint)
+        raise SettingsError(f"features of {several} cannot be selected by mi or chi2", where="select", hint=hint)
     if model_settings.optimize not in (None, MACRO_F1):
         hint = "leave it out to maximize micro-F1, or give macro_f1"
-        raise SettingsError(f"{model_settings.optimize} is of one label for each document", where="optimize", hint=hint)
+        raise SettingsError(
+            f"{model_settings.optimize} can be optimized only for documents with one label each",
+            where="optimize",
+            hint=hint,
+        )
     default = ModelSettings()
     for name in ("smoothing", "prior", "class_weight", "calibrate", "min_recall", "min_precision"):
         if getattr(model_settings, name) != getattr(default, name):

@@ -82,7 +82,9 @@ def check_prevalence(model: FittedModel) -> None:
         what = f"shares can be estimated for at most {MAX_CLASSES} labels, and the model has {n_labels:,}"
         raise ModelError(what, hint="train a model on groups of labels, or count the labels that predict prints")
     hint = "train it again, on two documents of a label or more, or refit it with nbtext calibrate"
-    raise ModelError("the model does not know how its probabilities err: it has no left-out documents", hint=hint)
+    raise ModelError(
+        "the model does not store the errors of its probabilities, because it has no left-out documents", hint=hint
+    )
 
 
 def adapt_prior(model: FittedModel, prevalence: Prevalence) -> FittedModel:
@@ -103,7 +105,7 @@ def adapt_prior(model: FittedModel, prevalence: Prevalence) -> FittedModel:
         what = "the model's --min-recall or --min-precision holds only for the shares of labels in training"
         raise SettingsError(what, where="--adapt-prior", hint="leave out --adapt-prior, or train without targets")
     if known is None:
-        raise ModelError("the model does not know for which shares its probabilities are calibrated")
+        raise ModelError("the model does not store the shares of labels for which its probabilities are calibrated")
     shares = smooth_shares(prevalence.estimate.shares, prevalence.n_documents)
     adjustment = np.log(shares) - np.log(known.prior) + (0.0 if earlier is None else earlier)
     calibration = replace(model.calibration, prior_adjustment=adjustment - adjustment.mean())

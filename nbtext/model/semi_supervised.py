@@ -76,7 +76,9 @@ def check_semi_supervised(
         raise SettingsError("it fits the class priors itself", where="class_weight", hint="leave out this option")
     if model_settings.has_targets:
         hint = "leave out min_recall and min_precision"
-        raise SettingsError("it has no leave-one-out scores to meet targets by", where=where, hint=hint)
+        raise SettingsError(
+            "targets need leave-one-out scores, which this method does not compute", where=where, hint=hint
+        )
     if model_settings.smoothing == 0:
         raise SettingsError(
             "it needs a smoothing above 0", where=where, hint="use --smoothing 0.01, or leave out --smoothing"

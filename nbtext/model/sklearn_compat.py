@@ -26,7 +26,7 @@ def refuse_unfitted(estimator: object) -> NoReturn:
     """Raise NotFittedError; if scikit-learn is imported, the error is also an instance of scikit-learn's class."""
     sklearn_exceptions = sys.modules.get("sklearn.exceptions")
     kinds = (NotFittedError,) if sklearn_exceptions is None else (NotFittedError, sklearn_exceptions.NotFittedError)
-    what = f"this {type(estimator).__name__} has learned nothing yet"
+    what = f"this {type(estimator).__name__} is not fitted yet"
     raise type("NotFittedError", kinds, {})(what, hint="call fit first")
 
 

@@ -103,7 +103,7 @@ def _find_fields(settings: ColumnSettings, decisions: DecisionSettings, *, is_se
         if FIELDS[name].is_several not in (None, is_several):
             known = [each for each, field in FIELDS.items() if field.is_several in (None, is_several)]
             what = f"the model predicts {'several labels' if is_several else 'one label'} for a document: no {name!r}"
-            raise SettingsError(what, where="columns", hint=f"choose of {', '.join(known)}")
+            raise SettingsError(what, where="columns", hint=f"choose from {', '.join(known)}")
     fields = {name: FIELDS[name] for name in names}
     if decisions.coverage is not None:
         fields["label_set" if is_several else "labels"] = LABEL_LIST

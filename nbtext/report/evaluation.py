@@ -112,7 +112,7 @@ def _tables(evaluation: Evaluation, width: int) -> Iterator[RenderableType]:
         if len(evaluation.labels) <= MAX_COLUMNS:
             yield _confusion_matrix(evaluation)
             return
-        if evaluation.confusion_matrix is not None and has_room(evaluation.labels, width):
+        if evaluation.confusion_matrix is not None and fits_width(evaluation.labels, width):
             yield ""
             yield from heat_map(evaluation.labels, evaluation.confusion_matrix)
         yield _frequent_confusions(evaluation)
@@ -176,7 +176,7 @@ def _frequent_confusions(evaluation: Evaluation) -> Table:
     return table
 
 
-def has_room(labels: Sequence[str], width: int) -> bool:
+def fits_width(labels: Sequence[str], width: int) -> bool:
     """Return whether a heat map of these labels fits the width."""
     return _margin(labels) + CELL * len(labels) <= width
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.errors import number_of, printable
 from nbtext.model.explanation import Contribution, Explanation, MultilabelTerms
+from nbtext.output import Writer
 from nbtext.report.records import field_text, format_records, write_text
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 
@@ -65,7 +66,7 @@ def cut_runs(runs: Sequence[Run], maximum: int) -> list[Run]:
 
 def write_explanations(
     explanations: Iterable[Explanation],
-    file: BinaryIO,
+    file: Writer,
     *,
     output_format: str,
     n_features: int | None = None,
@@ -169,7 +170,7 @@ def _rows(explanation: Explanation, n_features: int | None) -> Iterator[list[str
 
 
 def _sentences(explanation: Explanation) -> Iterator[str]:
-    """Yield the predicted label, and the sum of which its log-odds are."""
+    """Yield the predicted label, and the terms whose sum is its log-odds."""
     if explanation.label is None:
         yield f"no label: {printable(explanation.reason or '')}"
         return
@@ -258,7 +259,7 @@ def _document(explanation: Explanation, locate: Locator, maximum: int) -> dict[s
 
 
 def _sum(explanation: Explanation, maximum: int) -> Iterator[dict[str, Any]]:
-    """Yield the lines of the sum of which the log-odds are."""
+    """Yield the lines of the terms whose sum is the log-odds."""
     shown, others = explanation.contributions[:maximum], explanation.contributions[maximum:]
     strongest = max((abs(part.log_odds) for part in shown), default=1.0) or 1.0
     rest = sum(part.log_odds for part in others)

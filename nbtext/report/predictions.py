@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nbtext.errors import SettingsError, printable
 from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
+from nbtext.output import Writer
 from nbtext.report.records import DIGITS, FASTTEXT, HEADER, field_text, format_records, join_labels, write_text
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ FASTTEXT_PREFIX = "__label__"
 
 def write_predictions(
     predictions: Iterable[AnyPredictions],
-    file: BinaryIO,
+    file: Writer,
     *,
     output_format: str,
     decisions: DecisionSettings | None = None,
@@ -152,9 +153,9 @@ def top_fields(batch: AnyPredictions, top_k: int | None) -> list[list[str | floa
 
 
 def _table(batch: AnyPredictions, top_k: int | None) -> str:
-    """Format lines for a terminal: label, probability, id, and whatever else there is.
+    """Format lines for a terminal: label, probability and id.
 
-    That is the prediction set, the most probable labels, and the reason for no label.
+    The prediction set, the most probable labels, and the reason for no label follow if there are any.
     """
     if isinstance(batch, MultilabelPredictions):
         return format_sets(batch, top_k)
@@ -226,7 +227,7 @@ def set_rows(batch: MultilabelPredictions) -> Iterator[tuple[str, ...]]:
 
 
 def format_sets(batch: MultilabelPredictions, top_k: int | None) -> str:
-    """Format lines for a terminal: the labels of a document with their probabilities, its id, and whatever else."""
+    """Format lines for a terminal: the labels of a document with their probabilities, its id, and further columns."""
     lines = []
     best = batch.most_probable(top_k) if top_k is not None else [[]] * len(batch)
     for row, probabilities in enumerate(predicted_probabilities(batch)):

@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import chain
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbtext.errors import printable
+from nbtext.output import Writer
 
 if TYPE_CHECKING:
     from nbtext.model.generation import GeneratedDocument
@@ -108,7 +109,7 @@ def format_records(
             yield _lines(rows(item), output_format)
 
 
-def write_text(texts: Iterable[str], file: BinaryIO) -> None:
+def write_text(texts: Iterable[str], file: Writer) -> None:
     """Write texts as UTF-8, and flush after each."""
     for text in texts:
         file.write(text.encode("utf-8", "backslashreplace"))
@@ -164,7 +165,7 @@ def record_start(identity: str, output_format: str) -> bytes:
 
 
 def write_samples(
-    documents: Iterable[GeneratedDocument], file: BinaryIO, *, output_format: str, fields: tuple[str, ...]
+    documents: Iterable[GeneratedDocument], file: Writer, *, output_format: str, fields: tuple[str, ...]
 ) -> None:
     """Write a record for each document.
 

@@ -128,7 +128,7 @@ class ResumedRecords:
             hint = "give the same SOURCE as before, or write to a new file"
             raise InputError("it has more records than SOURCE has documents", where=self._path, hint=hint)
 
-    def write(self, records: bytes) -> int:
+    def write(self, records: bytes, /) -> int:
         """Append records."""
         self._file.write(records)
         self._advance(records)
@@ -173,7 +173,7 @@ class ResumedRecords:
         return self._digest.hexdigest().encode()
 
     def _advance(self, data: bytes) -> None:
-        """Count bytes that were checked or written, and add those to the digest that it does not have."""
+        """Count bytes that were checked or written, and add to the digest those that it lacks."""
         self._digest.update(data[max(0, self._n_digested - self._end) :])
         self._end += len(data)
         self._n_digested = max(self._n_digested, self._end)

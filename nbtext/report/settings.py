@@ -37,10 +37,10 @@ class ColumnSettings:
         for name in self.columns:
             if name not in FIELDS:
                 raise SettingsError(
-                    f"there is no column {name!r}", where="columns", hint=f"choose of {', '.join(FIELDS)}"
+                    f"there is no column {name!r}", where="columns", hint=f"choose from {', '.join(FIELDS)}"
                 )
         if not self.columns or len(set(self.columns)) < len(self.columns):
-            raise SettingsError("name each column once", where="columns", hint=f"choose of {', '.join(FIELDS)}")
+            raise SettingsError("name each column once", where="columns", hint=f"choose from {', '.join(FIELDS)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ Item = TypeVar("Item")
 
 @contextmanager
 def progress(total: int | None, *, unit: str, is_wanted: bool) -> Iterator[Callable[[int], None]]:
-    """A callback that moves the bar on by so many of `total`; it does nothing where no terminal shows it.
+    """Yield a callback that advances the progress bar by an amount; it does nothing if no terminal shows the bar.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def progress(total: int | None, *, unit: str, is_wanted: bool) -> Iterator[Calla
 
 
 def track_progress(items: Iterable[Item], total: int, *, unit: str, is_wanted: bool) -> Iterator[Item]:
-    """Yield items, while a bar shows how many of `total` have been there."""
+    """Yield items, while a bar shows how many of `total` have been yielded."""
     with progress(total, unit=unit, is_wanted=is_wanted) as advance:
         for item in items:
             yield item
@@ -107,7 +107,7 @@ def _columns(unit: str) -> list[ProgressColumn]:
     from rich.text import Text
 
     class RateColumn(ProgressColumn):
-        """How many a second."""
+        """The number of items per second."""
 
         def render(self, task: Task) -> Text:
             return Text(f"{task.speed:,.0f} {unit}/s" if task.speed else f"? {unit}/s", "progress.data.speed")

@@ -105,7 +105,7 @@ def format_decisions(model: TrainedModel) -> list[str]:
 
 
 def _format_threshold(fitted: FittedModel, label: str) -> str:
-    """Format from which probability on a label is predicted."""
+    """Format the probability from which a label is predicted."""
     offsets = fitted.calibration.decision_offsets
     if offsets is None:
         return ", met by the most probable label"

@@ -103,7 +103,7 @@ class Service:
         self.app = Guard(starlette, paths, settings, tokens=tokens, metrics=metrics, log=log)
 
     async def predict(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer `POST /v1/predict`. It is called most, so it bypasses Starlette's routing and requests."""
+        """Answer `POST /v1/predict`. The most frequent request bypasses Starlette's routing and requests."""
         if scope["method"] != "POST":
             raise HTTPException(405, headers={"Allow": "POST"})
         options = parse_options(scope["query_string"], PREDICT)
@@ -226,7 +226,7 @@ async def _answer_error(request: Request, error: Exception) -> Response:
 
 
 def _describe(slot: Any) -> dict[str, Any]:
-    """Return what `GET /v1/models` tells of a model."""
+    """Return the description of a model in the answer to `GET /v1/models`."""
     fitted = slot.current.fitted
     estimate = fitted.estimate
     return {

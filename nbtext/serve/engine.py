@@ -142,7 +142,7 @@ class ProcessEngine:
 
 
 def make_engine(fitted: FittedModel) -> Engine:
-    """Return what computes with a model."""
+    """Return the engine of a model."""
     return ProcessEngine(fitted) if has_own_pattern(fitted.feature_settings) else LocalEngine(fitted)
 
 
@@ -158,7 +158,7 @@ def _initialize(fitted: FittedModel) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process when the service has ended, however it did."""
+    """End this process when the process of the service ends."""
     parent = parent_process()
     if parent is not None:
         parent.join()

@@ -66,8 +66,8 @@ class FeedbackFile:
     """A file of JSON lines to which one service at a time appends.
 
     Lines of several requests are written and flushed to the disk together. A line that the last process did not
-    complete was not confirmed to any client, and is removed when the file is opened. Another program may move the file
-    away: a new one is made.
+    complete was not confirmed to any client, and is removed when the file is opened. If another program moves the file
+    away, a new one is made.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What every request passes: checks of its host, origin and token, limits, the log and the metrics."""
+"""Checks of every request: its host, origin, token and size; and the log and the metrics of requests."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Lease:
         self._memory, self._size = memory, 0
 
     def hold(self, size: int) -> None:
-        """Use so many bytes; HTTPException 503 if the memory is used up."""
+        """Reserve `size` bytes; HTTPException 503 if the memory is used up."""
         if size > self._size and self._memory.used - self._size + size > self._memory.limit:
             self.keep(0)
             what = "the requests in progress use up the memory for bodies; try again, or send less at once"
@@ -86,17 +86,17 @@ class Lease:
         self._set(size)
 
     async def wait_and_add(self, size: int) -> None:
-        """Use so many bytes more, which have arrived already, as soon as others do not use up the memory."""
+        """Reserve `size` more bytes, which have arrived already; wait until there is memory for them."""
         while self._memory.used - self._size >= self._memory.limit:
             await asyncio.sleep(SECONDS_BETWEEN_TRIES)
         self._set(self._size + size)
 
     def release(self, size: int) -> None:
-        """Use so many bytes less."""
+        """Release `size` bytes."""
         self._set(self._size - size)
 
     def keep(self, size: int) -> None:
-        """Release all but so many bytes."""
+        """Release all bytes except `size`."""
         self._set(size)
 
     def _set(self, size: int) -> None:
@@ -106,7 +106,7 @@ class Lease:
 
 @dataclass(frozen=True)
 class Paths:
-    """What the guard knows of the application's paths.
+    """The properties of the application's paths.
 
     direct  applications of the paths that are called most: they are found without the routing of the application
     routes  the path of each endpoint of the application
@@ -121,7 +121,7 @@ class Paths:
 
 
 class Guard:
-    """An ASGI application before another one.
+    """An ASGI application that checks the requests of another one.
 
     Parameters
     ----------

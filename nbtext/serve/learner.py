@@ -1,4 +1,4 @@
-"""Has models learn from their feedback, each in a separate process, one update after the other."""
+"""Updates models with their feedback, each in a separate process, one update after the other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RETRY_SECONDS = 10.0  # after an update that failed, such as one that found the 
 
 
 class Learner:
-    """Has one model learn from its feedback.
+    """Updates one model with its feedback.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ class Protocol(HttpToolsProtocol):
             self._wait_for_head()
 
     def on_message_complete(self) -> None:
-        """Note the end of a body, also if it was refused before: a closed connection could hide the refusal."""
+        """Record the end of a body, even of a refused one: a closed connection could hide the refusal."""
         super().on_message_complete()
         if self.cycle is not None:
             self.cycle.more_body = False

@@ -64,7 +64,7 @@ class ServeSettings:
             raise SettingsError(what, where="max_total_body_bytes", hint=hint)
         for option, is_given in (("learn", self.learn), ("new_labels", self.new_labels)):
             if is_given and self.feedback_dir is None:
-                raise SettingsError("there is no feedback", where=option, hint="give --feedback-dir DIR, too")
+                raise SettingsError("this option needs feedback", where=option, hint="give --feedback-dir DIR, too")
 
     @property
     def is_local(self) -> bool:

@@ -26,8 +26,8 @@ MEMORY = 1 << 20  # bytes of records that wait for the client in memory; more wa
 class Outbox:
     """Records that wait until the client reads them.
 
-    Many clients read nothing before they have sent everything. If the service waited for them, both would wait for
-    ever, so records beyond the first megabyte wait in a temporary file without a name.
+    Many clients read nothing before they have sent everything. If the service waited for them, both would wait
+    forever, so records beyond the first megabyte wait in a temporary file without a name.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Outbox:
         self._changed.set()
 
     def complete(self) -> None:
-        """Say that no more records come."""
+        """Record that no more records follow."""
         self._is_complete = True
         self._changed.set()
 

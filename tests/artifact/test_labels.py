@@ -27,7 +27,7 @@ def test_a_long_label_is_refused_at_training(tmp_path: Path) -> None:
     assert run(*arguments, text=lines).returncode == 0
     done = run(*arguments, text=f"{lines}__label__{'c' * 1001} blue\n")
     assert done.returncode == 1
-    assert "3: the label cccc" in done.stderr and "has 1,001 characters; 1,000 are the most" in done.stderr
+    assert "3: the label cccc" in done.stderr and "has 1,001 characters; the maximum is 1,000" in done.stderr
 
 
 def test_a_long_label_is_refused_by_the_library() -> None:

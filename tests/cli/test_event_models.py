@@ -54,7 +54,7 @@ def test_categorical_from_a_matrix(nbtext: Any, letters: Path, tmp_path: Path) -
     assert asked[0].out == asked[1].out
     refused = nbtext("train", "weights.npz", "--model", "categorical", "-o", "m", cwd=tmp_path)
     assert (refused.status, refused.err.count("\n")) == (1, 1)
-    assert "make the matrix of counts" in refused.err
+    assert "make the matrix with nbtext vectorize --weighting counts" in refused.err
 
 
 def test_normalized_weights_are_calibrated(nbtext: Any, letters: Path, tmp_path: Path) -> None:

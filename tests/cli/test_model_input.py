@@ -150,7 +150,7 @@ def test_excluded_files(nbtext: Any, folder: Path) -> None:
     assert "skipped: excluded by --exclude: 3" in out.err
     ran = nbtext("predict", "d", "-m", "m", "--exclude", "*", cwd=folder)
     assert ran.status == 1
-    assert "contains no file that is read (excluded by --exclude: 3)" in ran.err
+    assert "contains no file that nbtext reads (excluded by --exclude: 3)" in ran.err
     assert nbtext("predict", "a.csv", "-m", "m", "--exclude", "*", cwd=folder).status == 0
 
 

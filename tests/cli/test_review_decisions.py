@@ -70,7 +70,7 @@ def test_places_tell_equal_ids_apart(nbtext: Any, folder: Path) -> None:
         ("{broken", "is not a decision"),
         ("[1]", "is not a decision"),
         ('{"id": 3, "decision": "remove"}', "is not a decision"),
-        ('{"id": "a", "decision": "delete"}', "none of keep, relabel, remove"),
+        ('{"id": "a", "decision": "delete"}', "not one of keep, relabel, remove"),
         ('{"id": "a", "decision": "relabel"}', "needs a label"),
         ('{"id": "a", "decision": "relabel", "label": [""]}', "needs a label"),
         ('{"id": "a", "line": "x", "decision": "remove"}', "not a whole number"),

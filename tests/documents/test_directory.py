@@ -114,7 +114,7 @@ def test_a_tree_without_files_is_an_error(opened: Callable[..., Any], tmp_path: 
     (tmp_path / "empty").mkdir()
     if hidden:
         plant(tmp_path, ".x")
-    with pytest.raises(InputError, match="contains no file that is read") as caught:
+    with pytest.raises(InputError, match="contains no file that nbtext reads") as caught:
         opened(tmp_path)
     assert caught.value.where == str(tmp_path)
     assert ("hidden file or folder: 1" in str(caught.value)) is hidden

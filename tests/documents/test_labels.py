@@ -196,7 +196,7 @@ def test_sources_without_fields(tmp_path: Path, read: Callable[..., Any], settin
     mail.write_text("From: a@example.org\nX-Topics: b | a\n\nx\n")
     for path in (tmp_path / "a", tmp_path / "t.txt", mail):
         if path != mail or "label_fields" in settings:
-            with pytest.raises(SettingsError, match=r"has no (column for each label|field whose text is divided)"):
+            with pytest.raises(SettingsError, match=r"has no (column for each label|label field to split)"):
                 read(path, **settings)
         assert read(path, is_label_remembered=True, fields_of="row", **settings)
     assert read_lists(mail, label_separator="|", label_field="X-Topics") == [("b", "a")]

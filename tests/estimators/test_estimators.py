@@ -173,7 +173,7 @@ def test_inside_scikit_learn() -> None:
 def test_nothing_learned_yet() -> None:
     """An estimator that is not fitted raises scikit-learn's NotFittedError."""
     for estimator in [TextClassifier(), estimators.GaussianNB()]:
-        with pytest.raises(NotFittedError, match="has learned nothing yet; call fit first") as caught:
+        with pytest.raises(NotFittedError, match="is not fitted yet; call fit first") as caught:
             estimator.predict([[1.0]] if isinstance(estimator, estimators.GaussianNB) else ["a text"])
         assert isinstance(caught.value, sklearn.exceptions.NotFittedError)
 

@@ -71,7 +71,7 @@ def test_what_times_sort_by(times: list[str]) -> None:
 def test_a_time_unlike_the_others() -> None:
     """A date among text is text; text among dates is an error that shows it."""
     assert sort_keys(["2024-05-06", "spring", "fall"]).tolist() == ["2024-05-06", "spring", "fall"]
-    with pytest.raises(SettingsError, match="'spring' is not a date, as are most of the others"):
+    with pytest.raises(SettingsError, match="'spring' is not a date, but most of the others are"):
         sort_keys(["2024-05-06", "2024-05-07", "spring"])
 
 

@@ -59,7 +59,7 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"words\.txt:2: not UTF-8"):
         stop_words(str(path))
     path.write_bytes(b"\n")
-    with pytest.raises(InputError, match=r"words\.txt: the file lists nothing"):
+    with pytest.raises(InputError, match=r"words\.txt: the file contains no words"):
         read_words(str(path))
     with pytest.raises(InputError, match="embedded null byte"):
         stop_words("a\0b")

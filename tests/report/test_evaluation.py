@@ -11,7 +11,7 @@ import pytest
 
 from nbtext.evaluation.evaluator import Evaluation, LabelScore
 from nbtext.evaluation.reliability import ReliabilityBin
-from nbtext.report.evaluation import format_evaluation, has_room, heat_map
+from nbtext.report.evaluation import fits_width, format_evaluation, heat_map
 from nbtext.report.terminal import Screen
 
 HOSTILE = "\x1b[31m[bold]x|y\t"
@@ -103,8 +103,8 @@ def test_a_heat_map_of_wide_letters() -> None:
     lines = [line.plain for line in heat_map(labels, np.eye(4, dtype=int).tolist())][3:7]
     assert [cell_len(line) for line in lines] == [28 + 4 + 8] * 4
     assert [cell_len(line.partition("█")[0]) for line in lines] == [32, 34, 36, 38]
-    assert has_room(labels, 40)
-    assert not has_room(labels, 39)
+    assert fits_width(labels, 40)
+    assert not fits_width(labels, 39)
 
 
 def test_the_heat_map_has_colors_only_where_they_are_wanted() -> None:

@@ -69,7 +69,7 @@ def test_feedback_is_stored(start: Start, model: Path, tmp_path: Path) -> None:
         ([{"text": "x", "label": "noise"}, {"text": "y"}], {}, 400, "document 2: there is no label"),
         ({"text": "x", "label": "nose"}, {}, 400, "the model has no label 'nose'; did you mean noise?"),
         ({"label": "noise"}, {}, 400, "no key `text`"),
-        ({"text": "x", "label": "n" * 1001}, {}, 400, "1,000 are the most"),
+        ({"text": "x", "label": "n" * 1001}, {}, 400, "the maximum is 1,000"),
         ("x", {"content_type": "text/plain"}, 415, "feedback has labels"),
         ('{"text": "x", "label": "noise"}', {"content_type": "text/plain"}, 415, "feedback has labels"),
         ({"text": "x", "label": "noise"}, {"origin": "https://evil.example"}, 403, "another origin"),

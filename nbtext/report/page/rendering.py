@@ -23,10 +23,10 @@ MAX_ROWS = 40  # of the table; of more rows, so many are shown, evenly spaced
 class Chart:
     """A chart.
 
-    name           Of its figure on the page.
+    name           Name of its figure on the page.
     summary        What the chart shows, in words.
     columns        Fields of the rows in the specification.
-    headings       The same for people, in the table.
+    headings       Headings of the same columns in the table.
     rows           Numbers, texts and None.
     is_tabled      False: the page has another table of the same data.
     rows_of        Another chart with the same rows, which are then not repeated.
