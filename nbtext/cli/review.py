@@ -60,11 +60,12 @@ def review(
     There is one record for each finding, most certain first: label_error (another label is more probable, given all
     other documents), conflicting_duplicates (same words, different labels), duplicate (same words, same label),
     near_duplicate (at least four fifths of the words are the same), leak (also in --against), outlier (improbable for
-    every label), and not_text (empty, unreadable, encoded data such as base64, or a table of numbers). Only labels of
-    documents with exactly one label are judged.
+    every label), and not_text (empty, unreadable, encoded data such as base64, or a table of numbers). If
+    documents have several labels, a label_error is a label to remove (label) or to add (likely_label).
 
     --apply FILE writes a corrected copy of SOURCE. Each line of FILE is a JSON object with the id of a document (also
-    its file and line, if ids are not unique) and a decision: keep, remove, or relabel with the new label.
+    its file and line, if ids are not unique) and a decision: keep, remove, or relabel with the new label, or
+    with the list of all labels.
     """
     from nbtext.model.review import review_corpus
     from nbtext.model.review_reading import ReviewReader

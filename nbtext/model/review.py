@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.label_noise import LabelNoise, estimate_label_noise
+from nbtext.bayes.label_sets import ALL_DOCUMENTS, LabelSets
 from nbtext.bayes.outliers import QUANTILE, typicality
+from nbtext.bayes.pair_noise import PairNoise, estimate_pair_noise
 from nbtext.bayes.prediction_sets import Quantiles
 from nbtext.features.document_counts import number_contents
 from nbtext.features.near_duplicates import NearDuplicates, find_near_duplicates
@@ -34,8 +36,8 @@ class Finding:
     certainty     from 0 to 1: of a label error the probability that the label is wrong, of near duplicates their
                   Jaccard similarity, of an outlier 1 minus its typicality
     documents     the document; of duplicates all of them, each content once for near duplicates
-    label         label_error: the given label
-    likely_label  label_error: the most probable label
+    label         label_error: the given label; with several labels, the one to remove, or None
+    likely_label  label_error: the most probable label; with several labels, the one to add, or None
     reason        not_text: what the document is instead
     """
 
@@ -66,10 +68,11 @@ class Review:
     """The result of a review.
 
     n_documents  documents of the source, read or not
-    n_judged     documents whose label was judged
+    n_judged     documents whose label was judged; with several labels, labels of documents that were judged
     error_rate   estimated share of wrong labels among these; None if none was judged
     confused     labels that are often given to documents of other ones, most documents first
     findings     most certain first, then by kind and place
+    n_missing    with several labels: expected number of labels that documents lack; None: documents have one label
     """
 
     n_documents: int
@@ -77,6 +80,7 @@ class Review:
     error_rate: float | None
     confused: tuple[ConfusedLabels, ...]
     findings: tuple[Finding, ...]
+    n_missing: float | None = None
 
 
 def review_corpus(corpus: ReviewedCorpus, *, jobs: int = 1) -> Review:
@@ -89,21 +93,31 @@ def review_corpus(corpus: ReviewedCorpus, *, jobs: int = 1) -> Review:
     """
     is_own = np.array([not document.is_other for document in corpus.documents], dtype=bool)
     own = replace(corpus, documents=corpus.documents[: is_own.sum()], counts=corpus.counts.filter(is_own))
-    given = [single_label(document) for document in own.documents]
+    pairs = judge_pairs(own) if has_several_labels(own.documents) else None
+    given = list(map(single_label, own.documents)) if pairs is None else main_labels(own.documents)
     labels = sorted({label for label in given if label is not None})
     noise, rows = _judge_labels(own, given, labels, jobs)
     near = find_near_duplicates(corpus.counts, corpus.n_features)
     findings = [
-        *_find_label_errors(own, labels, noise, rows),
+        *(_find_label_errors(own, labels, noise, rows) if pairs is None else _find_pair_errors(own, pairs)),
         *_find_duplicates(corpus, number_contents(corpus.counts), near),
         *_find_outliers(own, noise, rows),
         *_find_non_texts(corpus),
     ]
     places = {document: place for place, document in enumerate((*corpus.documents, *corpus.unreadable))}
-    findings.sort(key=lambda each: (-each.certainty, FINDINGS.index(each.finding), places[each.documents[0]]))
+    findings.sort(
+        key=lambda each: (
+            -each.certainty, FINDINGS.index(each.finding), places[each.documents[0]], each.label or "",
+            each.likely_label or "",
+        )
+    )  # fmt: skip
     n_unread = sum(not document.is_other for document in corpus.unreadable)
+    n_documents = len(own.documents) + n_unread
+    if pairs is not None:
+        rate = pairs.n_wrong / pairs.n_given if pairs.n_given else None
+        return Review(n_documents, pairs.n_given, rate, (), tuple(findings), pairs.n_missing)
     return Review(
-        len(own.documents) + n_unread,
+        n_documents,
         len(noise.rows) if len(labels) > 1 else 0,
         noise.error_rate if len(noise.rows) and len(labels) > 1 else None,
         tuple(_find_confused(labels, noise)),
@@ -114,6 +128,49 @@ def review_corpus(corpus: ReviewedCorpus, *, jobs: int = 1) -> Review:
 def single_label(document: ReviewedDocument) -> str | None:
     """Return the label of a document, which can be judged; None if it is not known, or if there are several."""
     return document.labels[0] if document.labels is not None and len(document.labels) == 1 else None
+
+
+def has_several_labels(documents: Sequence[ReviewedDocument]) -> bool:
+    """Return whether a document has several labels, or none."""
+    return any(document.labels is not None and len(document.labels) != 1 for document in documents)
+
+
+def known_labels(documents: Sequence[ReviewedDocument]) -> list[str]:
+    """Return the labels of documents, sorted."""
+    return sorted({label for document in documents for label in document.labels or ()})
+
+
+def main_labels(documents: Sequence[ReviewedDocument]) -> list[str | None]:
+    """Return the most frequent label of each document, "" if it has none; None if its labels are not known."""
+    frequency = Counter(label for document in documents for label in document.labels or ())
+    return [
+        None if each.labels is None else max(each.labels, key=lambda label: (frequency[label], label), default="")
+        for each in documents
+    ]
+
+
+def judge_pairs(corpus: ReviewedCorpus) -> PairNoise:
+    """Return which pairs of a document and a label are probably wrong; labels are numbered as in `known_labels`."""
+    labels, numbers = known_labels(corpus.documents), dict[tuple[str, ...], int]()
+    rows = [row for row, document in enumerate(corpus.documents) if document.labels is not None]
+    given = [tuple(sorted(set(corpus.documents[row].labels or ()))) for row in rows]
+    classes = np.array([numbers.setdefault(each, len(numbers)) for each in given], dtype=np.int32)
+    counts = replace(corpus.counts.take(np.array(rows, dtype=np.int64)), classes=classes)
+    noise = estimate_pair_noise(
+        counts, LabelSets.of(list(numbers), [ALL_DOCUMENTS, *labels]), corpus.n_features, len(labels),
+        is_vocabulary=corpus.vocabulary is not None,
+    )  # fmt: skip
+    return replace(noise, documents=np.array(rows, dtype=np.int64)[noise.documents])
+
+
+def _find_pair_errors(corpus: ReviewedCorpus, noise: PairNoise) -> Iterator[Finding]:
+    """Yield each label of a document that should probably be removed, or added."""
+    labels = known_labels(corpus.documents)
+    for row, k, is_given, wrong in zip(
+        noise.documents.tolist(), noise.labels.tolist(), noise.is_given.tolist(), noise.wrong.tolist(), strict=True
+    ):
+        document, names = corpus.documents[row], (labels[k], None) if is_given else (None, labels[k])
+        yield Finding(LABEL_ERROR, round(wrong, DIGITS), (document,), *names)
 
 
 def _judge_labels(

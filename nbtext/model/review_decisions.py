@@ -118,7 +118,8 @@ def _record(batch: Batch, row: int, field_names: tuple[str, ...], decision: Deci
     labels = batch.list_labels()[row]
     label: Any = None if labels is None else list(labels) if batch.label_lists is not None else labels[0]
     if decision is not None and decision.label is not None:
-        label = decision.label
+        is_one = batch.label_lists is not None and isinstance(decision.label, str)
+        label = [decision.label] if is_one else decision.label
     names = field_names or ("text",)
     texts = {name: column[row] for name, column in zip(names, batch.columns, strict=True)}
     return {"id": batch.ids[row], **texts, **({"label": label} if label is not None else {})}

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import count_classes
+from nbtext.bayes.label_sets import ALL_DOCUMENTS, LabelSets, count_label_sets
 from nbtext.documents.batch import Batch
 from nbtext.features.csr import select_class
-from nbtext.model.review import Finding, single_label
+from nbtext.model.review import LABEL_ERROR, Finding, has_several_labels
 from nbtext.model.review_reading import ReviewedCorpus, ReviewedDocument, describe_document
 
 HALF = 0.5  # added to each count, so that no logarithm is infinite
@@ -38,33 +39,70 @@ class TextCollector:
 
 
 def weigh_words(corpus: ReviewedCorpus, findings: Sequence[Finding]) -> Iterator[dict[str, float] | None]:
-    """Yield the log-odds of the likely label against the given one, for each word of each finding of a label error.
+    """Yield the log-odds for the finding of each word of each label error: of the likely label against the given one.
 
-    They are ratios of the shares of the documents with the word, without the document itself. None for other findings,
-    and if features are hashed.
+    They are ratios of the shares of the documents with the word, without the document itself. With several labels, they
+    compare the documents with the label and those without it. None for other findings, and if features are hashed.
     """
-    given = [single_label(document) for document in corpus.documents]
-    labels = sorted({label for label in given if label is not None})
-    numbers = {label: number for number, label in enumerate(labels)}
-    rows = np.array([row for row, label in enumerate(given) if label is not None], dtype=np.int64)
-    classes = np.array([numbers[label] for label in given if label is not None], dtype=np.int32)
-    counts = replace(corpus.counts.take(rows), classes=classes)
-    statistics = count_classes(counts, corpus.n_features, max(1, len(labels)))
-    places = {document: row for row, document in enumerate(corpus.documents)}
+    weigher = _WordWeigher(corpus)
     for finding in findings:
-        if finding.likely_label is None or finding.label is None or corpus.vocabulary is None:
-            yield None
-            continue
-        row = places[finding.documents[0]]
-        columns = corpus.counts.slice(row, row + 1).indices.astype(np.int64)
-        likely, label = numbers[finding.likely_label], numbers[finding.label]
-        with_word = [
-            select_class(statistics.indptr, statistics.classes, statistics.documents, columns, k)
-            for k in (likely, label)
-        ]
-        sizes = statistics.class_documents[[likely, label]]
-        log_odds = (
-            np.log((with_word[0] + HALF) / (sizes[0] + 2 * HALF))
-            - np.log((with_word[1] - 1 + HALF) / (sizes[1] - 1 + 2 * HALF))
+        is_weighed = finding.finding == LABEL_ERROR and corpus.vocabulary is not None
+        yield weigher.weigh(finding) if is_weighed else None
+
+
+class _WordWeigher:
+    def __init__(self, corpus: ReviewedCorpus) -> None:
+        self._corpus = corpus
+        self._places = {document: row for row, document in enumerate(corpus.documents)}
+        self._is_several = has_several_labels([each for each in corpus.documents if not each.is_other])
+        documents = [() if self._is_several and each.is_other else each.labels for each in corpus.documents]
+        if not self._is_several:
+            documents = [each if each is not None and len(each) == 1 else None for each in documents]
+        names = sorted({label for labels in documents for label in labels or ()})
+        self._numbers = {label: number for number, label in enumerate(names, 1)}
+        rows = [row for row, labels in enumerate(documents) if labels is not None]
+        given = [tuple(sorted(set(documents[row] or ()))) for row in rows]
+        sets = {each: number for number, each in enumerate(dict.fromkeys(given))}
+        counts = replace(
+            corpus.counts.take(np.array(rows, dtype=np.int64)),
+            classes=np.array([sets[each] for each in given], dtype=np.int32),
+        )
+        self._statistics = count_label_sets(
+            counts, LabelSets.of(list(sets), [ALL_DOCUMENTS, *names]), n_features=corpus.n_features,
+            n_classes=len(names) + 1,
         )  # fmt: skip
-        yield {corpus.vocabulary.term(int(j)): float(value) for j, value in zip(columns, log_odds, strict=True)}
+
+    def weigh(self, finding: Finding) -> dict[str, float]:
+        """Return the log-odds of each word of the document of a label error."""
+        row = self._places[finding.documents[0]]
+        columns = self._corpus.counts.slice(row, row + 1).indices.astype(np.int64)
+        likely = self._share(finding.likely_label, columns, is_own=False)
+        given = self._share(finding.label, columns, is_own=True)
+        if likely is None:
+            assert given is not None  # a label error has a label
+            likely = self._share_without(finding.label, columns, is_own=True)
+        elif given is None:
+            given = self._share_without(finding.likely_label, columns, is_own=False)
+        vocabulary = self._corpus.vocabulary
+        assert vocabulary is not None  # else no word is weighed
+        log_odds = (np.log(likely) - np.log(given)).tolist()
+        return {vocabulary.term(int(j)): value for j, value in zip(columns, log_odds, strict=True)}
+
+    def _count(self, number: int, columns: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
+        """Return how many documents of a class have each word, and how many documents it has."""
+        each = self._statistics
+        with_word = select_class(each.indptr, each.classes, each.documents, columns, number)
+        return np.asarray(with_word, dtype=np.float64), float(each.class_documents[number])
+
+    def _share(self, label: str | None, columns: NDArray[np.int64], *, is_own: bool) -> NDArray[np.float64] | None:
+        """Return the share of the documents of a label with each word; `is_own`: without the document itself."""
+        if label is None:
+            return None
+        with_word, size = self._count(self._numbers[label], columns)
+        return np.asarray((with_word - is_own + HALF) / (size - is_own + 2 * HALF))
+
+    def _share_without(self, label: str | None, columns: NDArray[np.int64], *, is_own: bool) -> NDArray[np.float64]:
+        """Return the same share of the documents without a label; `is_own`: the document itself has the label."""
+        with_word, size = self._count(self._numbers[label or ""], columns)
+        with_total, total = self._count(0, columns)
+        return np.asarray((with_total - with_word - (not is_own) + HALF) / (total - size - (not is_own) + 2 * HALF))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of, printable
-from nbtext.model.review import Finding, Review
+from nbtext.model.review import LABEL_ERROR, Finding, Review
 from nbtext.model.review_reading import ReviewedDocument
 from nbtext.model.settings import FINDINGS
 from nbtext.report.records import format_records, join_labels
@@ -80,9 +80,18 @@ def _table(review: Review) -> Table:
     return table
 
 
+def describe_error(finding: Finding) -> str:
+    """Return what a label error should become: `spam → ham`; with several labels, `add ham` or `remove spam`."""
+    if finding.label is None:
+        return printable(f"add {finding.likely_label}")
+    if finding.likely_label is None:
+        return printable(f"remove {finding.label}")
+    return printable(f"{finding.label} → {finding.likely_label}")
+
+
 def _labels_of(finding: Finding) -> str:
-    if finding.likely_label is not None:
-        return printable(f"{finding.label} → {finding.likely_label}")
+    if finding.finding == LABEL_ERROR:
+        return describe_error(finding)
     if finding.reason is not None:
         return printable(finding.reason)
     return printable(", ".join(sorted({label for each in finding.documents for label in each.labels or ()})))
@@ -95,6 +104,11 @@ def summarize_review(review: Review) -> Iterator[str]:
     yield f"{number_of(review.n_documents, 'document')}: {counts}"
     if review.error_rate is None:
         yield "no label was judged: that needs two labels, and two documents of each"
+        return
+    if review.n_missing is not None:
+        missing = number_of(round(review.n_missing), "label")
+        judged = number_of(review.n_judged, "label")
+        yield f"estimated share of wrong labels: {review.error_rate:.2%} of {judged}; documents lack about {missing}"
         return
     yield f"estimated share of wrong labels: {review.error_rate:.2%} of {number_of(review.n_judged, 'document')}"
     for pair in review.confused:

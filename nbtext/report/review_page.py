@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nbtext.features.occurrences import Locator
-from nbtext.model.review import Finding, Review
+from nbtext.model.review import LABEL_ERROR, Finding, Review
 from nbtext.model.review_reading import ReviewedDocument
 from nbtext.report.explanation import Run, cut_runs, highlight
 from nbtext.report.page.rendering import render_page
-from nbtext.report.review import document_record, place_of, summarize_review
+from nbtext.report.review import describe_error, document_record, place_of, summarize_review
 
 MAX_FINDINGS = 500  # on the page
 MAX_DOCUMENTS = 4  # of a finding
@@ -35,6 +35,7 @@ class _ShownDocument(NamedTuple):
 class _ShownFinding(NamedTuple):
     finding: Finding
     title: str
+    error: str | None  # what a label error should become
     documents: list[_ShownDocument]
     n_more: int
     words_for: list[str]
@@ -76,13 +77,16 @@ def render_review_page(
             for document in finding.documents[:MAX_DOCUMENTS]
         ]
         shown.append(_ShownFinding(
-            finding, TITLES[finding.finding], documents, len(finding.documents) - len(documents),
+            finding, TITLES[finding.finding],
+            describe_error(finding) if finding.finding == LABEL_ERROR else None,
+            documents, len(finding.documents) - len(documents),
             [word for word, value in ranked[:MAX_WORDS] if value > 0],
             [word for word, value in ranked[::-1][:MAX_WORDS] if value < 0],
         ))  # fmt: skip
     labels = sorted({label for each in numbers for label in each.labels or ()} | {
         each.likely_label for each in review.findings if each.likely_label is not None
     })  # fmt: skip
+    is_several = review.n_missing is not None
     content: dict[str, Any] = {
         "subject": subject,
         "lines": list(summarize_review(review)),
@@ -90,8 +94,10 @@ def render_review_page(
         "n_findings": len(review.findings),
         "kinds": [(name, title) for name, title in TITLES.items() if any(s.finding.finding == name for s in shown)],
         "labels": labels[:MAX_LABELS],
+        "is_several": is_several,
     }
-    data = {"review": {"documents": [document_record(document) for document in numbers]}}
+    records = [document_record(document) for document in numbers]
+    data = {"review": {"documents": records, "several": is_several}}
     return render_page("review.html", content, scripts=("review.js",), data=data)
 
 

@@ -131,3 +131,63 @@ def test_filters(visit: Visited, page: Path) -> None:
         button.click()
     shown.page.locator("#kind").select_option("")
     assert shown.page.locator(".finding:visible").count() == everything - 1
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of documents with several labels: one lacks a label, one has one label too many, one has both errors."""
+    folder, chance = tmp_path_factory.mktemp("pairs"), random.Random(1)
+    words = WORDS | {"sea": "wave salt boat harbor sail tide anchor shore"}
+    sets = [[], ["fruit"], [HOSTILE], ["sea"], ["fruit", HOSTILE], ["fruit", "sea"], ["sea", HOSTILE]]
+    rows = []
+    for n in range(210):
+        labels = sets[n % len(sets)]
+        text = " ".join(
+            [*(word for label in labels for word in chance.choices(words[label].split(), k=7)), f"the x{n}"]
+        )
+        rows.append({"id": f"d{n}", "label": list(labels), "text": text})
+    for n, wrong in ((4, ["fruit"]), (5, ["fruit", "sea", HOSTILE]), (13, ["fruit", HOSTILE])):
+        rows[n]["label"] = wrong
+    (folder / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    arguments = [
+        "review",
+        str(folder / "x.jsonl"),
+        "--report",
+        str(folder / "page.html"),
+        "-o",
+        str(folder / "f.jsonl"),
+    ]
+    result = CliRunner().invoke(cli, [*arguments, "-q"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return folder / "page.html"
+
+
+def test_labels_are_added_and_removed(visit: Visited, pairs: Path, tmp_path: Path) -> None:
+    """Each finding changes one label; two findings about a document add up, and a second click takes one back."""
+    shown = visit(pairs)
+    assert shown.axe() == []
+    file = str(pairs.parent / "x.jsonl")
+    headings = shown.page.locator("[data-kind=label_error] h3").all_inner_texts()
+    assert sum(": add " in each for each in headings) == 2
+    assert sum(": remove " in each for each in headings) == 2
+    marked = shown.page.locator("[data-kind=label_error]", has_text=f"{file}:5").locator(".text mark.for3")
+    assert set(marked.all_inner_texts()) & set(WORDS[HOSTILE].split())
+    for button in shown.page.locator("[data-kind=label_error] [data-decision=relabel]").all():
+        button.click()
+    made = {each["id"]: each["label"] for each in decisions_of(shown, tmp_path)}
+    assert made == {"d4": sorted(["fruit", HOSTILE]), "d5": ["fruit", "sea"], "d13": sorted(["sea", HOSTILE])}
+    card = shown.page.locator("[data-kind=label_error]", has_text=f"{file}:14").first
+    card.locator("[data-decision=relabel]").click()
+    assert len({each["id"]: each for each in decisions_of(shown, tmp_path)}["d13"]["label"]) in (1, 3)
+    card.locator("[data-decision=relabel]").click()
+    card.locator("select.other").select_option("fruit")
+    (changed,) = (each for each in decisions_of(shown, tmp_path) if each["id"] == "d13")
+    assert sorted(changed["label"]) == sorted(["fruit", "sea", HOSTILE])
+    card.locator("select.other").select_option("fruit")
+    output = tmp_path / "clean.jsonl"
+    arguments = ["review", file, "--apply", str(tmp_path / "decisions.jsonl"), "-o", str(output), "-q"]
+    decisions_of(shown, tmp_path)
+    assert CliRunner().invoke(cli, arguments, catch_exceptions=False).exit_code == 0
+    cleaned = {row["id"]: row["label"] for row in map(json.loads, output.read_text(encoding="utf-8").splitlines())}
+    assert {name: sorted(cleaned[name]) for name in made} == {name: sorted(labels) for name, labels in made.items()}
+    assert shown.page.locator("img").count() == 0

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { documents } = page.data.review;
+  const { documents, several } = page.data.review; // whether documents have lists of labels
   const find = (id) => document.getElementById(id);
   const decisions = new Map(); // document number: { decision, label }
   const cards = [...document.querySelectorAll(".reviewed[data-document]")];
@@ -11,15 +11,31 @@
 
   const numberOf = (card) => Number(card.dataset.document);
 
+  const listOf = (label) => [].concat(label ?? []);
+  const givenOf = (number) => listOf(documents[number].label);
+  const chosenOf = (number) => listOf(decisions.get(number)?.label ?? documents[number].label);
+
+  // Add a label to those of a document, or remove it if it has the label; several findings can be about one document.
+  function change(card, label) {
+    const number = numberOf(card);
+    const chosen = chosenOf(number);
+    const changed = chosen.includes(label) ? chosen.filter((each) => each !== label) : [...chosen, label].sort();
+    const given = givenOf(number);
+    const isGiven = changed.length === given.length && changed.every((each) => given.includes(each));
+    decide(card, isGiven ? null : "relabel", isGiven ? null : changed);
+  }
+
   function show(number) {
     const made = decisions.get(number);
     for (const card of cards.filter((each) => numberOf(each) === number)) {
       for (const button of card.querySelectorAll("[data-decision]")) {
-        const isLikely = made?.label === card.dataset.likely;
+        const { likely } = card.dataset;
+        const isLikely = several ? chosenOf(number).includes(likely) !== givenOf(number).includes(likely) : made?.label === likely;
         const isPressed = made?.decision === button.dataset.decision && (made.decision !== "relabel" || isLikely);
         button.setAttribute("aria-pressed", isPressed ? "true" : "false");
       }
-      card.querySelector(".other").value = made?.decision === "relabel" ? made.label : "";
+      card.querySelector(".other").value = made?.decision === "relabel" && !several ? made.label : "";
+      if (several) card.querySelector(".now").textContent = made?.decision === "relabel" ? `now: ${made.label.join(", ") || "no label"}` : "";
     }
     find("progress").textContent = `${decisions.size} of ${documents.length} documents decided`;
   }
@@ -34,6 +50,10 @@
   function toggle(card, decision) {
     const label = decision === "relabel" ? card.dataset.likely : null;
     if (decision === "relabel" && label === undefined) return;
+    if (decision === "relabel" && several) {
+      change(card, label);
+      return;
+    }
     const made = decisions.get(numberOf(card));
     const isSame = made?.decision === decision && (made.label ?? null) === label;
     decide(card, isSame ? null : decision, label);
@@ -77,7 +97,10 @@
       button.addEventListener("click", () => toggle(card, button.dataset.decision));
     }
     const other = card.querySelector(".other");
-    other.addEventListener("change", () => decide(card, other.value ? "relabel" : null, other.value || null));
+    other.addEventListener("change", () => {
+      if (!several) decide(card, other.value ? "relabel" : null, other.value || null);
+      else if (other.value) change(card, other.value);
+    });
   }
   for (const id of ["kind", "of-label", "open-only"]) find(id).addEventListener("change", filter);
   find("download").addEventListener("click", download);
