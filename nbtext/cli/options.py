@@ -117,8 +117,8 @@ LABELED_INPUT_STAGE = stage(
            "text per line; `files` reads each file as one text."),
     Option("--encoding", metavar="NAME", help="Text encoding. A byte order mark takes precedence."),
     Option("--encoding-errors", type=click.Choice(["replace", "strict"]), metavar="NAME",
-           help="How invalid bytes are handled. `replace` replaces and counts them; with `strict`, the document "
-           "cannot be read."),
+           help="How invalid bytes are handled. `replace` replaces and counts them. With `strict`, such a "
+           "document is an error: training stops, and `predict` gives it no label."),
     Option("--text-field", type=Parsed("NAME[,NAME…]", parse_names),
            help="Column, JSON key or mail header of the text. Separate several names with commas. For a file without "
            "a header, give the number of the column, counted from 1."),
@@ -142,7 +142,8 @@ LABELED_INPUT_STAGE = stage(
     Option("--separate-fields", is_flag=True, default=None,
            help="Make a separate feature `field:word` for each text field. By default, the texts are joined."),
     Option("--max-document-bytes", type=int, metavar="N",
-           help="Maximum size of a document in bytes. A larger document cannot be read."),
+           help="Maximum size of a document in bytes. A larger document is an error, as with "
+           "--encoding-errors strict."),
 )  # fmt: skip
 INPUT_STAGE = LABELED_INPUT_STAGE.without("label", "label_separator", "label_fields", "single_label")
 UNLABELED_INPUT_STAGE = INPUT_STAGE.replace(

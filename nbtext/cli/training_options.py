@@ -178,8 +178,8 @@ MODEL_STAGE = stage(
            help="Number of documents whose counts the model retains. With them, update, merge and forget refit "
            "smoothing and calibration."),
     Option("--group", type=click.Choice([NEAR_DUPLICATES]), metavar="NAME",
-           help="What leave-one-out leaves out together, besides duplicates. Cross-validation keeps it in one fold. "
-           "Memory grows with the number of documents."),
+           help="Groups of documents that leave-one-out leaves out as a whole, as it does with equal documents. "
+           "Cross-validation keeps a group in one fold. Memory grows with the number of documents."),
 )  # fmt: skip
 
 SEARCH_STAGE = stage(

@@ -93,7 +93,7 @@ def test_clone_and_set_params() -> None:
     classifier = TextClassifier(ngrams=[1, 2], prior=np.array([1.0, 2.0]), stop_words="english", model="bernoulli")
     copy = clone(classifier)
     assert copy.get_params() == classifier.get_params() and repr(copy) == repr(classifier)
-    with pytest.raises(AttributeError, match="has learned nothing"):
+    with pytest.raises(AttributeError, match="is not fitted yet"):
         _ = copy.classes_
     assert copy.set_params(**TextClassifier().get_params()).get_params() == TextClassifier().get_params()
 
