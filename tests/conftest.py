@@ -6,13 +6,18 @@ import contextlib
 import os
 import shutil
 import signal
+import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).with_name("processes")))
+from forking import Forker
 
 ARCHIVES = Path(os.environ.get("NBTEXT_TEST_CORPORA", Path(__file__).parents[2] / "shared" / "corpora"))
 UNPACKED = Path(__file__).parents[1] / ".corpora"
@@ -43,6 +48,20 @@ def corpora() -> Callable[[str], Path]:
         return folder
 
     return unpacked
+
+
+@pytest.fixture(scope="session")
+def forker() -> Iterator[Callable[..., Forker]]:
+    """forker(kernel=""): return a process that starts nbtext commands within milliseconds (`popen`, `run`)."""
+    with contextlib.ExitStack() as ends:
+
+        @cache
+        def with_kernel(kernel: str) -> Forker:
+            made = Forker(kernel)
+            ends.callback(made.end)
+            return made
+
+        yield lambda kernel="": with_kernel(kernel)
 
 
 @pytest.fixture

@@ -172,13 +172,11 @@ def test_a_pipe_closed_at_any_point(forker: Any, letters: Path, model: str, tmp_
         ["evaluate", str(letters / "test"), "-m", model, "--to", "json"],
         ["--help"],
     ):
-        (out, stdout), (err, stderr) = os.pipe(), os.pipe()
-        process = forker()
-        process.start(command, [os.open(os.devnull, os.O_RDONLY), stdout, stderr], tmp_path)
-        with open(out, "rb") as shown:
-            shown.read(n_bytes)
-        with open(err, "rb") as said:
-            assert (said.read(), process.status()) == (b"", 0), command
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with forker().popen(command, cwd=tmp_path, **streams) as process:
+            process.stdout.read(n_bytes)
+            process.stdout.close()
+            assert (process.stderr.read(), process.wait(60)) == (b"", 0), command
 
 
 def test_closed_standard_streams(letters: Path, model: str, tmp_path: Path) -> None:
