@@ -34,14 +34,15 @@ def steps(block: str) -> list[tuple[str, str]]:
     return found
 
 
-def printed(command: str, folder: Path, groups: list[int] | None = None) -> str:
+def printed(command: str, folder: Path, groups: list[int] | None = None, programs: Path | None = None) -> str:
     """What a shell prints for a command, on both outputs, as it comes; no blanks at ends of lines.
 
-    groups  gets the process group of the command, in which it may have left something running
+    groups    gets the process group of the command, in which it may have left something running
+    programs  the folder of the programs that are used first
     """
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("MAKE")},
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PATH": os.pathsep.join(map(str, filter(None, (programs, Path(sys.executable).parent, os.environ["PATH"])))),
         "COLUMNS": "100",
         "LC_ALL": "C.UTF-8",
     }
@@ -64,7 +65,7 @@ def printed(command: str, folder: Path, groups: list[int] | None = None) -> str:
     return "".join(f"{line.rstrip()}\n" for line in output.decode().rstrip("\n").splitlines())
 
 
-def played(page: str, folder: Path) -> Iterator[tuple[str, str, str]]:
+def played(page: str, folder: Path, programs: Path | None = None) -> Iterator[tuple[str, str, str]]:
     """Run each command of a page in a folder beside the corpora; return it with the shown and the actual output."""
     (folder / "corpora").symlink_to(TOP / "corpora")
     groups: list[int] = []
@@ -74,7 +75,7 @@ def played(page: str, folder: Path) -> Iterator[tuple[str, str, str]]:
                 (folder / name).write_text(text, encoding="utf-8")
             elif language == "console":
                 for command, shown in steps(text):
-                    output = printed(command, folder, groups)
+                    output = printed(command, folder, groups, programs)
                     yield command, shown.rstrip("\n") + "\n" if shown.strip() else "", output
     finally:
         for group in groups:  # a service that a block started, and that a failure has kept from being ended

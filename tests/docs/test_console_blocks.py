@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,10 +19,14 @@ PAGES = ["README.md", *sorted(str(path.relative_to(TOP)) for path in (TOP / "nbt
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "```console" in (TOP / page).read_text(encoding="utf-8")])
-def test_console_blocks(page: str, tmp_path: Path) -> None:
+def test_console_blocks(forker: Any, page: str, tmp_path: Path) -> None:
     """The commands of a page, run one after the other in an empty folder beside the corpora, print what it shows."""
     text = (TOP / page).read_text(encoding="utf-8")
-    for command, shown, printed in played(text, tmp_path):
+    folder, programs = tmp_path / "folder", tmp_path / "programs"
+    folder.mkdir()
+    programs.mkdir()
+    forker().write_command(programs)
+    for command, shown, printed in played(text, folder, programs):
         assert without_times(printed) == without_times(shown) or lacks_program(command), (
             f"{page}: $ {command}\n{printed}"
         )

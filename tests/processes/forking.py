@@ -3,8 +3,8 @@
 What is run is what `python -m nbtext` runs, in a process of its own with its own streams, folder and environment. The
 imports alone are shared: what depends on them is tested with a Python of its own.
 
-`python forking.py SOCKET LIFELINE` is the process that forks. It listens at the path SOCKET, and ends when the other end
-of the pipe LIFELINE is closed.
+`python forking.py SOCKET LIFELINE` is the process that forks. It listens at the path SOCKET, and ends when the other
+end of the pipe LIFELINE is closed.
 """
 
 from __future__ import annotations
@@ -103,9 +103,15 @@ class Forker:
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def write_command(self, folder: Path) -> None:
-        """Write the command `nbtext` for shells into a folder."""
-        asked = shlex.join([sys.executable, "-SE", str(Path(__file__).with_name("ordering.py")), self._address])
-        (folder / "nbtext").write_text(f'#!/bin/sh\nexec {asked} "$@"\n', encoding="utf-8")
+        """Write the command `nbtext` for shells into a folder; services are started, because shells end them."""
+        kernel = shlex.quote(self._environment.get("NBTEXT_KERNEL", ""))
+        ask = shlex.join([sys.executable, "-SE", str(Path(__file__).with_name("ordering.py")), self._address])
+        lines = (
+            "#!/bin/sh",
+            f'[ "$NBTEXT_KERNEL" = {kernel} ] && [ "$1" != serve ] && exec {ask} "$@"',
+            f'exec {shlex.join(NBTEXT)} "$@"',
+        )
+        (folder / "nbtext").write_text("\n".join(lines) + "\n", encoding="utf-8")
         (folder / "nbtext").chmod(0o755)
 
     def end(self) -> None:
@@ -207,9 +213,7 @@ def _fork_command(connection: socket.socket) -> dict[str, Any]:
     return order
 
 
-def _take_over(
-    *, arguments: list[str], folder: str, environment: dict[str, str], is_leader: bool, before: str
-) -> None:
+def _take_over(*, arguments: list[str], folder: str, environment: dict[str, str], is_leader: bool, before: str) -> None:
     """Become the process that was ordered."""
     if is_leader:
         os.setsid()

@@ -1,4 +1,7 @@
-"""Asks the process of forking.py for a command; as a program, it is the `nbtext` of shells: ordering.py SOCKET ARGUMENT..."""
+"""Asks the process of forking.py for a command.
+
+`python ordering.py SOCKET ARGUMENT...` is the `nbtext` of shells.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +42,6 @@ def order_command(
 
 def main(address: str, *arguments: str) -> None:
     """Run a command as a shell does: with its streams, and with its exit status."""
-    if arguments[:1] == ("serve",):  # shells end it by its number
-        os.execv(sys.executable, [sys.executable, "-m", "nbtext", *arguments])
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(address)
         order_command(connection, list(arguments), (0, 1, 2), folder=os.getcwd(), environment=dict(os.environ))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import atexit
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 TOP = Path(__file__).parents[2]
-KILLER = Path(__file__).with_name("killer") / "sitecustomize.py"
+sys.path.insert(0, str(TOP / "tests" / "processes"))
+from forking import Forker  # noqa: E402
+
+KILL = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import killing; killing.kill_at({{}})"
 LETTERS = TOP / "corpora" / "letters"
 OLD = b"what was there before" * 1000
 MAX_STEPS = 200
@@ -83,31 +86,35 @@ def _kill_job(job: Job, folder: Path, n_delays: int, steps: range, figures: dict
 
 
 def _kill_at_steps(job: Job, folder: Path, steps: range, judge: Any) -> None:
-    with tempfile.TemporaryDirectory() as killer:
-        shutil.copy(KILLER, killer)
-        for step in steps:
-            (Path(killer) / "when").write_text(str(step), encoding="ascii")
-            done = run_nbtext(job.arguments, folder, path=Path(killer))
-            if done.returncode == 0:
-                break
-            assert done.returncode == -signal.SIGKILL, done
-            judge()
-        else:
-            raise AssertionError("it never ends")
+    for step in steps:
+        done = run_nbtext(job.arguments, folder, before=KILL.format(step))
+        if done.returncode == 0:
+            break
+        assert done.returncode == -signal.SIGKILL, done
+        judge()
+    else:
+        raise AssertionError("it never ends")
 
 
-def start_nbtext(arguments: list[str], folder: Path, path: Path | None = None) -> subprocess.Popen[bytes]:
-    """Start a command in a folder; `path` is a further place of modules."""
-    command = [sys.executable, "-m", "nbtext", *arguments, *([] if arguments[0].startswith("-") else ["-q"])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, filter(None, (path, TOP))))}
-    return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+@cache
+def forker() -> Forker:
+    """Return the process that starts the commands."""
+    made = Forker()
+    atexit.register(made.end)
+    return made
+
+
+def start_nbtext(arguments: list[str], folder: Path, before: str = "") -> subprocess.Popen[bytes]:
+    """Start a command in a folder; `before` is Python code that its process runs first."""
+    command = [*arguments, *([] if arguments[0].startswith("-") else ["-q"])]
+    return forker().popen(command, before=before, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def run_nbtext(
-    arguments: list[str], folder: Path, *, kill_after: float | None = None, path: Path | None = None
+    arguments: list[str], folder: Path, *, kill_after: float | None = None, before: str = ""
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a command to its end, or kill it after so many seconds."""
-    with start_nbtext(arguments, folder, path) as process:
+    with start_nbtext(arguments, folder, before) as process:
         try:
             out, err = process.communicate(timeout=kill_after)
         except subprocess.TimeoutExpired:

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kills import LETTERS, TOP
+from kills import LETTERS, forker
 
 MEGABYTE = 1_000_000
 
 
 class Text(NamedTuple):
-    """What is fed to a command."""
+    """What is fed to a command; `before` is Python code that its process runs first."""
 
     name: str
     arguments: list[str]
     pieces: Iterator[bytes]
+    before: str = ""
 
 
 def _texts(size: int) -> Iterator[Text]:
@@ -43,7 +42,9 @@ def _texts(size: int) -> Iterator[Text]:
     yield Text("a mail 1,000 deep", [*predict, "mbox"], iter((b"From a@b\n", mail, b"parking fine")))
     pattern = ["train", "-", "-o", "pattern.joblib", "--input-format", "fasttext", "--token-pattern", r"(?:\w+)+x"]
     yield Text("a pattern, learned", pattern, iter((b"__label__a ax\n__label__b bx\n",)))
-    yield Text("a pattern without end", ["predict", "-", "-m", "pattern.joblib", "-o", "out"], iter((b"a" * 60,)))
+    sooner = f"from nbtext.features import regex_timeout; regex_timeout.MIN_SECONDS *= {min(size / MEGABYTE, 1)}"
+    endless = ["predict", "-", "-m", "pattern.joblib", "-o", "out"]
+    yield Text("a pattern without end", endless, iter((b"a" * 60,)), sooner)
 
 
 def _bomb(n_bytes: int) -> Iterator[bytes]:
@@ -55,33 +56,29 @@ def _bomb(n_bytes: int) -> Iterator[bytes]:
 
 def fed(folder: Path, size: int = MEGABYTE) -> Iterator[dict[str, Any]]:
     """Run each: name, status, seconds, megabytes at the peak, and what was said last."""
-    _run(["train", str(LETTERS / "train"), "-o", "letters.joblib"], iter(()), folder)
+    _run(Text("a model", ["train", str(LETTERS / "train"), "-o", "letters.joblib"], iter(())), folder)
     for text in _texts(size):
-        yield {"name": text.name, **_run(text.arguments, text.pieces, folder)}
+        yield {"name": text.name, **_run(text, folder)}
 
 
-def _run(arguments: list[str], pieces: Iterator[bytes], folder: Path) -> dict[str, Any]:
-    command = [sys.executable, "-m", "nbtext", *arguments]
+def _run(text: Text, folder: Path) -> dict[str, Any]:
     start = time.monotonic()
     with (folder / "said").open("w+b") as said:
-        process = subprocess.Popen(
-            command, cwd=folder, env={**os.environ, "PYTHONPATH": str(TOP)}, stdin=subprocess.PIPE, stderr=said
-        )
+        process = forker().popen(text.arguments, before=text.before, cwd=folder, stdin=subprocess.PIPE, stderr=said)
         assert process.stdin is not None
         try:
-            for piece in pieces:
+            for piece in text.pieces:
                 process.stdin.write(piece)
             process.stdin.close()
         except BrokenPipeError:  # it has seen enough
             pass
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        process.wait()
         said.seek(0)
         lines = said.read().decode().splitlines()
     return {
         "status": process.returncode,
         "seconds": time.monotonic() - start,
-        "megabytes": usage.ru_maxrss / 1000,
+        "megabytes": process.max_rss / 1000,
         "said": lines[-1] if lines else "",
         "is_traced": any(line.startswith("Traceback") for line in lines),
     }

@@ -1,7 +1,7 @@
-"""Kills the process that starts with this folder on its path at the n-th step of writing its output, without warning.
+"""Kills this process at the n-th step of writing its output, without warning.
 
-n is the whole number in the file `when` beside this one. A step is a call that touches the disk, from the one on that
-makes the new file: just before it, and (the next number) just after it.
+A step is a call that touches the disk, from the one on that makes the new file: just before it, and (the next number)
+just after it.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ import signal
 from collections.abc import Callable
 from functools import wraps
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 steps = count(1)  # taken when the process writes
-deadly_step = int((Path(__file__).parent / "when").read_text(encoding="ascii"))
+deadly_step = 0
 written: list[Any] = []  # paths that were opened for writing
 
 
@@ -57,6 +56,10 @@ def watched_fdopen(
     return io.BufferedWriter(DeadlyFile(handle, "w")) if mode == "wb" else _fdopen(handle, mode, *arguments, **options)
 
 
-os.open, os.fdopen = watched_open, watched_fdopen
-for name in ("fsync", "fchmod", "link", "replace", "unlink"):
-    setattr(os, name, deadly(getattr(os, name)))
+def kill_at(number: int) -> None:
+    """Count the steps of this process from now on, and kill it at this one."""
+    global deadly_step  # noqa: PLW0603
+    deadly_step = number
+    os.open, os.fdopen = watched_open, watched_fdopen
+    for name in ("fsync", "fchmod", "link", "replace", "unlink"):
+        setattr(os, name, deadly(getattr(os, name)))
