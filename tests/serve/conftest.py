@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -126,13 +125,17 @@ def model(letters: tuple[list[str], list[str]], tmp_path_factory: pytest.TempPat
 
 
 @pytest.fixture(scope="module")
-def start() -> Iterator[Start]:
-    """start(*arguments, **environment): run `nbtext serve` on a free port; it ends with the tests of the module."""
+def start(forker: Any) -> Iterator[Start]:
+    """start(*arguments, before="", **environment): run `nbtext serve` on a free port; it ends with the module's tests.
+
+    before  Python code that its process runs first
+    """
     started: list[Running] = []
 
-    def run(*arguments: object, **environment: str) -> Running:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "nbtext", "serve", "--port", "0", *map(str, arguments)],
+    def run(*arguments: object, before: str = "", **environment: str) -> Running:
+        process = forker().popen(
+            ["serve", "--port", "0", *map(str, arguments)],
+            before=before,
             env={**os.environ, "PYTHONPATH": str(TOP), "PYTHONWARNINGS": "error", **environment},
             stderr=subprocess.PIPE,
             text=True,

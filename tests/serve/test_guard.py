@@ -241,7 +241,7 @@ def test_a_stream_may_take_long_but_not_stand_still(start: Start, model: Path) -
 
 def test_heads_of_requests(start: Start, model: Path) -> None:
     """A head without end, in time or in size, closes the connection."""
-    service = start("-m", model)
+    service = start("-m", model, before="from nbtext.serve import server; server.HEAD_SECONDS = 2.0")
     with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\n")
         with pytest.raises(OSError):  # closed or reset
@@ -252,7 +252,7 @@ def test_heads_of_requests(start: Start, model: Path) -> None:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nX: ")
         with pytest.raises(OSError):  # closed, though another byte arrives each time
             for _ in range(60):
-                time.sleep(1)
+                time.sleep(0.5)
                 connection.sendall(b"x")
 
 
