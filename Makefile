@@ -10,7 +10,7 @@ PARALLEL = -n logical --dist worksteal
 # without cached bytecode each start of the program takes twice the time, and pytest rewrites all tests in each process
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test quick check format lint types plain docs dist release lowest man site bench bench-all fuzz torture corpora clean
+.PHONY: demo test test-all quick check format lint types plain docs dist release lowest man site bench bench-all fuzz torture corpora clean
 
 demo: $(VENV)/.nbtext
 	$(BIN)/nbtext train corpora/letters/train -o $(VENV)/letters.joblib
@@ -18,15 +18,19 @@ demo: $(VENV)/.nbtext
 	echo "The bins in our street were not emptied again this week." | $(BIN)/nbtext predict - -m $(VENV)/letters.joblib
 
 # They use the compiled kernel if it is installed; CI requires it.
+# A sample of the exhaustive tests; `make check` runs all of them.
 test: $(VENV)/.dev
+	$(PYTEST) $(PARALLEL) --sample
+
+test-all: $(VENV)/.dev
 	$(PYTEST) $(PARALLEL)
 
 # The core and the main job, for every save.
 quick: $(VENV)/.dev
-	$(PYTEST) $(PARALLEL) tests/test_house.py tests/bayes tests/features tests/model tests/cli/test_main_job.py \
+	$(PYTEST) $(PARALLEL) --sample tests/test_house.py tests/bayes tests/features tests/model tests/cli/test_main_job.py \
 		$(addprefix --ignore=,$(LONG) tests/model/test_multilabel.py tests/features/test_vectorizer.py)
 
-check: format lint types test plain docs release lowest
+check: format lint types test-all plain docs release lowest
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format --check $(CODE)

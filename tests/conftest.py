@@ -9,6 +9,7 @@ import signal
 import sys
 import tarfile
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -25,6 +26,35 @@ UNPACKED = Path(__file__).parents[1] / ".corpora"
 # started in the background of a shell, all that the tests start would ignore interrupts
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--sample", action="store_true", help="run a sample of the exhaustive tests, the same each time")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With --sample, keep every n-th case of `exhaustive(every=n)`, and a fourth of the examples of each property."""
+    if not config.getoption("--sample"):
+        return
+    n_cases: Counter[str] = Counter()
+    kept, left_out = [], []
+    for item in items:
+        if (marker := item.get_closest_marker("exhaustive")) is None:
+            kept.append(item)
+            continue
+        name, every = item.nodeid.partition("[")[0], marker.kwargs.get("every", 0)
+        (kept if every and n_cases[name] % every == 0 else left_out).append(item)
+        n_cases[name] += 1
+    items[:] = kept
+    config.hook.pytest_deselected(items=left_out)
+    from hypothesis import settings
+
+    properties = {item.obj for item in kept if getattr(item.obj, "is_hypothesis_test", False)}
+    for test in properties:
+        whole = test._hypothesis_internal_use_settings
+        test._hypothesis_internal_use_settings = settings(
+            whole, max_examples=max(whole.max_examples // 4, 3), derandomize=True
+        )
 
 
 def _made(folder: Path) -> Path:

@@ -69,6 +69,7 @@ def test_nothing_is_loaded_from_other_hosts(site: Path) -> None:
             assert not re.match(r"(https?:)?//", "".join(found)), page
 
 
+@pytest.mark.exhaustive
 def test_a_dead_link_is_an_error(tmp_path: Path) -> None:
     """A link to a heading that does not exist fails the build."""
     for name in (".github", "nbtext", "corpora", "tests/docs", "tests/benchmarks/results", "README.md", "CHANGELOG.md"):

@@ -325,6 +325,7 @@ def oracle(corpora: Callable[[str], Path]) -> tuple[list[str], list[str], Any]:
     return texts, theirs.get_feature_names_out().tolist(), counts
 
 
+@pytest.mark.exhaustive(every=2)
 def test_20_newsgroups_gives_the_counts_and_weights_of_scikit_learn(
     counting_kernel: str, oracle: tuple[list[str], list[str], Any]
 ) -> None:
@@ -338,6 +339,7 @@ def test_20_newsgroups_gives_the_counts_and_weights_of_scikit_learn(
     assert_same(Vectorizer().fit_transform(texts), counts)
 
 
+@pytest.mark.exhaustive(every=5)
 @pytest.mark.parametrize(
     "options",
     [

@@ -48,6 +48,7 @@ def assert_sane(classifier: TextClassifier) -> None:
     assert set(classifier.predict(QUESTIONS)) <= set(classifier.classes_)
 
 
+@pytest.mark.exhaustive(every=7)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("corpus", CORPORA)
 @pytest.mark.parametrize("variant", range(len(VARIANTS)))
@@ -65,6 +66,7 @@ def test_extreme_corpora(model: str, corpus: str, variant: int, tmp_path: Path) 
     np.testing.assert_array_equal(loaded.predict_proba(QUESTIONS), classifier.predict_proba(QUESTIONS))
 
 
+@pytest.mark.exhaustive(every=7)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("smoothing", [0.0, SMALLEST, 1e-12, 1.0, 1e6, LARGEST])
 @pytest.mark.parametrize("variant", range(len(VARIANTS)))

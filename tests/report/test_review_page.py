@@ -51,6 +51,7 @@ def decisions_of(shown: Any, folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_the_page_is_sound(visit: Visited, page: Path, width: int, scheme: str) -> None:
     """In light, and in the dark of a phone: it fits the screen, links work, axe finds nothing serious."""

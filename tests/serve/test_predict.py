@@ -335,6 +335,7 @@ def test_without_orjson(start: Start, model: Path, tmp_path: Path) -> None:
     assert service.post("/v1/predict", [{"text": "bins", "id": 3}]).value[0]["id"] == "3"
 
 
+@pytest.mark.exhaustive
 def test_a_pattern_that_takes_for_ever(start: Start, tmp_path: Path) -> None:
     """A hostile text delays the requests of its own model only, and is stopped; then all is as before."""
     slow, fast = tmp_path / "slow.joblib", tmp_path / "fast.joblib"
