@@ -22,7 +22,7 @@ demo: $(VENV)/.nbtext
 test: $(VENV)/.dev
 	$(PYTEST) $(PARALLEL) --sample
 
-test-all: $(VENV)/.dev
+test-all: $(VENV)/.check
 	$(PYTEST) $(PARALLEL)
 
 # The core and the main job, for every save.
@@ -38,21 +38,21 @@ format: $(VENV)/.dev
 lint: $(VENV)/.dev
 	$(BIN)/ruff check $(CODE)
 
-types: $(VENV)/.dev
+types: $(VENV)/.check
 	$(BIN)/mypy
 
 # The tests of code that calls the kernel, with its pure-Python version. tests/features compares the two versions.
 PLAIN = tests/bayes tests/model tests/cli/test_main_job.py
 LONG = tests/model/test_growth.py tests/model/test_explanation.py
 
-plain: $(VENV)/.dev
+plain: $(VENV)/.check
 	NBTEXT_KERNEL=off $(PYTEST) $(PARALLEL) $(PLAIN) $(addprefix --ignore=,$(LONG))
 
-docs: $(VENV)/.dev
+docs: $(VENV)/.check
 	$(PYTEST) --doctest-modules nbtext
 
 # A source archive, a wheel with the kernel, and a wheel without it (built without a compiler).
-dist: $(VENV)/.dev
+dist: $(VENV)/.check
 	rm -rf dist
 	$(BIN)/python -m build >$(VENV)/dist.log 2>&1 || { cat $(VENV)/dist.log; false; }
 	CC=false $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist dist/*.tar.gz
@@ -81,12 +81,12 @@ man: $(VENV)/.nbtext
 	$(BIN)/python -m nbtext.cli.manual $(VENV)/share/man/man1
 
 # The documentation site, in $(VENV)/site: the guides, and references of the commands and the library.
-site: $(VENV)/.dev
+site: $(VENV)/.check
 	$(BIN)/python .github/site/build.py $(VENV)/site
 
 # Measure speed and memory, and the time, memory and accuracy of all models, beside other programs.
 # These are installed for comparison; the tables name those that cannot be installed.
-bench: $(VENV)/.dev
+bench: $(VENV)/.check
 	-sh tests/benchmarks/peers/install.sh
 	$(BIN)/python tests/benchmarks/models.py
 	$(BIN)/python tests/benchmarks/run.py --rounds 3
@@ -118,13 +118,17 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.nbtext: pyproject.toml $(wildcard nbtext/*/*.pyx nbtext/*/*.pxd nbtext/*/*/*.pxd) | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e .
 	touch $@
 
 $(VENV)/.dev: pyproject.toml $(wildcard nbtext/*/*.pyx nbtext/*/*.pxd nbtext/*/*/*.pxd) | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	$(BIN)/python -m compileall -q nbtext  # the tests start the program a thousand times
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev]'
+	$(BIN)/python -m compileall -q nbtext  # the tests start the program in many processes
 	touch $@ $(VENV)/.nbtext
+
+$(VENV)/.check: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev,check]'
+	touch $@
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info nbtext/_*.c nbtext/_*.so nbtext/*/_*.c nbtext/*/_*.so

@@ -120,9 +120,9 @@ def chromium() -> Iterator[Any]:
     if program is None:
         assert "CI" not in os.environ, "CI installs chromium"
         pytest.skip("chromium is not installed")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
+    api = pytest.importorskip("playwright.sync_api")
+    pytest.importorskip("axe_playwright_python")
+    with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=program,
             args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 
 def measured(folder: Path, *arguments: str) -> Any:
     """What a part of the torture finds."""
@@ -46,6 +48,7 @@ def test_no_change_is_lost_in_a_race(tmp_path: Path) -> None:
     assert figures["one"] + figures["both"] > 0
 
 
+@pytest.mark.exhaustive
 def test_models_with_extreme_numbers(tmp_path: Path) -> None:
     """Models with extreme numbers, some of those of `make torture`: no command prints NaN, crashes, warns or hangs."""
     figures = measured(tmp_path, "models", "101", "300")
