@@ -13,11 +13,14 @@ from nbtext.cli.options import LABELED_INPUT_STAGE, REPORT, RUN_PARTS, SOURCES, 
 from nbtext.cli.running import check_report, open_documents, result_file, result_format, say, screen
 from nbtext.cli.training_options import FEATURE_STAGE
 from nbtext.documents.streams import STANDARD_INPUT
-from nbtext.errors import SettingsError
+from nbtext.errors import InputError, SettingsError
 from nbtext.model.settings import FINDINGS
 from nbtext.report.records import OUTPUT_FORMATS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nbtext.documents.batch import Rows
     from nbtext.documents.settings import InputSettings
     from nbtext.features.settings import FeatureSettings
     from nbtext.model.review import Review
@@ -31,8 +34,9 @@ if TYPE_CHECKING:
     Option("--only", type=click.Choice(FINDINGS), metavar="FINDING", multiple=True,
            help="Report only this kind of finding; may be repeated."),
     Option("--apply", "decisions", type=INPUT,
-           help="File of decisions about findings, as JSON lines. Write the documents of SOURCE as JSON lines, with "
-           "the labels after the decisions and without removed documents, instead of searching for findings."),
+           help="File of decisions about findings, as JSON lines. Write SOURCE with the labels after the decisions and "
+           "without removed documents, instead of searching for findings. JSON lines, CSV, TSV and fastText keep their "
+           "format and all other bytes; other sources become JSON lines."),
     REPORT,
     *result_options(OUTPUT_FORMATS),
     LABELED_INPUT_STAGE,
@@ -108,21 +112,59 @@ def _apply(
     input_settings: InputSettings,
     run: RunSettings,
 ) -> None:
-    """Write the documents of some sources after the decisions of a review."""
-    from nbtext.model.review_decisions import apply_decisions, read_decisions
+    """Write the documents of some sources after the decisions of a review, in the format of the sources if it can be.
+
+    raises  SettingsError: the output is to have another format
+    """
+    from itertools import chain
+
+    from nbtext.documents.corrections import CorrectedRows, write_corrections
+    from nbtext.documents.rows import Target, TextRows
+    from nbtext.model.review_decisions import apply_decisions, list_records, read_decisions
     from nbtext.report.records import format_json, write_text
 
-    if result_format(output_format, output, OUTPUT_FORMATS, piped="jsonl") != "jsonl" and (
-        output_format or output != "-"
-    ):
-        raise SettingsError("--apply writes JSON lines", where="--to", hint="use -o FILE.jsonl or --to jsonl")
+    if output_format not in (None, "jsonl"):
+        hint = "leave out --to for the format of SOURCE, or use --to jsonl"
+        raise SettingsError("--apply writes the format of SOURCE, or JSON lines", where="--to", hint=hint)
     found = read_decisions(decisions)
-    with (
-        open_documents(sources, input_settings, run) as (source, on_batch),
-        result_file(output, "jsonl") as file,
-    ):
-        records = apply_decisions(source, found, on_batch)
-        write_text((format_json(record, output_format="jsonl") for record in records), file)
+    input_settings = replace(input_settings, corrects_rows=True)
+    with open_documents(sources, input_settings, run) as (source, on_batch):
+        decided = apply_decisions(source, found, on_batch)
+        first = next(decided, None)
+        decided = chain(() if first is None else (first,), decided)
+        rows = first[0].rows if first is not None else None
+        if _keeps_format(rows, output, output_format):
+            assert isinstance(rows, TextRows)  # what is kept is a text
+
+            def corrected() -> Iterator[CorrectedRows]:
+                for batch, labels in decided:
+                    if not isinstance(batch.rows, TextRows) or batch.rows.format != rows.format:
+                        place, hint = batch.place(0) if len(batch) else "", "write JSON lines: -o FILE.jsonl"
+                        raise InputError(f"it is not {rows.format}, as the first SOURCE is", where=place, hint=hint)
+                    yield CorrectedRows(batch.rows, labels)
+
+            write_corrections(corrected(), Target(output, lambda: result_file(output, "jsonl")), input_settings)
+            return
+        names = source.field_names
+        records = (each for batch, labels in decided for each in list_records(batch, labels, names, input_settings))
+        with result_file(output, "jsonl") as file:
+            write_text((format_json(record, output_format="jsonl") for record in records), file)
+
+
+def _keeps_format(rows: Rows | None, output: str, output_format: str | None) -> bool:
+    """Return whether the rows of the sources are written as they are, in their format; otherwise as JSON lines.
+
+    raises  SettingsError: the suffix of the output names another format
+    """
+    from nbtext.documents.formats import FORMATS, content_suffix
+
+    suffix, lines = content_suffix(output) if output != STANDARD_INPUT else "", FORMATS["jsonl"]
+    written = lines if rows is None or output_format is not None or suffix in lines.suffixes else FORMATS[rows.format]
+    known = {each for record in FORMATS.values() for each in record.suffixes}
+    if suffix in known - set(written.suffixes):
+        what = f"the documents are written as {written.name}; {output} says {suffix}"
+        raise SettingsError(what, where="-o", hint=f"name a file that ends with {written.suffixes[0]}")
+    return rows is not None and written.name == rows.format
 
 
 def _write_report(

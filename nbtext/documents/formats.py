@@ -68,6 +68,9 @@ class Format:
     writer : str
         `module:function` in this package, which writes the rows of the format with columns added; "" if columns cannot
         be added. The function has the signature of `rows.Writer`.
+    corrector : str
+        `module:function` in this package, which returns a row, a text, with another label; "" if rows cannot be
+        corrected in place.
     """
 
     name: str
@@ -83,6 +86,7 @@ class Format:
     has_queries: bool = False
     is_choice: bool = True
     writer: str = ""
+    corrector: str = ""
 
     def begins(self, start: bytes) -> bool:
         """Return whether the first line of a text identifies this format."""
@@ -96,6 +100,10 @@ class Format:
     def load_writer(self) -> Any:
         """Import and return the function that writes rows of the format."""
         return _load(self.writer)
+
+    def load_corrector(self) -> Any:
+        """Import and return the function that gives rows of the format another label."""
+        return _load(self.corrector)
 
 
 def _load(name: str) -> Any:
@@ -116,6 +124,7 @@ _records = (
         is_splittable=True,
         is_live=True,
         writer="rows:write_json",
+        corrector="corrections:correct_object",
     ),
     Format(
         "json",
@@ -125,8 +134,17 @@ _records = (
         rb"\[\s*(?:\{|\Z)",
         writer="rows:write_json",
     ),
-    Format("csv", "row", "tables:read_csv", (".csv",), writer="rows:write_table"),
-    Format("tsv", "row", "tables:read_tsv", (".tsv", ".tab"), writer="rows:write_table"),
+    Format(
+        "csv", "row", "tables:read_csv", (".csv",), writer="rows:write_table", corrector="corrections:correct_cells"
+    ),
+    Format(
+        "tsv",
+        "row",
+        "tables:read_tsv",
+        (".tsv", ".tab"),
+        writer="rows:write_table",
+        corrector="corrections:correct_cells",
+    ),
     Format(
         "parquet",
         "row",
@@ -165,6 +183,7 @@ _records = (
         has_fields=False,
         is_splittable=True,
         is_live=True,
+        corrector="corrections:correct_fasttext",
     ),
     Format("lines", "line", "lines:read_lines", (TEXT_SUFFIX,), has_fields=False, is_splittable=True, is_live=True),
     Format("mbox", "mail", "mail:read_mbox", (".mbox",), MBOX_SEPARATOR),

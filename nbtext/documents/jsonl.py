@@ -16,13 +16,13 @@ from nbtext.documents.batch import Batch, BatchBuilder, format_names, join_field
 from nbtext.documents.blocks import ReadOptions
 from nbtext.documents.decoding import decode_lines
 from nbtext.documents.labels import Label, read_indicators, read_record_label, split_label
-from nbtext.documents.lines import LineDocuments, read_line_documents
+from nbtext.documents.lines import LineDocuments, keep_lines, read_line_documents
 from nbtext.documents.settings import InputSettings
-from nbtext.documents.streams import STANDARD_INPUT, ByteStream
+from nbtext.documents.streams import ByteStream
 from nbtext.errors import InputError
 
 if TYPE_CHECKING:
-    from nbtext.documents.rows import TextRows
+    pass
 
 try:
     from nbtext.documents._lines import scan
@@ -71,7 +71,8 @@ def parse_jsonl(lines: LineDocuments) -> Batch:
     batch = _parse_fast(lines)
     batch = batch if batch is not None else _parse_with_json(lines)
     if lines.settings.keeps_rows:
-        batch.rows = _keep_rows(lines, batch)
+        ends = [line - lines.block.first_line for line in batch.line_numbers or ()]
+        batch.rows = keep_lines(lines, ends, "jsonl")
     return batch
 
 
@@ -83,25 +84,6 @@ def _parse_fast(lines: LineDocuments) -> Batch | None:
         except (_UnusualLineError, InputError, ValueError, LookupError, TypeError):
             pass  # an unusual line, which the next parser parses or reports
     return None
-
-
-def _keep_rows(lines: LineDocuments, batch: Batch) -> TextRows:
-    """Return the lines of a batch as they are."""
-    from nbtext.documents.rows import TextRows
-
-    block, encoding = lines.block, lines.encoding
-    return TextRows(
-        "jsonl",
-        lines.origin.removesuffix(":") or STANDARD_INPUT,
-        encoding,
-        encoding.split_lines(block.data),
-        [line - block.first_line for line in batch.line_numbers or ()],
-        encoding.newline,
-        block.first_line,
-        is_ended=block.data.endswith(encoding.newline),
-        is_start=block.first_line == 1,
-        bom=lines.bom,
-    )
 
 
 def _parse_flat(lines: LineDocuments) -> Batch:
@@ -195,7 +177,7 @@ def _parse_with_json(lines: LineDocuments) -> Batch:
                 raise decoded.problems[number]
             record = _parse_line(line)
         except InputError as problem:
-            if lines.settings.keeps_rows:  # no key can be added to the line
+            if lines.settings.keeps_rows and not lines.settings.corrects_rows:  # no key can be added to the line
                 raise problem.locate(place) from None
             builder.add_problem(problem, place=place, line=line_number)
         else:

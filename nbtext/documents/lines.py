@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from nbtext.documents.batch import Batch
 from nbtext.documents.blocks import LineBlock, ReadOptions, read_line_blocks, read_range, read_raw_blocks
@@ -14,6 +15,9 @@ from nbtext.documents.labels import Label, collect_labels
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream
 from nbtext.errors import InputError
+
+if TYPE_CHECKING:
+    from nbtext.documents.rows import TextRows
 
 LABEL_PREFIX = "__label__"
 
@@ -123,7 +127,38 @@ def parse_fasttext(lines: LineDocuments) -> Batch:
                 labels[row] = collect_labels(found, lines.settings)
             except InputError as problem:
                 problems[row] = problem
-    return batch_of_lines(lines, decoded, texts, labels, problems)
+    batch = batch_of_lines(lines, decoded, texts, labels, problems)
+    if lines.settings.keeps_rows:
+        batch.rows = keep_lines(lines, list(range(len(texts))), "fasttext")
+    return batch
+
+
+def match_label(line: str) -> Iterator[re.Match[str]]:
+    """Yield the labels of a line of fastText, each with the blank after it."""
+    return _label_token.finditer(line)
+
+
+def keep_lines(lines: LineDocuments, ends: list[int], name: str) -> TextRows:
+    """Return the lines of a block as they are.
+
+    ends  the place in the block of the line of each document
+    name  of the format
+    """
+    from nbtext.documents.rows import TextRows
+
+    block, encoding = lines.block, lines.encoding
+    return TextRows(
+        name,
+        lines.origin.removesuffix(":") or STANDARD_INPUT,
+        encoding,
+        encoding.split_lines(block.data),
+        ends,
+        encoding.newline,
+        block.first_line,
+        is_ended=block.data.endswith(encoding.newline),
+        is_start=block.first_line == 1,
+        bom=lines.bom,
+    )
 
 
 def batch_of_lines(

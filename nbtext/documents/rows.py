@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from nbtext.documents.batch import Rows, format_names
 from nbtext.documents.decoding import Encoding
@@ -21,6 +21,7 @@ PREFIX_HINT = "--column-prefix predicted_ gives the new ones other names"
 JSON_BLANKS = (" ", "\t", "\r", "\n")
 UNICODE = ("utf-8", "utf-16", "utf-32")
 
+Change = TypeVar("Change")
 _spaced_key = re.compile(r'\A[^{]*+\{\s*+"(?:[^"\\]|\\.)*+"\s*+:\s')
 _unusual_key = re.compile(rb"\\[u/]")  # a key may be written with other escapes
 
@@ -193,7 +194,7 @@ def write_table(added: Iterable[AddedColumns], target: Target) -> None:
     InputError
         The file has a column of one of the names, or several files differ in their columns.
     """
-    _write_text(added, target, _add_to_table)
+    write_rows(((each.rows, each) for each in added), target, _add_to_table)
 
 
 def write_json(added: Iterable[AddedColumns], target: Target) -> None:
@@ -204,23 +205,25 @@ def write_json(added: Iterable[AddedColumns], target: Target) -> None:
     InputError
         An object has one of the keys, or a row is not an object.
     """
-    _write_text(added, target, _add_to_objects)
+    write_rows(((each.rows, each) for each in added), target, _add_to_objects)
 
 
-def _write_text(
-    added: Iterable[AddedColumns], target: Target, add: Callable[[TextRows, AddedColumns, TextRows], list[bytes]]
+def write_rows(
+    changed: Iterable[tuple[Rows, Change]], target: Target, change: Callable[[TextRows, Change, TextRows], list[bytes]]
 ) -> None:
-    """Write the rows of several files one after the other, with the header and byte order mark of the first file."""
+    """Write the rows of several files one after the other, with the header and byte order mark of the first file.
+
+    change  returns the lines to write for some rows; its last argument is the first rows of all
+    """
     first: TextRows | None = None
     is_ended = True
     with target.open() as file:
-        for each in added:
-            rows = each.rows
+        for rows, each in changed:
             assert isinstance(rows, TextRows)
             if rows.is_start and first is not None and rows.path != first.path:
                 _check_alike(rows, first)
             first = first or rows
-            lines = add(rows, each, first)
+            lines = change(rows, each, first)
             if lines:
                 head = rows.bom if rows is first else b""
                 head += b"" if is_ended else first.newline
@@ -258,14 +261,14 @@ def _add_to_table(rows: TextRows, added: AddedColumns, first: TextRows) -> list[
                 hint = PREFIX_HINT
                 raise rows.error(f"there is a column `{column.name}` already", rows.header_end or 0, hint)
     if rows.header_end is not None:
-        names = "".join(separator + _quote_cell(column.name, separator) for column in columns)
+        names = "".join(separator + quote_cell(column.name, separator) for column in columns)
         lines[rows.header_end] = _append(lines[rows.header_end], rows.encode(names), carriage_return)
         dropped = 0 if rows is first else rows.header_end + 1
     cells = [map(column.cells, column.values) for column in columns]
     is_plain = [column.kind in ("number", "boolean") for column in columns]
     for end, n_found, values in zip(rows.ends, rows.widths, zip(*cells, strict=True), strict=True):
         texts = [
-            value if is_safe else _quote_cell(value, separator) for value, is_safe in zip(values, is_plain, strict=True)
+            value if is_safe else quote_cell(value, separator) for value, is_safe in zip(values, is_plain, strict=True)
         ]
         line = lines[end]
         if n_found > width:
@@ -294,7 +297,7 @@ def _drop_cells(rows: TableRows, line: int, n_cells: int) -> bytes:
     return text.removesuffix(extra) + ending
 
 
-def _quote_cell(text: str, separator: str) -> str:
+def quote_cell(text: str, separator: str) -> str:
     """Quote a cell if the separator, a quote, a line end or a blank at its edge needs it."""
     if separator in text or '"' in text or "\n" in text or "\r" in text or text != text.strip():
         return '"' + text.replace('"', '""') + '"'
@@ -316,13 +319,18 @@ def _add_to_objects(rows: TextRows, added: AddedColumns, first: TextRows) -> lis
         if not body.endswith(end):
             raise rows.error("expected an object", place, "each line holds one object")
         body = _strip_blanks(body[: -len(end)], blanks)
-        is_spaced = _spaced_key.search(line.decode(rows.encoding.codec, "replace")) is not None
+        is_spaced = is_spaced_object(line.decode(rows.encoding.codec, "replace"))
         comma, between = (", ", ": ") if is_spaced else (",", ":")
         text = json.dumps(
             dict(zip(names, values, strict=True)), ensure_ascii=is_ascii, allow_nan=False, separators=(comma, between)
         )
         lines[place] = body + rows.encode(("" if body.endswith(begin) else comma) + text[1:-1]) + line[len(body) :]
     return lines
+
+
+def is_spaced_object(text: str) -> bool:
+    """Return whether a blank follows the first key of an object of JSON."""
+    return _spaced_key.search(text) is not None
 
 
 def _strip_blanks(line: bytes, blanks: tuple[bytes, ...]) -> bytes:

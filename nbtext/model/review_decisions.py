@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nbtext.documents.batch import Batch, check_label
+from nbtext.documents.corrections import NewLabel, read_cells
+from nbtext.documents.rows import TextRows
 from nbtext.documents.streams import unreadable
 from nbtext.errors import InputError
 from nbtext.model.review_reading import describe_document
 
 if TYPE_CHECKING:
+    from nbtext.documents.settings import InputSettings
     from nbtext.documents.source import Source
     from nbtext.model.source_counting import OnBatch
 
@@ -80,15 +83,15 @@ def _read_decision(line: str, where: str) -> tuple[Place, Decision]:
 
 def apply_decisions(
     source: Source, decisions: dict[Place, Decision], on_batch: OnBatch | None = None
-) -> Iterator[dict[str, Any]]:
-    """Yield a record of each document that is not removed, with its label after the decisions.
+) -> Iterator[tuple[Batch, dict[int, NewLabel | None]]]:
+    """Yield each batch, with the new labels of some of its rows; None: the row is removed.
 
     raises  InputError: a decision is about no document or about several ones, or a document cannot be read and is not
             removed
     """
     found: dict[Place, str] = {}
     for block in source.blocks():
-        batch = block.batch()
+        batch, labels = block.batch(), dict[int, NewLabel | None]()
         if on_batch is not None:
             on_batch(block, batch)
         for row in range(len(batch)):
@@ -102,24 +105,36 @@ def apply_decisions(
                     what = f"several documents have this id: {found[place]} and {batch.place(row)}"
                     raise InputError(what, where=decision.where, hint="add the file and the line of the document")
                 found[place] = batch.place(row)
-                if decision.decision == REMOVE:
-                    continue
-            if row in batch.problems:
+                if decision.decision != KEEP:
+                    labels[row] = decision.label
+            if row in batch.problems and labels.get(row, "") is not None:
                 raise batch.problems[row]
-            yield _record(batch, row, source.field_names, decision)
+        yield batch, labels
     for place, decision in decisions.items():
         if place not in found:
             hint = "name the documents with which the review was made"
             raise InputError("SOURCE has no such document", where=decision.where, hint=hint)
 
 
-def _record(batch: Batch, row: int, field_names: tuple[str, ...], decision: Decision | None) -> dict[str, Any]:
-    """Return the id, the texts and the label of a document."""
-    labels = batch.list_labels()[row]
-    label: Any = None if labels is None else list(labels) if batch.label_lists is not None else labels[0]
-    if decision is not None and decision.label is not None:
-        is_one = batch.label_lists is not None and isinstance(decision.label, str)
-        label = [decision.label] if is_one else decision.label
+def list_records(
+    batch: Batch, labels: dict[int, NewLabel | None], field_names: tuple[str, ...], settings: InputSettings
+) -> Iterator[dict[str, Any]]:
+    """Yield the id, the texts and the label of each document that is not removed; of a table, all of its columns."""
     names = field_names or ("text",)
-    texts = {name: column[row] for name, column in zip(names, batch.columns, strict=True)}
-    return {"id": batch.ids[row], **texts, **({"label": label} if label is not None else {})}
+    for row in range(len(batch)):
+        if labels.get(row, "") is None:
+            continue
+        given = batch.list_labels()[row]
+        label: Any = None if given is None else list(given) if batch.label_lists is not None else given[0]
+        label = labels.get(row, label)
+        label = [label] if batch.label_lists is not None and isinstance(label, str) else label
+        record: dict[str, Any] = {"id": batch.ids[row]}
+        cells = read_cells(batch.rows, row) if isinstance(batch.rows, TextRows) else None
+        if cells is None or settings.label_fields:
+            texts = {name: column[row] for name, column in zip(names, batch.columns, strict=True)}
+            yield {**record, **texts, **({"label": label} if label is not None else {})}
+        else:
+            if isinstance(label, list) and settings.label_separator is not None:
+                label = settings.label_separator.join(label)
+            is_named = settings.id_field in cells
+            yield {**({} if is_named else record), **cells, **({settings.label_field: label} if row in labels else {})}

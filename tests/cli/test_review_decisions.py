@@ -131,3 +131,57 @@ def test_an_excluded_document_may_be_unreadable(nbtext: Any, folder: Path) -> No
     assert nbtext("train", "x.jsonl", "-o", "m.joblib", cwd=folder).status == 1
     (folder / "ids.txt").write_text("bad\n")
     assert nbtext("train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder).status == 0
+
+
+TABLE = b'id,label,text,note\r\na,fruit,"red, round",x\r\nb,fruit,"hammer\r\nand nail",\r\nc,tools,saw, y \r\n'
+DECIDED = [{"id": "b", "decision": "relabel", "label": "tools"}, {"id": "a", "decision": "remove"}]
+
+
+def test_a_table_stays_a_table(nbtext: Any, folder: Path) -> None:
+    """All columns and line ends stay; -o FILE.jsonl makes objects of all columns; standard input is corrected, too."""
+    (folder / "x.csv").write_bytes(TABLE)
+    write(folder / "d.jsonl", DECIDED)
+    command = ("review", "x.csv", "--apply", "d.jsonl")
+    expected = b'id,label,text,note\r\nb,tools,"hammer\r\nand nail",\r\nc,tools,saw, y \r\n'
+    assert nbtext(*command, "-o", "y.csv", cwd=folder).status == 0
+    assert (folder / "y.csv").read_bytes() == expected
+    assert nbtext(*command, cwd=folder).out.encode() == expected
+    piped = nbtext("review", "-", "--input-format", "csv", "--apply", "d.jsonl", input=TABLE, cwd=folder)
+    assert piped.out.encode() == expected
+    assert nbtext(*command, "-o", "y.jsonl", cwd=folder).status == 0
+    records = list(map(json.loads, (folder / "y.jsonl").read_text(encoding="utf-8").splitlines()))
+    assert records == [
+        {"id": "b", "label": "tools", "text": "hammer\r\nand nail", "note": ""},
+        {"id": "c", "label": "tools", "text": "saw", "note": " y "},
+    ]
+    assert (folder / "x.csv").read_bytes() == TABLE
+
+
+def test_several_sources(nbtext: Any, folder: Path) -> None:
+    """Files with the same columns become one; other formats are refused, unless all become JSON lines."""
+    (folder / "x.csv").write_bytes(TABLE)
+    (folder / "z.csv").write_bytes(b"id,label,text,note\r\nd,tools,drill,\r\n")
+    write(folder / "d.jsonl", [*DECIDED, {"id": "c", "decision": "remove"}])
+    found = nbtext("review", "x.csv", "z.csv", "--apply", "d.jsonl", cwd=folder)
+    assert found.out == 'id,label,text,note\r\nb,tools,"hammer\r\nand nail",\r\nd,tools,drill,\r\n'
+    write(folder / "e.jsonl", [{"id": "c", "file": "x.csv", "decision": "remove"}])
+    mixed = nbtext("review", "x.csv", "x.jsonl", "--apply", "e.jsonl", "-o", "all.csv", cwd=folder)
+    assert (mixed.status, mixed.out) == (1, "")
+    assert "it is not csv, as the first SOURCE is; write JSON lines: -o FILE.jsonl" in mixed.err
+    assert not (folder / "all.csv").exists()
+    assert nbtext("review", "x.csv", "x.jsonl", "--apply", "e.jsonl", "-o", "all.jsonl", cwd=folder).status == 0
+    assert len((folder / "all.jsonl").read_text(encoding="utf-8").splitlines()) == 6
+
+
+def test_directories_become_json_lines(nbtext: Any, folder: Path) -> None:
+    """A directory has no rows; fastText keeps its lines."""
+    (folder / "a" / "fruit").mkdir(parents=True)
+    (folder / "a" / "fruit" / "1.txt").write_text("red")
+    (folder / "lines.txt").write_text("__label__fruit red  apple\n__label__fruit saw\n")
+    write(folder / "d.jsonl", [{"id": "a/fruit/1.txt", "decision": "relabel", "label": "tools"}])
+    found = nbtext("review", "a", "--apply", "d.jsonl", cwd=folder)
+    assert json.loads(found.out) == {"id": "a/fruit/1.txt", "text": "red", "label": "tools"}
+    assert nbtext("review", "a", "--apply", "d.jsonl", "-o", "a.csv", cwd=folder).status == 2
+    write(folder / "d.jsonl", [{"id": "lines.txt:2", "decision": "relabel", "label": "tools"}])
+    found = nbtext("review", "lines.txt", "--apply", "d.jsonl", cwd=folder)
+    assert found.out == "__label__fruit red  apple\n__label__tools saw\n"

@@ -45,7 +45,7 @@ def test_the_library_is_imported_when_it_is_used() -> None:
         "print(TextClassifier.__module__, Vectorizer.__module__, load_model.__module__, save_model.__module__);"
         "print(set(nbtext.__all__) <= set(dir(nbtext)), hasattr(nbtext, 'load_mdoel'))"
     )
-    homes = "nbtext.text_classifier nbtext.features.vectorizer nbtext.text_classifier nbtext.text_classifier"
+    homes = "nbtext.text_classifier nbtext.features.vectorizer nbtext nbtext"
     assert said.splitlines() == ["False", homes, "True False"]
 
 

@@ -1,0 +1,168 @@
+"""Rows get another label, or are removed, and all other bytes stay."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nbtext.documents.corrections import CorrectedRows, NewLabel, split_cells, write_corrections
+from nbtext.documents.rows import Target, TextRows
+from nbtext.documents.settings import InputSettings
+from nbtext.documents.source import open_source
+from nbtext.errors import InputError
+
+
+def correct(path: Path, labels: Mapping[int, NewLabel | None], **options: Any) -> bytes:
+    """The file with new labels of some documents, counted from 0."""
+    chosen, written, first = InputSettings(corrects_rows=True, **options), io.BytesIO(), 0
+    parts = []
+    for batch in open_source((str(path),), chosen).batches():
+        assert isinstance(batch.rows, TextRows)
+        own = {row - first: label for row, label in labels.items() if first <= row < first + len(batch)}
+        parts.append(CorrectedRows(batch.rows, own))
+        first += len(batch)
+
+    @contextmanager
+    def opened() -> Iterator[BinaryIO]:
+        yield written
+
+    write_corrections(parts, Target(str(path), opened), chosen)
+    return written.getvalue()
+
+
+def labels_of(path: Path, **options: Any) -> list[Any]:
+    return [list(each or ()) for batch in open_source((str(path),), InputSettings(**options)).batches()
+            for each in batch.list_labels()]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "label", "after"),
+    [
+        ("x.jsonl", '{"n": 1.0, "label": "a" , "text": "t", "k":[ 1 ]}', "b",
+         '{"n": 1.0, "label": "b" , "text": "t", "k":[ 1 ]}'),
+        ("x.jsonl", '{"text":"a \\u0041 \\"label\\": ","x":{"label":"no"}}', "b",
+         '{"text":"a \\u0041 \\"label\\": ","x":{"label":"no"},"label":"b"}'),
+        ("x.jsonl", '{"label":"a","text":"t","label":"c"}', "b", '{"label":"a","text":"t","label":"b"}'),
+        ("x.jsonl", '  {"l\\u0061bel": ["a"], "text": "t" }\t', "b", '  {"l\\u0061bel": ["b"], "text": "t" }\t'),
+        ("x.jsonl", '{"text": "t", "label": ["a"]}', ["b", "c"], '{"text": "t", "label": ["b", "c"]}'),
+        ("x.jsonl", '{"text": "t", "label": null}', "ü", '{"text": "t", "label": "ü"}'),
+        ("x.csv", 'id,label,text,more\n1,"a, b" ,"t ""q"", \n u", z ', "b",
+         'id,label,text,more\n1,b,"t ""q"", \n u", z '),
+        ("x.csv", "label;text;more\na;t;", 'b;"c', 'label;text;more\n"b;""c";t;'),
+        ("x.csv", "text,label\nt,\r", "b", "text,label\nt,b\r"),
+        ("x.tsv", 'text\tlabel\n"half\ta', "b", 'text\tlabel\n"half\tb'),
+        ("x.txt", "__label__a  text  here ", "b", "__label__b  text  here "),
+        ("x.txt", "__label__a", "b", "__label__b"),
+        ("x.txt", "__label__a __label__c t", ["b", "d"], "__label__b __label__d t"),
+        ("x.txt", "__label__a t __label__c u", "b", "__label__b t u"),
+    ],
+)  # fmt: skip
+def test_only_the_label_changes(tmp_path: Path, name: str, before: str, label: Any, after: str) -> None:
+    """All other bytes stay: blanks, quotes, escapes, the order of keys, other columns and line ends."""
+    path = tmp_path / name
+    path.write_bytes(before.encode())
+    assert correct(path, {0: label}) == after.encode()
+    assert correct(path, {}) == before.encode()
+    path.write_bytes(after.encode())
+    assert labels_of(path) == [label if isinstance(label, list) else [label]]
+
+
+texts = st.text(st.sampled_from("ab ü\"',;\t{}[]\\:_"), max_size=8)
+
+
+@st.composite
+def files(draw: st.DrawFn) -> Any:
+    """A file of one of the formats, with blank lines, either line end, and perhaps no end of the last line."""
+    name = draw(st.sampled_from(["x.jsonl", "x.csv", "x.tsv", "x.txt"]))
+    rows = draw(st.lists(st.tuples(texts, st.sampled_from(["a", "b"])), min_size=1, max_size=6))
+    lines = []
+    for text, label in rows:
+        if name == "x.jsonl":
+            lines.append(json.dumps({"text": text, "label": label, "more": text}, ensure_ascii=draw(st.booleans())))
+        elif name == "x.txt":
+            lines.append(f"__label__{label} {text.replace('_', '')}".strip() + " end")
+        else:
+            separator = "," if name == "x.csv" else "\t"
+            cells = ['"' + text.replace('"', '""') + draw(st.sampled_from(["", "\n"])) + '"', label, "z"]
+            lines.append(separator.join(cells))
+    if name in ("x.csv", "x.tsv"):
+        lines.insert(0, lines[0][:0] + ("text,label,more" if name == "x.csv" else "text\tlabel\tmore"))
+    elif name == "x.jsonl" and draw(st.booleans()):
+        lines.insert(draw(st.integers(0, len(lines))), "")
+    content = draw(st.sampled_from(["\n", "\r\n"])).join(lines) + draw(st.sampled_from(["", "\n"]))
+    n = len(rows)
+    labels = draw(st.dictionaries(st.integers(0, n - 1), st.sampled_from([None, "c", "ä-d"]), max_size=n))
+    return name, content, [label for _, label in rows], labels
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(file=files())
+def test_the_corrected_file_has_the_new_labels(tmp_path: Path, file: Any) -> None:
+    """It has the same documents with the new labels, and the same bytes without any."""
+    name, content, given_labels, labels = file
+    path = tmp_path / name
+    path.write_bytes(content.encode())
+    assert correct(path, {}) == content.encode()
+    path.write_bytes(correct(path, labels))
+    kept = [row for row in range(len(given_labels)) if labels.get(row, "") is not None]
+    expected = [[labels.get(row) or given_labels[row]] for row in kept]
+    assert (labels_of(path) if kept else []) == expected
+
+
+@pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16", "latin-1"])
+def test_encodings(tmp_path: Path, codec: str) -> None:
+    """The byte order mark and the encoding stay."""
+    path = tmp_path / "x.jsonl"
+    path.write_bytes('{"text": "grün", "label": "a"}\n{"text": "x", "label": "b"}\n'.encode(codec))
+    encoding = "latin-1" if codec == "latin-1" else "utf-8"
+    expected = '{"text": "grün", "label": "c"}\n'.encode(codec)
+    assert correct(path, {0: "c", 1: None}, encoding=encoding) == expected
+
+
+def test_bytes_that_are_not_text_stay(tmp_path: Path) -> None:
+    """An invalid byte is read as a replacement character, and written as it was."""
+    path = tmp_path / "x.csv"
+    path.write_bytes(b"text,label\n\xff\xfe t,a\nu,b\n")
+    assert correct(path, {0: "c"}) == b"text,label\n\xff\xfe t,c\nu,b\n"
+
+
+def test_columns_of_labels(tmp_path: Path) -> None:
+    """--label-fields: the columns of 0 and 1 change; --label-separator joins labels."""
+    path = tmp_path / "x.csv"
+    path.write_text("text,a,b\nt,1,0\nu,0,1\n")
+    assert correct(path, {0: ["b"], 1: ["a", "b"]}, label_fields=("a", "b")) == b"text,a,b\nt,0,1\nu,1,1\n"
+    with pytest.raises(InputError, match=r"x\.csv:3: there is no column for the label 'c'"):
+        correct(path, {1: "c"}, label_fields=("a", "b"))
+    path.write_text("text,label\nt,a|b\n")
+    assert correct(path, {0: ["c", "d"]}, label_separator="|") == b"text,label\nt,c|d\n"
+
+
+def test_labels_that_cannot_be_written(tmp_path: Path) -> None:
+    """Each is one error that names the line."""
+    (tmp_path / "x.csv").write_text("text,label\nt,a\nu\n")
+    with pytest.raises(InputError, match=r"x\.csv:2: a cell holds one label"):
+        correct(tmp_path / "x.csv", {0: ["a", "b"]})
+    (tmp_path / "x.txt").write_text("__label__a t\n")
+    with pytest.raises(InputError, match=r"x\.txt:1: fastText has no labels with blanks"):
+        correct(tmp_path / "x.txt", {0: "a b"})
+    (tmp_path / "y.csv").write_bytes(b"text,label\n\xfc,a\n")
+    with pytest.raises(InputError, match=r"y\.csv:2: the label cannot be written in the encoding of the file"):
+        correct(tmp_path / "y.csv", {0: "łódź"}, encoding="latin-1")
+
+
+@pytest.mark.parametrize(
+    ("row", "cells"),
+    [("a,b", ["a", "b"]), ("", [""]), (",", ["", ""]), ('"a,""b",c', ['"a,""b"', "c"]), ('a"b,c\r', ['a"b', "c"]),
+     ('"a" x,c', ['"a" x', "c"]), ('"a', ['"a'])],
+)  # fmt: skip
+def test_cells(row: str, cells: list[str]) -> None:
+    """The places of cells, as the reader finds them."""
+    assert [row[start:stop] for start, stop in split_cells(row, ",")] == cells
