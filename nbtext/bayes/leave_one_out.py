@@ -6,7 +6,7 @@ predict it, and the estimate for new documents would be too high.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -203,6 +203,15 @@ class LeaveOneOut:
         if size >= len(hashes):
             return self
         return self.take(np.arange(np.searchsorted(hashes, hashes[size - 1], side="right")))
+
+    def split(self, size: int, start: int = 0) -> Iterator[LeaveOneOut]:
+        """Yield the documents from `start` on in parts of about `size`, each up to the end of a group of duplicates."""
+        hashes = self.documents.hashes
+        while start < len(hashes):
+            last = hashes[min(start + size, len(hashes)) - 1]
+            stop = int(np.searchsorted(hashes, last, side="right"))
+            yield self.take(np.arange(start, stop))
+            start = stop
 
     def complete(self) -> LeaveOneOut:
         """Return a sample without its last group of duplicates, if some of them may not be retained.

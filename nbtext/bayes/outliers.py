@@ -35,10 +35,9 @@ def with_unknown_tokens(scores: Floats, default: Floats, n_unknown: NDArray[Any]
     return np.asarray(scores + n_unknown[:, None] * default)
 
 
-def typical(left_out: Floats, lengths: NDArray[Any]) -> Quantiles | None:
+def typical(likelihoods: Floats) -> Quantiles | None:
     """Return the distribution of the log-likelihood per token of left-out documents; None if none has a token."""
-    judged = log_likelihood_per_token(left_out, lengths)
-    return Quantiles.of(judged[np.isfinite(judged)])
+    return Quantiles.of(likelihoods[np.isfinite(likelihoods)])
 
 
 def threshold(typical: Quantiles) -> float:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from nbtext.bayes.calibration import Calibration, TemperatureScaling, fit_scaled
 from nbtext.bayes.decision_offsets import adjust_prior, fit_decision_offsets
 from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate, Proportion, count_confusions
 from nbtext.bayes.leave_one_out import LeaveOneOut
-from nbtext.bayes.outliers import threshold, typical
+from nbtext.bayes.outliers import log_likelihood_per_token, threshold, typical
 from nbtext.bayes.prediction_sets import MAX_NONCONFORMITY, Quantiles, own_nonconformity
 from nbtext.bayes.prevalence import fit_mean_posteriors
 from nbtext.bayes.scorer import Floats
@@ -28,7 +29,10 @@ LAPLACE = 1.0  # if no document can be left out to select a smoothing
 # on new documents (20 Newsgroups by date: accuracy 0.804 at 10^-2, 0.801 at 10^-3, 0.791 at 10^-6).
 DECADES = (-2, 1)
 REFINEMENTS = (1.0, 0.5, 0.25)  # steps in decades; each is taken around the best value of the step before
-MAX_SCORES = 1 << 24  # documents times labels: with more than 512 labels, leave-one-out scores fewer documents
+# Documents times labels that are scored at once: with more than 1,024 labels, the calibration is fitted to fewer
+# documents, and the estimate for new documents is computed in blocks.
+MAX_SCORES = 1 << 24
+BLOCK_SCORES = 1 << 21  # of each further block: small arrays are allocated faster
 NO_GOALS = Goals()
 RACE_SIZE = 512  # documents that all event models are compared on
 COMPARISON_SIZE = 2048  # documents that those are compared on which are not clearly less accurate
@@ -48,33 +52,44 @@ class Selection(NamedTuple):
     estimate: LeaveOneOutEstimate | None = None  # None: no document could be left out
 
 
+class Scored(NamedTuple):
+    """Documents that the model has not seen.
+
+    scores   (n_documents, n_classes)
+    lengths  (n_documents,), known tokens; None if they are not known
+    classes  (n_documents,), the true classes
+    """
+
+    scores: Floats
+    lengths: NDArray[Any] | None
+    classes: NDArray[Any]
+
+
 def judge(
     selection: Selection,
-    scores: Floats,
-    lengths: NDArray[Any] | None,
-    classes: NDArray[Any],
+    first: Scored,
     *,
     n_unjudged: int = 0,
     contents: NDArray[Any] | None = None,
     goals: Goals = NO_GOALS,
+    others: Iterable[Scored] = (),
 ) -> Selection:
     """Fit decision offsets and nonconformity scores to left-out documents, and estimate how good predictions are.
 
     Parameters
     ----------
     selection : hyperparameters, and the temperature if one is fitted
-    scores : (n_documents, n_classes), of documents that the model has not seen; one document at least
-    lengths : (n_documents,), known tokens; None if they are not known
-    classes : (n_documents,), the true classes
+    first : the documents that decision offsets are fitted to; one document at least
     n_unjudged : documents that are the only ones of their label; for prediction sets their labels conform least
     contents : (n_documents,), a number of each document's content; of duplicates, one counts for the targets
     goals : what the decision offsets have to achieve
+    others : more documents for the estimate and the nonconformity scores, block by block
 
     Raises
     ------
     SettingsError : a target cannot be met
     """
-    calibration = selection.calibration
+    (scores, lengths, classes), calibration = first, selection.calibration
     optimized: tuple[float, float] | None = None
     proportions: tuple[Proportion, ...] = ()
     if goals.adjusts_prior:
@@ -94,18 +109,22 @@ def judge(
         rows = np.arange(len(classes)) if contents is None else _find_distinct(contents, classes)
         offsets, proportions = fit_targets(log_posterior[rows], classes[rows], goals.targets)
         calibration = replace(calibration, decision_offsets=offsets)
-    predicted = calibration.decide(log_posterior)
-    loss = -float(log_posterior[np.arange(len(classes)), classes].mean())
-    accuracy, confused = float((predicted == classes).mean()), count_confusions(classes, predicted)
-    own = np.concatenate((own_nonconformity(np.exp(log_posterior), classes), np.full(n_unjudged, MAX_NONCONFORMITY)))
     known = fit_mean_posteriors(log_posterior, classes)
+    figures: list[tuple[NDArray[Any], ...]] = []
+    later = ((calibration.log_posterior(other.scores, other.lengths), other.classes) for other in others)
+    for posterior, truth in chain([(log_posterior, classes)], later):
+        own = posterior[np.arange(len(truth)), truth]
+        figures.append((truth, calibration.decide(posterior), own, own_nonconformity(np.exp(posterior), truth)))
+    classes, predicted, own, nonconformity = map(np.concatenate, zip(*figures, strict=True))
+    nonconformity = np.concatenate((nonconformity, np.full(n_unjudged, MAX_NONCONFORMITY)))
     return Selection(
         selection.hyperparameters,
-        replace(calibration, nonconformity=Quantiles.of(own), mean_posteriors=known),
+        replace(calibration, nonconformity=Quantiles.of(nonconformity), mean_posteriors=known),
         LeaveOneOutEstimate(
-            len(classes), accuracy, loss, confused, unjudged=n_unjudged, optimized=optimized, targets=proportions
+            len(classes), float((predicted == classes).mean()), -float(own.mean()),
+            count_confusions(classes, predicted), unjudged=n_unjudged, optimized=optimized, targets=proportions,
         ),
-    )
+    )  # fmt: skip
 
 
 def _find_distinct(contents: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
@@ -114,16 +133,14 @@ def _find_distinct(contents: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.
     return np.asarray(np.unique(np.stack((numbers, classes)), axis=1, return_index=True)[1])
 
 
-def add_likelihoods(selection: Selection, scores: Floats, lengths: NDArray[Any]) -> Selection:
-    """Return the selection with the distribution of log p(x) per token of left-out documents.
-
-    scores  (n_documents, n_classes), log p(x, k), out-of-vocabulary features included
-    """
-    likelihoods = typical(scores, lengths)
-    if likelihoods is None:
+def add_likelihoods(selection: Selection, likelihoods: Floats) -> Selection:
+    """Return the selection with the distribution of log p(x) per token of left-out documents, (n_documents,)."""
+    found = typical(likelihoods)
+    if found is None:
         return selection
-    calibration = replace(selection.calibration, likelihoods=likelihoods, outlier_threshold=threshold(likelihoods))
-    return selection._replace(calibration=calibration)
+    return selection._replace(
+        calibration=replace(selection.calibration, likelihoods=found, outlier_threshold=threshold(found))
+    )
 
 
 def compare_event_models(corpora: Sequence[LeaveOneOut], smoothing: float | None) -> int:
@@ -196,31 +213,45 @@ def select_smoothing(
     """Return the smoothing with the lowest calibrated log-loss (or the given one), its calibration and estimate.
 
     Without calibration, log-loss depends more on overconfidence than on the order of the labels, and would select too
-    much smoothing. About `size` documents are used at most.
+    much smoothing. About `size` documents are used at most. With very many labels, only the first documents are scored
+    at once: everything is fitted to them, and the others count for the estimate, block by block. If decisions have to
+    achieve something, only the first documents are used.
     """
     smoothing = corpus.model.smoothing if smoothing is None else smoothing
     n_classes = corpus.statistics.n_classes
-    maximum = max(1, MAX_SCORES // max(1, n_classes))
-    corpus = corpus.complete().first(maximum if size is None else min(maximum, size))
+    at_once = max(1, MAX_SCORES // max(1, n_classes))
+    if goals.optimize is not None or goals.targets:
+        size = at_once if size is None else min(at_once, size)
+    corpus = corpus.complete() if size is None else corpus.complete().first(size)
     judged = corpus.drop_single_documents()
     if len(judged.documents) == 0 or n_classes < 2:
         refuse_targets(goals.targets)
         return Selection(Hyperparameters(LAPLACE if smoothing is None else smoothing))
-    best, near = _search(judged) if smoothing is None else (smoothing, None)
-    (scores,) = judged.scores(best)
-    known, classes = judged.ignore_hapaxes(scores, best), judged.documents.classes
-    lengths = judged.n_known if judged.documents.has_lengths else None
-    temperature = _calibrate(judged, known, near) if calibrate else None
+    first = judged.first(at_once)
+    blocks = judged.split(min(at_once, max(1, BLOCK_SCORES // n_classes)), start=len(first.documents))
+    best, near = _search(first) if smoothing is None else (smoothing, None)
+    is_likelihood = judged.model.is_generative and judged.documents.is_counted
+    likelihoods: list[Floats] = []
+
+    def score(block: LeaveOneOut) -> Scored:
+        (scores,) = block.scores(best)
+        if is_likelihood:
+            likelihoods.append(log_likelihood_per_token(scores, block.documents.lengths))
+        lengths = block.n_known if block.documents.has_lengths else None
+        return Scored(block.ignore_hapaxes(scores, best), lengths, block.documents.classes)
+
+    scored = score(first)
+    temperature = _calibrate(first, scored.scores, near) if calibrate else None
+    n_new = 0 if judged.is_new is None else int(judged.is_new.sum())
     selection = judge(
-        Selection(Hyperparameters(best), Calibration(temperature)), known, lengths, classes,
-        n_unjudged=len(corpus.documents) - len(classes), contents=number_contents(judged.documents), goals=goals,
+        Selection(Hyperparameters(best), Calibration(temperature)), scored,
+        n_unjudged=len(corpus.documents) - len(judged.documents), contents=number_contents(first.documents),
+        goals=goals, others=map(score, blocks),
     )  # fmt: skip
     if selection.estimate is not None:
-        n_new = 0 if judged.is_new is None else int(judged.is_new.sum())
         estimate = replace(selection.estimate, duplicates=corpus.n_duplicates, held_out=n_new)
         selection = selection._replace(estimate=estimate)
-    is_likelihood = judged.model.is_generative and judged.documents.is_counted
-    return add_likelihoods(selection, scores, judged.documents.lengths) if is_likelihood else selection
+    return add_likelihoods(selection, np.concatenate(likelihoods)) if is_likelihood else selection
 
 
 def calibrate_with_noise(corpus: LeaveOneOut) -> tuple[float, TemperatureScaling]:

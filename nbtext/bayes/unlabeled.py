@@ -14,8 +14,9 @@ from nbtext.bayes.calibration import Calibration, TemperatureScaling, fit_temper
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.expectation_maximization import Mixture, OnStep
+from nbtext.bayes.outliers import log_likelihood_per_token
 from nbtext.bayes.scorer import Floats
-from nbtext.bayes.smoothing import Selection, add_likelihoods, judge
+from nbtext.bayes.smoothing import Scored, Selection, add_likelihoods, judge
 from nbtext.bayes.targets import Goals
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
@@ -145,7 +146,7 @@ class HeldOut:
         if len(classes) == 0:
             return selection
         selection = judge(
-            selection, known, self._n_known, classes,
+            selection, Scored(known, self._n_known, classes),
             n_unjudged=len(self.sample) - len(classes), goals=Goals(optimize),
         )  # fmt: skip
-        return add_likelihoods(selection, complete, self.lengths[self.held_out])
+        return add_likelihoods(selection, log_likelihood_per_token(complete, self.lengths[self.held_out]))

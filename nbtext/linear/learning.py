@@ -14,7 +14,7 @@ from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
-from nbtext.bayes.smoothing import CALIBRATION_SIZE, Selection, judge
+from nbtext.bayes.smoothing import CALIBRATION_SIZE, Scored, Selection, judge
 from nbtext.bayes.targets import Goals, refuse_targets
 from nbtext.errors import ConvergenceWarning
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
@@ -139,7 +139,7 @@ def _judge(
     if is_calibrated:
         selection = selection._replace(calibration=Calibration(fit_scaled_temperature(scores, lengths, classes)))
     selection = judge(
-        selection, scores, lengths, classes, n_unjudged=n_unjudged * len(documents) // (len(data) - n_unjudged),
+        selection, Scored(scores, lengths, classes), n_unjudged=n_unjudged * len(documents) // (len(data) - n_unjudged),
         contents=None if data.hashes is None else data.hashes[documents], goals=goals,
     )  # fmt: skip
     if selection.estimate is None:

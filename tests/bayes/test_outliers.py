@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.bayes.outliers import threshold, typical, typicality
+from nbtext.bayes.outliers import log_likelihood_per_token, threshold, typical, typicality
 from nbtext.bayes.prediction_sets import Quantiles
 
 
@@ -36,11 +36,11 @@ def test_the_threshold_is_the_lowest_percent(n: int) -> None:
     random = np.random.default_rng(1)
     scores = random.normal(-100, 10, (n, 2))
     lengths = np.full(n, 10)
-    quantiles = typical(scores, lengths)
+    quantiles = typical(log_likelihood_per_token(scores, lengths))
     assert quantiles is not None
     lowest = threshold(quantiles)
     total = np.logaddexp(scores[:, 0], scores[:, 1]) / lengths
     assert (total < lowest).mean() == pytest.approx(0.01, abs=1 / n)
     assert lowest == pytest.approx(np.quantile(total, 0.01))
     assert typicality(np.array([lowest]), quantiles)[0] == pytest.approx(0.01, abs=1 / n)
-    assert typical(scores, np.zeros(n)) is None
+    assert typical(log_likelihood_per_token(scores, np.zeros(n))) is None

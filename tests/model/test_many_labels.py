@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from nbtext.bayes import smoothing
+from nbtext.bayes import leave_one_out, smoothing
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
@@ -91,14 +93,49 @@ def test_confusions_of_very_many_labels_are_no_matrix(tmp_path: Path, monkeypatc
     assert (without.metrics["accuracy"], without.per_label) == (whole.metrics["accuracy"], whole.per_label)
 
 
-def test_leave_one_out_looks_at_fewer_documents(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With many labels, leave-one-out scores fewer documents, always the same ones, and reports how many."""
-    texts, labels = [f"word{n % 9} more{n}" for n in range(100)], [str(n % 10) for n in range(100)]
-    assert TextClassifier().fit(texts, labels).fitted_.estimate.documents == 100
+@pytest.mark.parametrize("model", ["multinomial", "complement", "bernoulli"])
+def test_leave_one_out_looks_at_all_documents_in_blocks(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+    """With many labels, the first documents fit the calibration, and all are in the estimate."""
+    random = np.random.default_rng(4)
+    labels = [str(n % 10) for n in range(200)]
+    texts = [f"word{label} more{random.integers(9)} word{random.integers(10)}" for label in labels]
+    settings = {"model": model, "smoothing": 0.3, "calibrate": False}  # blocks do not choose these
+    whole = TextClassifier(**settings).fit(texts, labels).fitted_
     monkeypatch.setattr(smoothing, "MAX_SCORES", 300)
-    choices = [TextClassifier().fit(texts[::step], labels[::step]).fitted_ for step in (1, -1)]
-    assert [fitted.estimate for fitted in choices] == [choices[0].estimate] * 2
-    np.testing.assert_array_equal(
-        choices[0].calibration.nonconformity.points, choices[1].calibration.nonconformity.points
+    blocks = TextClassifier(**settings).fit(texts, labels).fitted_
+    assert blocks.estimate == replace(whole.estimate, log_loss=blocks.estimate.log_loss)
+    assert blocks.estimate.documents == 200
+    assert blocks.estimate.log_loss == pytest.approx(whole.estimate.log_loss, rel=1e-12)
+    assert blocks.calibration.outlier_threshold == whole.calibration.outlier_threshold
+    np.testing.assert_allclose(
+        blocks.calibration.nonconformity.points, whole.calibration.nonconformity.points, rtol=1e-9
     )
-    assert choices[0].estimate.documents == 30
+    choices = [TextClassifier(model=model).fit(texts[::step], labels[::step]).fitted_ for step in (1, -1)]
+    assert [fitted.estimate for fitted in choices] == [choices[0].estimate] * 2
+    assert choices[0].estimate.documents == 200
+    assert choices[0].calibration.temperature == choices[1].calibration.temperature
+
+
+def test_scores_of_one_block_are_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No leave-one-out scores are computed of more documents at once than MAX_SCORES allows, up to duplicates."""
+    n_at_once = []
+    counted = leave_one_out.leave_one_out
+
+    def count(*arguments: Any, **options: Any) -> Any:
+        scores = counted(*arguments, **options)
+        n_at_once.append(scores.shape[1] * scores.shape[2])
+        return scores
+
+    monkeypatch.setattr(smoothing, "MAX_SCORES", 300)
+    monkeypatch.setattr(leave_one_out, "leave_one_out", count)
+    texts, labels = [f"word{n % 9} more{n}" for n in range(100)], [str(n % 10) for n in range(100)]
+    assert TextClassifier(model="auto").fit(texts, labels).fitted_.estimate.documents == 100
+    assert max(n_at_once) <= 300
+
+
+def test_decisions_are_fitted_to_the_first_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What decisions achieve is measured on the documents that they are fitted to; there are no others."""
+    texts, labels = [f"word{n % 9} more{n}" for n in range(100)], [str(n % 10) for n in range(100)]
+    monkeypatch.setattr(smoothing, "MAX_SCORES", 300)
+    fitted = TextClassifier(model="multinomial", optimize="accuracy").fit(texts, labels).fitted_
+    assert fitted.estimate.documents == 30
