@@ -26,7 +26,7 @@ WEIGHTED = ("multinomial", "complement", "normalized complement", "gaussian")
 @st.composite
 def grouped_corpora(draw: st.DrawFn) -> Any:
     """Counts, classes, groups of a few documents in any order, and which documents are scored."""
-    counts, classes, n_classes = draw(labeled_matrices(fewest_a_class=2, fewest_classes=2, most=3))
+    counts, classes, n_classes = draw(labeled_matrices(fewest_a_class=2, fewest_classes=2, maximum=3))
     n = len(counts)
     groups = np.array(draw(st.lists(st.integers(0, 5), min_size=n, max_size=n)), dtype=np.int64)
     scored = draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=n, unique=True))
