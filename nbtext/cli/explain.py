@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Option("--label", shell_complete=completion.labels, metavar="LABEL", default_help="the predicted label",
            help="Label to explain."),
     Option("--against", shell_complete=completion.labels, metavar="LABEL", default_help="the most probable other label",
-           help="Label to compare with: log-odds are those of --label against this label."),
+           help="Label to compare with. Log-odds are those of --label against this label."),
     Option("--features", "n_features", metavar="N", type=click.IntRange(min=0),
            default_help="10 in a table, 25 on a page, else all", help="Number of features to show."),
     *result_options((*OUTPUT_FORMATS, "html")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -64,6 +65,8 @@ def test_help(nbtext: Any, name: str) -> None:
     for parameter in command.get_params(click.Context(command, info_name=name)):
         if isinstance(parameter, Option):
             assert parameter.help
+            assert parameter.help[0].isupper() and parameter.help.rstrip().endswith((".", ")"))
+            assert not re.match(r"[\w-]+(, [\w-]+)*: ", parameter.help), "it begins with a name of its condition"
             assert parameter.flag in shown
     assert "emory" in command.notes
     assert shown.count("DIR/LABEL/**/FILE") == command.takes_sources
