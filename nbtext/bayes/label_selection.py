@@ -80,10 +80,15 @@ def select_multilabel(corpus: RelevanceLeaveOneOut, *, optimize: str | None) -> 
     n_labels = corpus.labels.n_classes
     corpus = corpus.first(MAX_SCORES // max(1, n_labels))
     if len(corpus.copies) < 2 or n_labels == 0:
-        prior = Combination((1.0,), 1.0, 0.0, np.zeros(n_labels))
-        return MultilabelFit(without_contrast(DEFAULT), prior, np.full(n_labels, DEFAULT_THRESHOLD))
+        return default_multilabel_fit(n_labels)
     smoothing, start = _search(corpus.first(min(SEARCH_SIZE, SEARCH_SCORES // n_labels)))
     return _fit(collect_cells(corpus, smoothing), smoothing, start, by_label=optimize == MACRO_F1)
+
+
+def default_multilabel_fit(n_labels: int) -> MultilabelFit:
+    """Return the fit of a model of which no document can be left out."""
+    prior = Combination((1.0,), 1.0, 0.0, np.zeros(n_labels))
+    return MultilabelFit(without_contrast(DEFAULT), prior, np.full(n_labels, DEFAULT_THRESHOLD))
 
 
 def without_contrast(smoothing: Smoothing) -> Smoothing:

@@ -15,6 +15,7 @@ from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.text import Text
 
     from nbtext.features.occurrences import Locator
 
@@ -107,11 +108,18 @@ def _parts(explanation: Explanation, n_features: int, locate: Locator | None) ->
     yield Text(printable(explanation.id), "bold")
     yield from map(Text, _sentences(explanation))
     weights = part_weights(explanation, locate) if locate is not None else [[0.0] * len(t) for t in explanation.texts]
-    for text, marks in zip(explanation.texts, weights, strict=True):
-        if text:
-            yield Text.assemble(*((_visible(run.text), STYLES[run.level]) for run in highlight(text, marks)))
+    yield from mark_texts(explanation.texts, weights)
     if explanation.contributions:
         yield _table(explanation, n_features)
+
+
+def mark_texts(texts: Sequence[str], weights: Sequence[Sequence[float]]) -> Iterator[Text]:
+    """Yield each text that is not empty, with its words marked and its control characters escaped; see part_weights."""
+    from rich.text import Text
+
+    for text, marks in zip(texts, weights, strict=True):
+        if text:
+            yield Text.assemble(*((_visible(run.text), STYLES[run.level]) for run in highlight(text, marks)))
 
 
 def explanation_record(explanation: Explanation, n_features: int | None = None) -> dict[str, Any]:

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import stat
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
 
 from starlette.exceptions import HTTPException
 
+from nbtext.documents.appended_file import AppendedFile
 from nbtext.documents.batch import Batch, check_label
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import NbtextError, OutputError
-from nbtext.output import BINARY, lock_descriptor
-from nbtext.serve.bodies import dumps, in_http_terms, loads
+from nbtext.serve.bodies import dumps, in_http_terms
 from nbtext.serve.models import ServedModel
-
-TAIL = 1 << 16  # bytes that are read at once to find the last line
 
 
 def feedback_lines(batch: Batch, model: ServedModel, settings: InputSettings, *, new_labels: bool) -> bytes:
@@ -63,11 +57,10 @@ def feedback_lines(batch: Batch, model: ServedModel, settings: InputSettings, *,
 
 
 class FeedbackFile:
-    """A file of JSON lines to which one service at a time appends.
+    """A file of JSON lines to which one service at a time appends; see AppendedFile.
 
-    Lines of several requests are written and flushed to the disk together. A line that the last process did not
-    complete was not confirmed to any client, and is removed when the file is opened. If another program moves the file
-    away, a new one is made.
+    Lines of several requests are written and flushed to the disk together. If another program moves the file away, a
+    new one is made.
 
     Raises
     ------
@@ -76,12 +69,14 @@ class FeedbackFile:
     """
 
     def __init__(self, path: str) -> None:
-        self.path = path
-        self._descriptor = -1
+        self._file = AppendedFile(path, hint="name another --feedback-dir")
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="feedback")
         self._pending: list[tuple[bytes, asyncio.Future[None]]] = []
         self._is_writing = False
-        self._open()
+
+    @property
+    def path(self) -> str:
+        return self._file.path
 
     async def append(self, lines: bytes) -> None:
         """Append lines, and return when they are on the disk; OutputError if they cannot be written."""
@@ -94,16 +89,14 @@ class FeedbackFile:
 
     def close(self) -> None:
         self._pool.shutdown(wait=True)
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        self._file.close()
 
     async def _write_pending(self) -> None:
         while self._pending:
             pending, self._pending = self._pending, []
             data, error = b"".join(lines for lines, _ in pending), None
             try:
-                await asyncio.get_running_loop().run_in_executor(self._pool, self._write, data)
+                await asyncio.get_running_loop().run_in_executor(self._pool, self._file.append, data)
             except OSError as problem:
                 error = OutputError(f"cannot be written: {(problem.strerror or str(problem)).lower()}")
             except OutputError as problem:
@@ -112,66 +105,3 @@ class FeedbackFile:
                 if not done.done():
                     done.set_result(None) if error is None else done.set_exception(error)
         self._is_writing = False
-
-    def _write(self, data: bytes) -> None:
-        """Write all of the data, or nothing."""
-        if self._is_moved():
-            self._open()
-        size = os.fstat(self._descriptor).st_size
-        try:
-            rest = memoryview(data)
-            while rest:
-                rest = rest[os.write(self._descriptor, rest) :]
-            os.fsync(self._descriptor)
-        except OSError:
-            os.ftruncate(self._descriptor, size)
-            raise
-
-    def _is_moved(self) -> bool:
-        if self._descriptor < 0:  # the last attempt to open a new file failed
-            return True
-        try:
-            return not os.path.samestat(os.fstat(self._descriptor), os.stat(self.path))
-        except FileNotFoundError:
-            return True
-
-    def _open(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
-        try:
-            os.makedirs(os.path.dirname(self.path) or ".", exist_ok=True)
-            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY | getattr(os, "O_NONBLOCK", 0)
-            descriptor = os.open(self.path, flags, 0o600)
-        except OSError as error:
-            what = f"cannot be written: {(error.strerror or str(error)).lower()}"
-            raise OutputError(what, where=self.path, hint="name another --feedback-dir") from None
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise OutputError("is not a regular file", where=self.path, hint="name another --feedback-dir")
-            lock_descriptor(descriptor, self.path)
-            _complete_last_line(descriptor)
-        except BaseException:
-            os.close(descriptor)
-            raise
-        self._descriptor = descriptor
-
-
-def _complete_last_line(descriptor: int) -> None:
-    """Remove what follows the last line feed of a file, or end it by one if it is a whole JSON object."""
-    size = os.fstat(descriptor).st_size
-    tail, start = b"", size
-    while start > 0 and b"\n" not in tail:
-        length = min(TAIL, start)
-        start -= length
-        tail = os.pread(descriptor, length, start) + tail
-    rest = tail.rpartition(b"\n")[2]
-    if not rest:
-        return
-    value: Any = None
-    with suppress(HTTPException):
-        value = loads(rest)
-    if isinstance(value, dict):
-        os.write(descriptor, b"\n")
-    else:
-        os.ftruncate(descriptor, size - len(rest))

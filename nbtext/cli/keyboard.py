@@ -1,0 +1,99 @@
+"""Single keys from a terminal, on POSIX systems and on Windows."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import sys
+from collections import deque
+from contextlib import suppress
+from typing import Any
+
+ENTER, ESCAPE, BACKSPACE, TAB, END_OF_INPUT = "\r", "\x1b", "\x7f", "\t", ""
+UP, DOWN, PAGE_UP, PAGE_DOWN, HOME, END = "up", "down", "page up", "page down", "home", "end"
+OTHER = "other"  # a key without a meaning
+SEQUENCES = {
+    "[A": UP, "[B": DOWN, "OA": UP, "OB": DOWN, "[5~": PAGE_UP, "[6~": PAGE_DOWN, "[H": HOME, "[F": END,
+    "OH": HOME, "OF": END, "[1~": HOME, "[4~": END,
+}  # fmt: skip
+WINDOWS_KEYS = {"H": UP, "P": DOWN, "I": PAGE_UP, "Q": PAGE_DOWN, "G": HOME, "O": END}
+WAIT = 0.25  # seconds after which a key that was not pressed is no longer waited for
+
+
+def parse_keys(text: str) -> list[str]:
+    """Return the keys of what a terminal sends: characters, and names for escape sequences."""
+    keys, place = [], 0
+    while place < len(text):
+        if text[place] != ESCAPE or place + 1 == len(text) or text[place + 1] not in "[O":
+            keys.append({"\n": ENTER, "\b": BACKSPACE}.get(text[place], text[place]))
+            place += 1
+            continue
+        end = place + 2
+        while end < len(text) and not ("@" <= text[end] <= "~"):
+            end += 1
+        keys.append(SEQUENCES.get(text[place + 1 : end + 1], OTHER))
+        place = end + 1
+    return keys
+
+
+class Keyboard:
+    """Reads keys at once, without echo, as a context; the terminal is as before at its end."""
+
+    def __init__(self) -> None:
+        self._pending: deque[str] = deque()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def __enter__(self) -> Keyboard:
+        self._saved: Any = None
+        if sys.platform != "win32":
+            import termios
+            import tty
+
+            self._saved = termios.tcgetattr(sys.stdin.fileno())
+            tty.setcbreak(sys.stdin.fileno())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if sys.platform != "win32":
+            import termios
+
+            with suppress(termios.error, OSError):  # the terminal is gone
+                termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, self._saved)
+
+    def read(self) -> str | None:
+        """Return the next key; None if there is none for a moment, END_OF_INPUT if the terminal is gone."""
+        if not self._pending:
+            found = _read_windows() if sys.platform == "win32" else self._read_posix()
+            if not found:
+                return found
+            self._pending.extend(parse_keys(found))
+        return self._pending.popleft() if self._pending else None
+
+    def _read_posix(self) -> str | None:
+        import select
+
+        try:
+            ready, _, _ = select.select([sys.stdin], [], [], WAIT)
+            if not ready:
+                return None
+            data = os.read(sys.stdin.fileno(), 4096)
+        except (OSError, ValueError):
+            return END_OF_INPUT
+        return (self._decoder.decode(data) or None) if data else END_OF_INPUT
+
+
+def _read_windows() -> str | None:
+    import msvcrt
+    import time
+
+    module: Any = msvcrt
+    if not module.kbhit():
+        time.sleep(WAIT / 5)
+        return None
+    key = str(module.getwch())
+    if key == "\x03":
+        raise KeyboardInterrupt
+    if key in ("\0", "\xe0"):
+        name = WINDOWS_KEYS.get(module.getwch())
+        return next((f"{ESCAPE}{each}" for each, found in SEQUENCES.items() if found == name), None)
+    return key

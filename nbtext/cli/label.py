@@ -1,0 +1,177 @@
+"""`nbtext label`: label documents in the terminal."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from nbtext.cli.command import Option, command, refuse
+from nbtext.cli.files import INPUT, MODEL, OUTPUT
+from nbtext.cli.options import INPUT_STAGE, RUN_PARTS, SOURCES, Parsed, RunSettings, parse_names
+from nbtext.cli.running import open_documents, say, screen
+from nbtext.cli.training_options import FEATURE_STAGE
+from nbtext.errors import InputError, ModelError, SettingsError, number_of
+from nbtext.output import STANDARD_OUTPUT
+
+if TYPE_CHECKING:
+    from nbtext.documents.batch import Batch
+    from nbtext.documents.settings import InputSettings
+    from nbtext.documents.source import Source
+    from nbtext.features.settings import FeatureSettings
+    from nbtext.labeling.pool import Pool
+    from nbtext.model.fitted_model import TrainedModel
+    from nbtext.model.source_counting import OnBatch
+
+POOL_SIZE = 20_000
+TEXT = "text"  # the key of the text of an answer
+Keywords = dict[str, tuple[str, ...]]
+
+
+@command(
+    SOURCES,
+    Option("-m", "--model-file", "model", type=MODEL,
+           help="Model file that predicts the labels at the start. It is not changed."),
+    Option("-o", "--output", type=OUTPUT, required=True,
+           help="File of answers, as JSON lines. Answers that it has are kept, and their documents are not shown."),
+    Option("--labels", type=Parsed("LABEL,LABEL…", parse_names),
+           help="Labels to choose from at the start. More can be typed."),
+    Option("--keywords", type=INPUT,
+           help="Words and phrases of each label, which train the model at the start; see `nbtext train --keywords`."),
+    Option("--multi-label", is_flag=True,
+           help="Give each document any number of labels: keys switch them on and off."),
+    Option("--pool", "pool_size", metavar="N", type=click.IntRange(min=1), default=POOL_SIZE,
+           default_help=f"{POOL_SIZE:,}",
+           help="Largest number of documents to choose from. If SOURCE has more, a random sample is taken."),
+    INPUT_STAGE,
+    FEATURE_STAGE,
+    *RUN_PARTS,
+    common="-m -o --labels --keywords --multi-label --pool --input-format --text-field --id-field",
+    example="nbtext label letters/test -m letters.joblib -o labels.jsonl",
+    notes="Memory holds the texts of --pool documents, and 200 bytes and the counts for each of them.",
+)  # fmt: skip
+def label(
+    sources: tuple[str, ...],
+    model: str | None,
+    output: str,
+    labels: tuple[str, ...] | None,
+    keywords: str | None,
+    multi_label: bool,
+    pool_size: int,
+    input_settings: InputSettings,
+    features: FeatureSettings,
+    run: RunSettings,
+) -> None:
+    """Label documents in the terminal, the ones that teach most first.
+
+    The screen shows a document with its telling words marked, the guess of the model, and a key for each label. Enter
+    accepts the guess, s skips, u undoes, / searches, n adds a label, q quits, ? shows all keys. The model learns each
+    answer before it chooses the next document: one that is uncertain, resembles many others, and is unlike those that
+    have an answer.
+
+    Each answer is on the disk before the next document is shown. Run the same command again to continue. `nbtext train`
+    reads the file of answers as it is; skipped documents are not in it.
+    """
+    from nbtext.cli.labeling_screen import LabelingScreen
+    from nbtext.features.occurrences import Locator
+    from nbtext.labeling.answers import AnswerFile
+    from nbtext.labeling.learner import Learner
+    from nbtext.labeling.pool import read_pool
+    from nbtext.labeling.session import Session
+
+    _check_terminal(output)
+    trained, words = _read_start(model, keywords)
+    trained_on = trained.fitted.input if trained is not None else None
+    with open_documents(sources, input_settings, run, trained_on=trained_on) as (source, on_batch):
+        if trained is not None:
+            features = trained.fitted.feature_settings
+        else:
+            features = _resolve_features(replace(features, fields=source.field_names), words)
+        pool = read_pool(_read_batches(source, on_batch), features, pool_size)
+    if not pool.documents:
+        raise InputError("there is no document to label", where=sources[0], hint="name a source with documents")
+    if pool.n_left_out:
+        say(f"chosen at random: {len(pool.documents):,} documents of {len(pool.documents) + pool.n_left_out:,}; "
+            "for more, give a larger --pool", quiet=run.quiet)  # fmt: skip
+    if words is not None:
+        trained = _train_with_keywords(words, pool, features)
+    file = AnswerFile(output, source.field_names or (TEXT,))
+    try:
+        is_multilabel = multi_label or file.has_lists
+        if trained is not None:
+            is_multilabel = _check_kind(trained, is_multilabel, output)
+        learner = Learner(features, trained, is_multilabel=is_multilabel)
+        session = Session(pool, file, learner, labels or ())
+        LabelingScreen(session, Locator(features), screen()).run()
+    finally:
+        file.close()
+        n_answers = number_of(len(file.answers), "answer")
+        train = f"nbtext train {shlex.quote(output)} -o model.joblib"
+        say(f"{output}: {n_answers}" + (f"; to train a model: {train}" if file.answers else ""), quiet=run.quiet)
+
+
+def _check_terminal(output: str) -> None:
+    """Raise SettingsError unless a person can read the screen and press keys; and the answers can be in a file."""
+    if output in STANDARD_OUTPUT:
+        raise SettingsError("answers are written to a file that can be read again", where="-o", hint="name a file")
+    for name, stream in (("standard input", sys.stdin), ("standard output", sys.stdout)):
+        if not stream.isatty():
+            raise SettingsError(f"label needs a terminal, and {name} is not one", hint="run it in a terminal, alone")
+    if os.environ.get("TERM") == "dumb":
+        raise SettingsError("label needs a terminal that can move its cursor, and TERM is dumb", hint="set TERM")
+
+
+def _read_start(model: str | None, keywords: str | None) -> tuple[TrainedModel | None, Keywords | None]:
+    """Return the model of the start, or the keywords of each label to train one by; SettingsError if both are given."""
+    from nbtext.artifact.model import load_model
+    from nbtext.model.growth import check_growth
+    from nbtext.model.keywords import read_keywords
+
+    if model is None:
+        return None, read_keywords(keywords) if keywords is not None else None
+    if keywords is not None:
+        raise SettingsError("cannot be combined with --model-file", where="--keywords", hint="leave out one of them")
+    refuse(FEATURE_STAGE, because="the model has its features")
+    trained = load_model(model)
+    try:
+        check_growth(trained)
+    except ModelError as error:
+        raise error.locate(model) from None
+    return trained, None
+
+
+def _resolve_features(features: FeatureSettings, words: Keywords | None) -> FeatureSettings:
+    """Return the features without an existing model; SettingsError if answers cannot be counted with them."""
+    from nbtext.model.keywords import extend_ngrams
+
+    if not features.is_counting:
+        raise SettingsError("the model learns by counts", where="weighting", hint="leave out this option")
+    return features if words is None else extend_ngrams(words, features)
+
+
+def _read_batches(source: Source, on_batch: OnBatch) -> Iterator[Batch]:
+    for block in source.blocks():
+        batch = block.batch()
+        on_batch(block, batch)
+        yield batch
+
+
+def _train_with_keywords(words: Keywords, pool: Pool, features: FeatureSettings) -> TrainedModel:
+    """Return the model that the keywords and the documents of the pool train."""
+    from nbtext.bayes.settings import ModelSettings
+    from nbtext.model.keywords import train_with_keywords
+
+    return train_with_keywords(words, pool.counts, features, ModelSettings()).model
+
+
+def _check_kind(trained: TrainedModel, is_multilabel: bool, output: str) -> bool:
+    """Return whether a document can have several labels; SettingsError if model and answers differ in this."""
+    if trained.fitted.multilabel is None and is_multilabel:
+        what = "the model gives each document one label, and answers can have several"
+        raise SettingsError(what, where=output, hint="leave out --multi-label, or start without this model")
+    return trained.fitted.multilabel is not None

@@ -1,0 +1,256 @@
+"""The terminal of a labeling session: keys change the session, and the screen shows it."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import string
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nbtext.cli import keyboard
+from nbtext.cli.keyboard import Keyboard
+from nbtext.errors import NbtextError, OutputError, number_of
+from nbtext.report.labeling import HELP, Drawing, View, draw, format_guess, mark_document
+from nbtext.report.terminal import Screen
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from nbtext.features.occurrences import Locator
+    from nbtext.labeling.session import Session
+
+COMMANDS = "nqsu"  # letters that are not keys of labels
+KEYS = "1234567890" + "".join(c for c in string.ascii_lowercase if c not in COMMANDS) + string.ascii_uppercase
+FOOTER = "Enter accept  s skip  u undo  / search  n new label  q quit  ? help"
+FOOTER_SEVERAL = "1… switch  Enter save  s skip  u undo  / search  n new label  q quit  ? help"
+ENTER_SCREEN, LEAVE_SCREEN = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
+OUTCOME = "no document is left: all have an answer, or were skipped; q quits, u undoes"
+
+
+class LabelingScreen:
+    """Shows a session on the terminal, and obeys its keys.
+
+    Parameters
+    ----------
+    session
+        The session.
+    locate
+        Finds the features of a text.
+    screen
+        What the terminal can show.
+    """
+
+    def __init__(self, session: Session, locate: Locator, screen: Screen) -> None:
+        self._session, self._locate, self._screen = session, locate, screen
+        self._message = ""
+        self._prompt: tuple[str, str] | None = None  # what is asked for, and what was typed
+        self._is_help = self._is_finished = False
+        self._size = shutil.get_terminal_size()
+        self._view = View("", (), (), "", (), "")
+        self._drawing = Drawing((), 0, 0, 0)
+        self._show_document()
+
+    def run(self) -> None:
+        """Obey keys until the person quits, or the terminal is gone."""
+        with Keyboard() as keys, _full_screen():
+            self._draw()
+            while not self._is_finished:
+                key = keys.read()
+                if key == keyboard.END_OF_INPUT:
+                    return
+                if key is None:
+                    if shutil.get_terminal_size() == self._size:
+                        continue
+                else:
+                    self._obey(key)
+                self._draw()
+
+    def _obey(self, key: str) -> None:
+        """Do what a key means."""
+        self._message = ""
+        if self._prompt is not None:
+            self._edit(key)
+        elif self._is_help:
+            self._is_help = False
+        elif key in SCROLL:
+            self._view = replace(self._view, top=SCROLL[key](self._drawing))
+        elif key in self._commands():
+            self._commands()[key]()
+        elif key in KEYS and KEYS.index(key) < len(self._session.labels):
+            self._choose(self._session.labels[KEYS.index(key)])
+        elif key.isprintable() and len(key) == 1:
+            self._message = "no label has this key; ? shows the keys"
+
+    def _commands(self) -> dict[str, Callable[[], None]]:
+        return {
+            keyboard.ENTER: self._accept, "s": self._skip, "u": self._undo, "q": self._quit, "?": self._help,
+            "/": lambda: self._ask("search"), "n": lambda: self._ask("label"),
+        }  # fmt: skip
+
+    def _ask(self, what: str) -> None:
+        self._prompt = (what, "")
+
+    def _quit(self) -> None:
+        self._is_finished = True
+
+    def _help(self) -> None:
+        self._is_help = True
+
+    def _accept(self) -> None:
+        """Save the labels that are switched on, or the guess."""
+        if self._session.is_multilabel:
+            self._answer(tuple(label for label in self._session.labels if label in self._chosen))
+        elif self._guess is not None:
+            self._answer((self._guess,))
+        else:
+            self._message = "there is no guess to accept: press the key of a label, or n to type one"
+
+    def _choose(self, label: str) -> None:
+        if self._session.is_multilabel:
+            self._chosen ^= {label}
+        else:
+            self._answer((label,))
+
+    def _answer(self, labels: tuple[str, ...]) -> None:
+        try:
+            self._session.answer(labels)
+        except OutputError as error:  # the document is still there, so the person can try again
+            self._message = str(error)
+            return
+        self._show_document()
+
+    def _skip(self) -> None:
+        self._session.skip()
+        self._show_document()
+
+    def _undo(self) -> None:
+        try:
+            is_undone = self._session.undo()
+        except OutputError as error:
+            self._message = str(error)
+            return
+        self._show_document()
+        self._message = "the last answer is removed" if is_undone else "there is no answer to undo"
+
+    def _edit(self, key: str) -> None:
+        """Change what is typed at a prompt."""
+        assert self._prompt is not None
+        what, typed = self._prompt
+        if key == keyboard.ESCAPE:
+            self._prompt = None
+        elif key == keyboard.BACKSPACE:
+            self._prompt = (what, typed[:-1])
+        elif key == keyboard.TAB and what == "label":
+            found = [label for label in self._session.labels if label.startswith(typed)]
+            self._prompt = (what, _shared_start(found) or typed)
+        elif key == keyboard.ENTER:
+            self._prompt = None
+            self._finish_prompt(what, typed)
+        elif len(key) == 1 and key.isprintable():
+            self._prompt = (what, typed + key)
+
+    def _finish_prompt(self, what: str, typed: str) -> None:
+        if what == "search":
+            n_found = self._session.search(typed)
+            if n_found or not typed:
+                self._show_document()
+            else:
+                self._message = f"no document without an answer contains {typed!r}"
+        elif typed.strip() and self._session.current is not None:
+            try:
+                label = self._session.add_label(typed)
+            except NbtextError as error:
+                self._message = str(error)
+            else:
+                self._choose(label)
+
+    def _show_document(self) -> None:
+        """Explain the current document, and begin a new view."""
+        explanations = self._session.explain()
+        predicted = [each.label for each in explanations if each.label is not None]
+        self._guess = predicted[0] if predicted else None
+        self._chosen = set[str]()
+        if self._session.is_multilabel:
+            self._chosen = {
+                each.label for each in explanations if each.label is not None and (each.probability or 0) >= 0.5
+            }
+        document = self._session.current
+        if document is None:
+            self._view = View("", (), (), OUTCOME, (), "")
+            return
+        text, weights = mark_document(document.texts, explanations, self._locate)
+        self._view = View(document.id, text, weights, format_guess(explanations), (), "")
+
+    def _header(self) -> str:
+        session = self._session
+        parts = [number_of(len(session.file.answers), "answer"), f"{session.n_left:,} left"]
+        if session.n_found is not None:
+            parts.append(f"search: {session.n_found:,}")
+        return " · ".join((*parts, self._view.header)) if self._view.header else " · ".join(parts)
+
+    def _draw(self) -> None:
+        self._size = shutil.get_terminal_size()
+        session = self._session
+        guess = None if session.is_multilabel else self._guess
+        choices = tuple(
+            (KEYS[place] if place < len(KEYS) else " ", label, label in self._chosen or label == guess)
+            for place, label in enumerate(session.labels)
+        )
+        status = self._message or (FOOTER_SEVERAL if session.is_multilabel else FOOTER)
+        if self._prompt is not None:
+            status = f"{self._prompt[0]}: {self._prompt[1]}▏  (Enter: done, Esc: back)"
+        view = replace(self._view, header=self._header(), choices=choices, status=status)
+        if self._is_help:
+            from rich.text import Text
+
+            view = replace(view, text=(Text(HELP),), weights=(), top=0, status="any key: back")
+        self._drawing = draw(view, replace(self._screen, width=self._size.columns), self._size.lines)
+        if not self._is_help:
+            self._view = replace(self._view, top=self._drawing.top)
+        # each line is cleared to its end, and what is below the last one, too
+        with suppress(OSError):  # the terminal is gone; the next key says so
+            sys.stdout.write("\x1b[H" + "\n".join(f"{line}\x1b[K" for line in self._drawing.lines) + "\x1b[J")
+            sys.stdout.flush()
+
+
+def _shared_start(labels: list[str]) -> str:
+    """Return the characters with which all labels start."""
+    first, last = min(labels, default=""), max(labels, default="")
+    return first[: next((place for place, c in enumerate(first) if last[place : place + 1] != c), len(first))]
+
+
+SCROLL: dict[str, Callable[[Drawing], int]] = {
+    keyboard.UP: lambda shown: shown.top - 1,
+    keyboard.DOWN: lambda shown: shown.top + 1,
+    keyboard.PAGE_UP: lambda shown: shown.top - shown.page,
+    keyboard.PAGE_DOWN: lambda shown: shown.top + shown.page,
+    " ": lambda shown: shown.top + shown.page,
+    keyboard.HOME: lambda _: 0,
+    keyboard.END: lambda shown: shown.max_top,
+}
+
+
+@contextmanager
+def _full_screen() -> Iterator[None]:
+    """Show another screen of the terminal, and the one before at the end, also if a signal ends the program."""
+
+    def stop(number: int, _: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    names = ("SIGTERM", "SIGHUP")
+    before = {
+        getattr(signal, name): signal.signal(getattr(signal, name), stop) for name in names if hasattr(signal, name)
+    }
+    try:
+        sys.stdout.write(ENTER_SCREEN)
+        yield
+    finally:
+        with suppress(OSError, ValueError):
+            sys.stdout.write(LEAVE_SCREEN)
+            sys.stdout.flush()
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,123 @@
+"""The answers of a person, in a file of JSON lines that `nbtext train` reads: one line for each labeled document."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nbtext.documents.appended_file import AppendedFile
+from nbtext.documents.batch import check_label
+from nbtext.errors import InputError, NbtextError, OutputError
+from nbtext.labeling.pool import PoolDocument
+
+HINT = "name another file with -o"
+ID, LABEL = "id", "label"  # keys of an answer
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A labeled document.
+
+    labels  of the document; exactly one, unless documents can have several
+    n_bytes of its line in the file
+    """
+
+    document: PoolDocument
+    labels: tuple[str, ...]
+    n_bytes: int
+
+
+class AnswerFile:
+    """A file of answers. An answer is on the disk when `append` returns.
+
+    Parameters
+    ----------
+    path
+        The file; it is made if it does not exist.
+    fields
+        The key of each text of a document.
+
+    Attributes
+    ----------
+    answers : list of Answer
+        All answers in the file, in order.
+    has_lists : bool
+        Whether a line of the file has a list of labels.
+
+    Raises
+    ------
+    InputError
+        A line of the file is not an answer.
+    OutputError
+        The file cannot be opened, or another process writes to it.
+    """
+
+    def __init__(self, path: str, fields: Sequence[str]) -> None:
+        self._fields = tuple(fields)
+        self._file = AppendedFile(path, hint=HINT)
+        self.path = path
+        self.answers: list[Answer] = []
+        self.has_lists = False
+        try:
+            for number, line in enumerate(self._file.read().splitlines(keepends=True), 1):
+                self.answers.append(self._parse(line, f"{path}:{number}"))
+        except BaseException:
+            self._file.close()
+            raise
+
+    def append(self, document: PoolDocument, labels: tuple[str, ...], *, is_list: bool) -> Answer:
+        """Add an answer; OutputError if it cannot be written."""
+        texts = dict(zip(self._fields, document.texts, strict=True))
+        record = {ID: document.id, **texts, LABEL: list(labels) if is_list else labels[0]}
+        # UTF-8 cannot encode a lone surrogate, which is written as an escape
+        line = json.dumps(record, ensure_ascii=not _is_utf8(record)).encode() + b"\n"
+        try:
+            self._file.append(line)
+        except OSError as error:
+            what = f"cannot be written: {(error.strerror or str(error)).lower()}"
+            raise OutputError(what, where=self.path) from None
+        answer = Answer(document, labels, len(line))
+        self.answers.append(answer)
+        return answer
+
+    def remove_last(self) -> Answer:
+        """Remove the last answer, and return it."""
+        self._file.remove_end(self.answers[-1].n_bytes)
+        return self.answers.pop()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _parse(self, line: bytes, where: str) -> Answer:
+        """Return the answer of a line."""
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            record = None
+        if not isinstance(record, dict):
+            raise InputError("is not an answer of nbtext label: a JSON object is expected", where=where, hint=HINT)
+        texts = tuple(record.get(field) for field in self._fields)
+        if not isinstance(record.get(ID), str) or not all(isinstance(text, str) for text in texts):
+            names = ", ".join((ID, *self._fields))
+            raise InputError(f"is not an answer of nbtext label: it needs {names} as text", where=where, hint=HINT)
+        given: Any = record.get(LABEL)
+        self.has_lists = self.has_lists or isinstance(given, list)
+        labels = tuple(given) if isinstance(given, list) else (given,)
+        if not all(isinstance(label, str) for label in labels):
+            raise InputError("is not an answer of nbtext label: it has no label", where=where, hint=HINT)
+        try:
+            for label in labels:
+                check_label(label)
+        except NbtextError as error:
+            raise error.locate(where) from None
+        return Answer(PoolDocument(record[ID], tuple(map(str, texts))), tuple(dict.fromkeys(labels)), len(line))
+
+
+def _is_utf8(record: dict[str, Any]) -> bool:
+    try:
+        json.dumps(record, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True

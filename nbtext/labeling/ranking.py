@@ -1,0 +1,223 @@
+"""The order in which documents are labeled: the one that teaches most comes first.
+
+A document is worth the uncertainty of the documents that it resembles, as far as no labeled document resembles them
+more: sum over documents i of u_i · max(0, s(d, i)³ − b_i), where s is the cosine of two documents, u_i is 1 minus the
+difference of the two largest probabilities of i, and b_i is the largest s(l, i)³ of a labeled document l. This is the
+gain of a facility-location function, whose elements are weighted by uncertainty. So the document is uncertain and
+typical, and a near duplicate of a labeled document is worth almost nothing.
+
+Sources: uncertainty, then facility location: Wei, Iyer, Bilmes, Submodularity in Data Subset Selection and Active
+Learning, 2015; the best of a random sample at each step: Mirzasoleiman et al., Lazier Than Lazy Greedy, 2015; latent
+semantic analysis by a randomized decomposition: Halko, Martinsson, Tropp, 2011.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.calibration import TemperatureScaling
+from nbtext.bayes.class_statistics import ClassStatistics, count_classes
+from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.scorer import LinearScorer, log_posterior
+from nbtext.features.document_counts import DocumentCounts
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+N_DIMENSIONS = 50  # of the vectors of documents
+N_EXTRA = 10  # of the random projection, which are dropped
+N_ITERATIONS = 2  # of the power method
+MIN_DOCUMENTS = 2  # that have a feature of the vectors
+MAX_SHARE = 0.3  # of all documents that have such a feature
+N_CANDIDATES = 200  # documents of which the best is shown
+MAX_COMPARED = 12_000  # documents with which each candidate is compared, so that the time is bounded
+MAX_SCORED = 6_000  # of these, documents whose uncertainty is computed anew for one answer
+SMOOTHING = 1.0  # of the model whose uncertainty counts
+SEED = 0
+LENGTH_EXPONENT = 0.5
+
+Vectors = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+
+
+class Ranking:
+    """Chooses the next document to label.
+
+    Parameters
+    ----------
+    documents : DocumentCounts
+        The counts of all documents.
+    n_features : int
+        Number of features.
+    statistics : ClassStatistics, optional
+        The statistics of labeled documents of an existing model, over the same features; None: there is none.
+    """
+
+    def __init__(self, documents: DocumentCounts, n_features: int, statistics: ClassStatistics | None = None) -> None:
+        n = len(documents)
+        columns = _select_columns(documents, n_features)
+        self._documents, self._n_features = documents.restrict(columns, n_features).binarize(), len(columns)
+        self._vectors = project(documents, n_features)
+        compared = np.arange(n)
+        if n > MAX_COMPARED:
+            compared = np.sort(np.random.default_rng(SEED).choice(n, MAX_COMPARED, replace=False))
+        self._compared = self._vectors[compared]
+        self._scored = self._documents.take(compared)
+        self._labeled: list[int] = []
+        self._covered = np.zeros(len(compared), dtype=np.float32)
+        empty = count_classes(self._documents.slice(0, 0), self._n_features, 0)
+        self._statistics = statistics.binarize().restrict(columns) if statistics is not None else empty
+        self._uncertainty: NDArray[np.float32] | None = None  # None: it was never computed
+        self._part = 0  # the part of the compared documents whose uncertainty is computed next
+
+    def add(self, row: int, classes: list[int]) -> None:
+        """Count the labels of a document: none, one or several numbers of classes."""
+        self._labeled.append(row)
+        np.maximum(self._covered, self._similarity(self._vectors[row : row + 1])[0], out=self._covered)
+        counted = self._count(row, classes)
+        if counted is not None:
+            n_classes = max(counted.n_classes, self._statistics.n_classes)
+            self._statistics = _extend(self._statistics, n_classes) + _extend(counted, n_classes)
+
+    def remove(self, row: int, classes: list[int]) -> None:
+        """Undo `add`."""
+        self._labeled.remove(row)
+        self._covered[:] = 0
+        for start in range(0, len(self._labeled), N_CANDIDATES):
+            vectors = self._vectors[self._labeled[start : start + N_CANDIDATES]]
+            np.maximum(self._covered, self._similarity(vectors).max(axis=0), out=self._covered)
+        counted = self._count(row, classes)
+        if counted is not None:
+            self._statistics = self._statistics - _extend(counted, self._statistics.n_classes)
+
+    def choose(self, is_open: Mask) -> int | None:
+        """Return the number of the document that teaches most among those that are open; None: there is none.
+
+        The candidates are a random sample that depends on the number of labeled documents only.
+        """
+        rows = np.flatnonzero(is_open)
+        if not len(rows):
+            return None
+        if len(rows) > N_CANDIDATES:
+            random = np.random.default_rng([SEED, len(self._labeled)])
+            rows = np.sort(random.choice(rows, N_CANDIDATES, replace=False))
+        gains = self._similarity(self._vectors[rows])
+        gains -= self._covered
+        np.maximum(gains, 0, out=gains)
+        return int(rows[np.argmax(gains @ self._refresh())])
+
+    def _similarity(self, vectors: Vectors) -> Vectors:
+        """Return the sharpened cosines of some vectors and all compared documents."""
+        cosines = vectors @ self._compared.T
+        np.maximum(cosines, 0, out=cosines)
+        return np.asarray(cosines * cosines * cosines)
+
+    def _count(self, row: int, classes: list[int]) -> ClassStatistics | None:
+        """Return the statistics of a document, once for each of its classes; None without classes."""
+        if not classes:
+            return None
+        copies = self._documents.take(np.full(len(classes), row))
+        copies = replace(copies, classes=np.array(classes, dtype=np.int32))
+        return count_classes(copies, self._n_features, max(classes) + 1)
+
+    def _refresh(self) -> NDArray[np.float32]:
+        """Return the uncertainty of each compared document, after it was computed anew for MAX_SCORED of them.
+
+        The first time, it is computed for all of them.
+        """
+        known = np.flatnonzero(self._statistics.class_documents)
+        if len(known) < 2:
+            return np.ones(len(self._compared), dtype=np.float32)
+        scorer = EVENT_MODELS["complement"].compile(_keep_classes(self._statistics, known), smoothing=SMOOTHING)
+        start, stop = 0, len(self._compared)
+        if self._uncertainty is None:
+            self._uncertainty = np.ones(stop, dtype=np.float32)
+        elif stop > MAX_SCORED:
+            n_parts = -(-stop // MAX_SCORED)
+            start, stop = (stop * part // n_parts for part in (self._part, self._part + 1))
+            self._part = (self._part + 1) % n_parts
+        self._uncertainty[start:stop] = _compute_uncertainty(self._scored.slice(start, stop), scorer)
+        return self._uncertainty
+
+
+def _compute_uncertainty(rows: DocumentCounts, scorer: LinearScorer) -> NDArray[np.float64]:
+    """Return 1 minus the difference of the two largest probabilities of each document."""
+    scores = scorer.scores(rows.indptr, rows.indices, rows.counts)
+    scores /= length_temperature(scorer.n_classes).temperature(np.diff(rows.indptr))[:, None]
+    two = np.partition(np.exp(log_posterior(scores)), -2, axis=1)[:, -2:]
+    return np.asarray(1 - (two[:, 1] - two[:, 0]))
+
+
+def length_temperature(n_classes: int) -> TemperatureScaling:
+    """Return the temperature of complement Naive Bayes with too few documents to fit one to.
+
+    Log-odds grow too fast with the length of a document, because Naive Bayes treats its words as independent. Those of
+    a class and the complement of another one are smaller the more classes there are.
+    """
+    return TemperatureScaling(2 / max(2, n_classes), LENGTH_EXPONENT)
+
+
+def _extend(statistics: ClassStatistics, n_classes: int) -> ClassStatistics:
+    """Return the statistics with further classes, without documents."""
+    missing = n_classes - statistics.n_classes
+    return replace(statistics, class_documents=np.pad(statistics.class_documents, (0, missing)))
+
+
+def _keep_classes(statistics: ClassStatistics, known: NDArray[np.int64]) -> ClassStatistics:
+    """Return the statistics of the classes that have documents."""
+    numbers = np.zeros(statistics.n_classes, dtype=np.int32)
+    numbers[known] = np.arange(len(known), dtype=np.int32)
+    return replace(
+        statistics, class_documents=statistics.class_documents[known], classes=numbers[statistics.classes]
+    )  # fmt: skip
+
+
+def project(documents: DocumentCounts, n_features: int) -> Vectors:
+    """Return a vector of length 1 for each document, by latent semantic analysis of its TF-IDF weights.
+
+    Documents without a usable feature have the vector 0. Shape (n_documents, N_DIMENSIONS) at most.
+    """
+    weights = _weigh(documents, n_features)
+    n, n_columns = weights.shape
+    size = min(N_DIMENSIONS + N_EXTRA, n, n_columns)
+    if not size:
+        return np.zeros((n, 1), dtype=np.float32)
+    transposed = weights.T.tocsr()
+    found = np.random.default_rng(SEED).standard_normal((n_columns, size)).astype(np.float32)
+    basis = np.linalg.qr(weights @ found)[0]
+    for _ in range(N_ITERATIONS):
+        basis = np.linalg.qr(weights @ (transposed @ basis))[0]
+    rest = transposed @ basis  # (n_columns, size)
+    values, rotation = np.linalg.eigh(rest.T @ rest)
+    strongest = np.argsort(values)[::-1][:N_DIMENSIONS]
+    vectors = (basis @ rotation[:, strongest]) * np.sqrt(np.maximum(values[strongest], 0))
+    return np.asarray(_normalize(vectors), dtype=np.float32)
+
+
+def _select_columns(documents: DocumentCounts, n_features: int) -> NDArray[np.int64]:
+    """Return the features that are neither in one document only nor in many."""
+    frequencies = np.bincount(documents.indices, minlength=n_features)
+    most = max(MIN_DOCUMENTS, MAX_SHARE * len(documents))
+    return np.flatnonzero((frequencies >= MIN_DOCUMENTS) & (frequencies <= most))
+
+
+def _weigh(documents: DocumentCounts, n_features: int) -> csr_array:
+    """Return the TF-IDF weights of the selected features."""
+    from scipy.sparse import csr_array
+
+    n, columns = len(documents), _select_columns(documents, n_features)
+    used = documents.restrict(columns, n_features)
+    idf = np.log(n / np.maximum(np.bincount(used.indices, minlength=len(columns)), 1))
+    data = ((1 + np.log(used.counts)) * idf[used.indices]).astype(np.float32)
+    lengths = np.sqrt(np.bincount(used.entry_documents, weights=data**2, minlength=n))
+    data /= np.maximum(lengths, 1e-9)[used.entry_documents]
+    return csr_array((data.astype(np.float32), used.indices, used.indptr), shape=(n, len(columns)))
+
+
+def _normalize(vectors: NDArray[Any]) -> NDArray[Any]:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(lengths > 1e-6, lengths, np.inf)

@@ -1,0 +1,176 @@
+"""The screen of a labeling session, as lines of text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from nbtext.errors import printable
+from nbtext.model.explanation import Explanation
+from nbtext.report.explanation import mark_texts, part_weights
+from nbtext.report.terminal import Screen, format_screen
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from nbtext.features.occurrences import Locator
+
+MAX_CHARACTERS = 10_000  # of a text that are shown
+TELLING = 0.5  # share of the weights of the most telling window from which on the beginning of a text is shown first
+MIN_TEXT_LINES = 3
+MIN_HEIGHT, MIN_WIDTH = 8, 20
+MAX_LABEL = 26  # characters of a label
+HELP = """Enter      accept the guess, or save the labels that are switched on
+1 2 3 …    give this label; with several labels for a document, switch it on or off
+n          type a label, new or not; Tab completes it
+s          skip the document; it comes again in the next session
+u          undo the last answer, also one of an earlier session
+/          show only documents that contain some words; / Enter shows all again
+↑ ↓ PgUp PgDn  scroll the text
+q, Ctrl-C  quit; every answer is on the disk already"""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the screen shows.
+
+    header   the first line
+    text     the text, with its words marked; None: there is no document
+    top      the first line of the text that is shown; None: the one where the telling words are
+    window   start of the characters where the telling words are, for a number of characters
+    guess    what the model predicts
+    choices  the key and the name of each label, and whether it is switched on
+    status   the last line
+    """
+
+    header: str
+    text: tuple[Text, ...]
+    weights: tuple[tuple[float, ...], ...]
+    guess: str
+    choices: tuple[tuple[str, str, bool], ...]
+    status: str
+    top: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """The lines of a screen, at most its height.
+
+    top      the first line of the text that is shown
+    max_top  the largest possible one
+    page     number of lines of the text that are shown
+    """
+
+    lines: tuple[str, ...]
+    top: int
+    max_top: int
+    page: int
+
+
+def mark_document(
+    texts: Sequence[str], explanations: Sequence[Explanation], locate: Locator
+) -> tuple[tuple[Text, ...], tuple[tuple[float, ...], ...]]:
+    """Return the texts of a document with the words marked that speak for and against its most probable label.
+
+    Also the weight of each character. Long texts are cut.
+    """
+    room, cut = MAX_CHARACTERS, []
+    for text in texts:
+        cut.append(text[:room])
+        room -= len(cut[-1])
+    weights = [[0.0] * len(text) for text in cut]
+    if explanations and explanations[0].contributions:
+        weights = part_weights(replace(explanations[0], texts=tuple(cut)), locate)
+    return tuple(mark_texts(cut, weights)), tuple(tuple(marks) for marks in weights if marks)
+
+
+def format_guess(explanations: Sequence[Explanation]) -> str:
+    """Return one line that says what the model predicts."""
+    if not explanations:
+        return "no guess yet: the model has no document"
+    first = explanations[0]
+    if first.label is None:
+        return f"no guess: {printable(first.reason or 'the document has no known word')}"
+    if first.against is not None and first.against.startswith("not ") and len(explanations) > 1:
+        return "guess: " + ", ".join(f"{printable(each.label or '')} {each.probability:.0%}" for each in explanations)
+    guess = f"guess: {printable(first.label)} {first.probability:.0%}"
+    if first.against is None or first.other_probability is None or first.against == f"not {first.label}":
+        return guess
+    return f"{guess}, then {printable(first.against)} {first.other_probability:.0%}"
+
+
+def draw(view: View, screen: Screen, height: int) -> Drawing:
+    """Return the screen of a view, at the width and height of a terminal."""
+    screen = replace(screen, width=max(screen.width, MIN_WIDTH))
+    height = max(height, MIN_HEIGHT)
+    header = _line(view.header, screen, "bold")
+    bottom = [_line(view.guess, screen, "bold"), _line(view.status, screen, "dim")]
+    choices = _draw_choices(view.choices, screen, height - MIN_TEXT_LINES - len(bottom) - 2)
+    page = height - len(bottom) - len(choices) - 2
+    lines = [line for part in view.text for line in format_screen([part], screen).splitlines()]
+    top = view.top if view.top is not None else _find_telling(view.weights, screen.width, page)
+    max_top = max(0, len(lines) - page)
+    top = max(0, min(top, max_top))
+    shown = lines[top : top + page]
+    rule = _line(_describe_rest(top, len(lines) - top - len(shown), screen.width), screen, "dim")
+    shown += [""] * (page - len(shown))
+    return Drawing((header, *shown, rule, *choices, *bottom), top, max_top, page)
+
+
+def _describe_rest(above: int, below: int, width: int) -> str:
+    parts = [f"{number} lines {place}" for number, place in ((above, "above"), (below, "below")) if number]
+    return (f"── {', '.join(parts)} " if parts else "").ljust(width, "─")[:width]
+
+
+def _find_telling(weights: Sequence[Sequence[float]], width: int, page: int) -> int:
+    """Return about how many lines precede the telling words of a text; 0 if its beginning tells enough."""
+    flat = [abs(weight) for marks in weights for weight in marks]
+    size = width * page
+    if len(flat) <= size:
+        return 0
+    sums = [0.0, *accumulate(flat)]
+    starts = range(0, len(flat) - size + width, width)
+    found = [sums[min(start + size, len(flat))] - sums[start] for start in starts]
+    best = max(range(len(found)), key=found.__getitem__)
+    return 0 if found[0] >= TELLING * found[best] else best
+
+
+def _draw_choices(choices: Sequence[tuple[str, str, bool]], screen: Screen, max_lines: int) -> list[str]:
+    """Return the keys of the labels in columns, as many as there is space for."""
+    from rich.cells import cell_len, set_cell_size
+    from rich.text import Text
+
+    if not choices:
+        return [_line("no label yet: press n and type one", screen, "")]
+    names = [printable(name) for _, name, _ in choices]
+    size = min(max(map(cell_len, names)), MAX_LABEL, screen.width - 4)
+    n_columns = max(1, screen.width // (size + 4))
+    n_lines = min(-(-len(choices) // n_columns), max(1, max_lines))
+    shown = n_lines * n_columns
+    lines = []
+    for start in range(n_lines):
+        line = Text(no_wrap=True)
+        for place in range(start, min(shown, len(choices)), n_lines):
+            key, _, is_on = choices[place]
+            name = names[place] if cell_len(names[place]) <= size else set_cell_size(names[place], size - 1) + "…"
+            line.append(f"{key} ", "bold cyan").append(set_cell_size(name, size), "reverse" if is_on else "")
+            line.append("  ")
+        lines.append(_strip(format_screen([line], screen)))
+    if shown < len(choices):
+        lines[-1] = _line(f"… and {len(choices) - shown + n_columns} more labels: press n and type one", screen, "dim")
+    return lines
+
+
+def _line(text: str, screen: Screen, style: str) -> str:
+    """Return one line without control characters, cut at the width."""
+    from rich.text import Text
+
+    shown = Text(printable(text), style, no_wrap=True, overflow="ellipsis")
+    shown.truncate(screen.width, overflow="ellipsis")
+    return _strip(format_screen([shown], screen))
+
+
+def _strip(shown: str) -> str:
+    return shown.split("\n", 1)[0]

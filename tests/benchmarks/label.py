@@ -1,0 +1,88 @@
+"""How many labels `nbtext label` needs, beside random order, and how fast it answers a key.
+
+The pool is the training half of 20 Newsgroups, and a simulated user gives each document its true label. The model is
+the one that `nbtext train labels.jsonl` trains; its accuracy is that on the test half, which is later by date. The
+number of labels is interpolated between models of 50 labels more. Means are over three seeds; the ranking gets another
+pool by each seed, without one document in ten. Milliseconds are of the processor, for one answer and the next document.
+
+python tests/benchmarks/label.py
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+from numpy.typing import NDArray
+from protocols import newsgroups
+from review import count
+
+from nbtext.labeling.ranking import Ranking
+from nbtext.text_classifier import TextClassifier
+
+GOALS = (0.50, 0.60, 0.70)
+STEP, MAX_LABELS = 50, 900
+SEEDS = range(3)
+KEPT = 0.9  # of the pool, by each seed
+
+
+def rank(rows: NDArray[np.int64], n_labels: int, classes: NDArray[np.int64]) -> tuple[list[int], list[float]]:
+    """The documents that the ranking chooses among some rows, and the milliseconds of each."""
+    documents, n_features = count([newsgroups("train").texts[row] for row in rows.tolist()], (1, 1))
+    ranking = Ranking(documents, n_features)
+    is_open = np.ones(len(rows), dtype=bool)
+    chosen: list[int] = []
+    milliseconds = []
+    while len(chosen) < n_labels:
+        start = time.process_time()
+        place = ranking.choose(is_open)
+        assert place is not None
+        is_open[place] = False
+        chosen.append(int(rows[place]))
+        ranking.add(place, [int(classes[rows[place]])])
+        milliseconds.append(1000 * (time.process_time() - start))
+    return chosen, milliseconds
+
+
+def labels_to_reach(order: list[int]) -> list[float]:
+    """How many labels reach each accuracy; infinite if none does."""
+    training, test = newsgroups("train"), newsgroups("test")
+    found, goals, before = [], list(GOALS), 0.0
+    for n in range(STEP, len(order) + 1, STEP):
+        taken = training.taken(order[:n])
+        accuracy = TextClassifier(model="auto").fit(taken.texts, taken.labels).score(test.texts, test.labels)
+        while goals and accuracy >= goals[0]:
+            found.append(n - STEP * (accuracy - goals.pop(0)) / (accuracy - before))
+        before = accuracy
+        if not goals:
+            break
+    return found + [np.inf] * len(goals)
+
+
+def main() -> None:
+    names = newsgroups("train").labels
+    classes = np.unique(names, return_inverse=True)[1]
+    needed: dict[str, list[list[float]]] = {"random": [], "nbtext label": []}
+    milliseconds: list[float] = []
+    for seed in SEEDS:
+        random = np.random.default_rng(seed).permutation(len(names))
+        needed["random"].append(labels_to_reach(random[:MAX_LABELS].tolist()))
+        order, times = rank(np.sort(random[: int(KEPT * len(names))]), MAX_LABELS, classes)
+        needed["nbtext label"].append(labels_to_reach(order))
+        milliseconds += times
+    means = {order: np.mean(found, axis=0) for order, found in needed.items()}
+    rows = [(order, [f"{number:.0f}" for number in found]) for order, found in means.items()]
+    rows.append(("ratio", [f"{ratio:.2f}" for ratio in means["nbtext label"] / means["random"]]))
+    lines = ["| order | " + " | ".join(f"labels for {goal:.2f}" for goal in GOALS) + " |", "|---|---|---|---|"]
+    lines += [f"| {order} | " + " | ".join(cells) + " |" for order, cells in rows]
+    middle, highest = np.quantile(milliseconds, (0.5, 0.99))
+    lines += ["", f"{middle:.0f} milliseconds for a key; 99 % of the keys take at most {highest:.0f}"]
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,278 @@
+"""`nbtext label` in a real pseudo-terminal: its keys, its screen, and what it leaves when it is ended."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SECONDS = 60
+ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+DOCUMENTS = {
+    "g1": "the goal of the match and the team", "g2": "a match of the league and its player",
+    "b1": "flour in the oven with butter", "b2": "sugar and butter for the oven",
+    "s1": "the planet in its orbit of the star", "s2": "an orbit of the comet and the moon",
+}  # fmt: skip
+LABELS = {"g": "sport", "b": "baking", "s": "space"}
+HOSTILE = {
+    "h\x1b[2J1": "clear \x1b[2J\x1b[31m red \x07 bell \x9b1m end",
+    "h2": "left \u202e right \u2066 isolate \u200f mark",
+    "h3": "日本語の長い文章 " * 40 + "e\u0301\u0301 combined 👩‍👩‍👧 emoji",
+    "h4": "שלום עולם العربية " * 5,
+    "h5": "x" * 5000,
+}
+
+
+class Terminal:
+    """nbtext label in a terminal of its own."""
+
+    def __init__(self, *arguments: str, cwd: Path, columns: int = 80, lines: int = 24) -> None:
+        self.main, side = pty.openpty()
+        self.resize(columns, lines)
+        environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "nbtext", "label", *arguments],
+            stdin=side, stdout=side, stderr=side, cwd=cwd, start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509  the controlling terminal
+            env={**environment, "TERM": "xterm", "PYTHONPATH": str(Path(__file__).parents[2])},
+        )  # fmt: skip
+        self.before = termios.tcgetattr(side)
+        os.close(side)
+        self.shown = ""
+
+    def resize(self, columns: int, lines: int) -> None:
+        fcntl.ioctl(self.main, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        if hasattr(self, "process"):
+            self.shown = ""
+
+    def screen(self) -> list[str]:
+        """The lines of the last screen that was drawn, without styles."""
+        return ANSI.sub("", self.shown.rpartition("\x1b[H")[2]).split("\r\n")
+
+    def wait(self, text: str) -> list[str]:
+        """Read until the last complete screen, or the rest, contains a text; return the lines of the screen."""
+        end = time.monotonic() + SECONDS
+        while not (text in "\n".join(self.screen()) and ("\x1b[J" in self.shown.rpartition("\x1b[H")[2])):
+            assert time.monotonic() < end, f"{text!r} is not in {self.screen()}"
+            self._read()
+        return self.screen()
+
+    def press(self, keys: str, text: str) -> list[str]:
+        """Press keys, and wait for a text."""
+        self.shown = ""
+        os.write(self.main, keys.encode())
+        return self.wait(text)
+
+    def end(self, keys: str = "") -> int:
+        """Press keys, and return the status when the program has ended; `shown` has the last output."""
+        if keys:
+            os.write(self.main, keys.encode())
+        end = time.monotonic() + SECONDS
+        while self.process.poll() is None:
+            assert time.monotonic() < end, "it did not end"
+            self._read()
+        self._read()
+        return self.process.returncode
+
+    def _read(self) -> None:
+        if self.main >= 0 and select.select([self.main], [], [], 0.05)[0]:
+            with suppress(OSError):  # the other side is closed
+                self.shown += os.read(self.main, 1 << 16).decode("utf-8", "replace")
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        if self.main >= 0:
+            os.close(self.main)
+
+
+Start = Callable[..., Terminal]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """start(*arguments): nbtext label of the documents, with answers in labels.jsonl."""
+    (tmp_path / "docs.jsonl").write_text(
+        "".join(json.dumps({"id": name, "text": text}) + "\n" for name, text in DOCUMENTS.items())
+    )
+    running: list[Terminal] = []
+
+    def begin(*arguments: str, source: str = "docs.jsonl", **size: int) -> Terminal:
+        running.append(Terminal(source, "-o", "labels.jsonl", *arguments, cwd=tmp_path, **size))
+        return running[-1]
+
+    yield begin
+    for each in running:
+        each.close()
+
+
+def answers(folder: Path) -> dict[str, Any]:
+    path = folder / "labels.jsonl"
+    return {line["id"]: line["label"] for line in map(json.loads, path.read_text().splitlines())}
+
+
+def shown_id(screen: list[str]) -> str:
+    return screen[0].rpartition(" · ")[2].strip()
+
+
+def test_all_keys(start: Start, tmp_path: Path, nbtext: Any) -> None:
+    """Labels by key and by name, Enter, skip, undo, search, scroll, help, quit; then the file trains a model."""
+    terminal = start("--labels", "sport,baking")
+    screen = terminal.wait("no guess yet")
+    assert len(screen) <= 24
+    assert max(map(len, screen)) <= 80
+    assert "1 sport" in "\n".join(screen) and "2 baking" in "\n".join(screen)
+    assert DOCUMENTS[shown_id(screen)] in "\n".join(screen)
+    terminal.press("\r", "there is no guess to accept")
+    terminal.press("9", "no label has this key")
+    assert "Tab completes" in "\n".join(terminal.press("?", "any key: back"))
+    terminal.press("x", "no guess yet")
+    terminal.press("\x1b[A\x1b[B\x1b[5~\x1b[6~ \x1b[99~", "no guess yet")
+    given: dict[str, str] = {}
+    while len(given) < 3:
+        name = shown_id(screen)
+        label = LABELS[name[0]]
+        keys = {"sport": "1", "baking": "2", "space": "nspaX\x7fce\r" if "space" not in given.values() else "nsp\t\r"}
+        screen = terminal.press(keys[label], f"{len(given) + 1} answer")
+        given[name] = label
+        assert answers(tmp_path) == given  # on the disk before the next document is shown
+    assert "guess: " in "\n".join(screen)
+    skipped = shown_id(screen)
+    screen = terminal.press("s", "left · ")
+    assert shown_id(screen) != skipped
+    screen = terminal.press("u", "the last answer is removed")
+    last, label = given.popitem()
+    assert shown_id(screen) == last
+    assert answers(tmp_path) == given
+    terminal.press("nabc\x1b", "Enter accept")  # Esc leaves the prompt
+    terminal.press("/zebra\r", "no document without an answer contains 'zebra'")
+    word = DOCUMENTS[last].split()[-1]
+    screen = terminal.press(f"/{word.upper()}\r", "search: 1")
+    assert shown_id(screen) == last
+    terminal.press("/\r", "2 answers")
+    assert terminal.end("q") == 0
+    assert "labels.jsonl: 2 answers; to train a model: nbtext train labels.jsonl -o model.joblib" in terminal.shown
+    assert terminal.shown.index("\x1b[?1049l") < terminal.shown.index("to train")
+    result = nbtext("train", "labels.jsonl", "-o", "m.joblib", "--model", "multinomial", cwd=tmp_path)
+    assert (result.status, "2 documents" in result.err) == (0, True), result.err
+
+
+@pytest.mark.parametrize("ending", ["\x03", "hangup", "kill", "lost"])
+def test_nothing_is_lost(start: Start, tmp_path: Path, ending: str) -> None:
+    """An answer survives Ctrl-C, SIGHUP, kill -9 and a lost terminal; the next run goes on, and undoes it."""
+    terminal = start("--labels", "sport,baking")
+    name = shown_id(terminal.wait("no guess yet"))
+    following = shown_id(terminal.press("1", "1 answer"))
+    before = (tmp_path / "labels.jsonl").read_bytes()
+    if ending == "\x03":
+        assert terminal.end(ending) == 130
+        assert termios.tcgetattr(terminal.main)[3] & termios.ECHO
+        assert "nbtext: interrupted" in terminal.shown
+    elif ending == "lost":
+        os.close(terminal.main)
+        terminal.main = -1
+        terminal.process.wait(SECONDS)
+    else:
+        os.kill(terminal.process.pid, signal.SIGHUP if ending == "hangup" else signal.SIGKILL)
+        assert terminal.end() in (-signal.SIGKILL, 128 + signal.SIGHUP)
+        assert ("\x1b[?1049l" in terminal.shown) == (ending == "hangup")
+    assert (tmp_path / "labels.jsonl").read_bytes() == before
+    again = start("--labels", "sport,baking")
+    assert shown_id(again.wait("1 answer")) == following
+    assert shown_id(again.press("u", "the last answer is removed")) == name
+    assert answers(tmp_path) == {}
+
+
+def test_several_labels(start: Start, tmp_path: Path) -> None:
+    """Keys switch labels on and off, and Enter saves them, also none."""
+    terminal = start("--labels", "new,old,red", "--multi-label")
+    first = shown_id(terminal.wait("Enter save"))
+    second = shown_id(terminal.press("1231\r", "1 answer"))
+    terminal.press("\x1b[B", "1 answer")
+    terminal.press("123\r", "2 answers")
+    assert terminal.end("q") == 0
+    assert answers(tmp_path)[first] == ["old", "red"]
+    assert set(answers(tmp_path)) == {first, second}
+    again = start()  # the file holds lists, so --multi-label need not be given again
+    assert "Enter save" in "\n".join(again.wait("2 answers"))
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (200, 60), (20, 8)])
+def test_hostile_texts(start: Start, tmp_path: Path, columns: int, lines: int) -> None:
+    """Control and bidirectional characters are escaped, and no line is longer than the terminal, whatever its size."""
+    path = tmp_path / "hostile.jsonl"
+    path.write_text("".join(json.dumps({"id": name, "text": text}) + "\n" for name, text in HOSTILE.items()))
+    terminal = start("--labels", "a\x1b[2Jb," + ",".join(f"label {n}" for n in range(70)), source="hostile.jsonl",
+                     columns=columns, lines=lines)  # fmt: skip
+    terminal.wait("left")
+    from rich.cells import cell_len
+
+    for number in range(1, len(HOSTILE) + 1):
+        screen = terminal.screen()
+        assert len(screen) <= lines
+        assert max(map(cell_len, screen)) <= columns
+        plain = terminal.shown.rpartition("\x1b[H")[2]
+        assert not re.search(r"\x1b\[2J|[\x07\x9b\u202e\u2066\u200f]", plain)
+        assert all(code.endswith(("m", "K", "J", "H")) for code in ANSI.findall(plain))
+        terminal.press("1", f"{number} answer")
+    terminal.resize(61, 19)
+    screen = terminal.wait("answers")
+    assert (len(screen) <= 19, max(map(cell_len, screen)) <= 61) == (True, True)
+
+
+def test_an_existing_model_and_keywords(start: Start, tmp_path: Path, nbtext: Any) -> None:
+    """Both guess from the first document on; Enter accepts, and the model file stays."""
+    lines = [{"text": text, "label": LABELS[name[0]]} for name, text in DOCUMENTS.items()]
+    (tmp_path / "train.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert nbtext("train", "train.jsonl", "-o", "m.joblib", cwd=tmp_path).status == 0
+    model = (tmp_path / "m.joblib").read_bytes()
+    (tmp_path / "words.csv").write_text("sport,match\nbaking,oven,flour\nspace,orbit\n")
+    for options in (("-m", "m.joblib"), ("--keywords", "words.csv")):
+        terminal = start(*options)
+        name = shown_id(terminal.wait("guess: "))
+        assert f"guess: {LABELS[name[0]]}" in "\n".join(terminal.screen())
+        terminal.press("\r", "1 answer")
+        assert answers(tmp_path) == {name: LABELS[name[0]]}
+        terminal.press("u", "the last answer is removed")
+        assert terminal.end("q") == 0
+    assert (tmp_path / "m.joblib").read_bytes() == model
+
+
+def test_errors(start: Start, tmp_path: Path, nbtext: Any) -> None:
+    """Each is one line, and nothing is written: no terminal, an empty source, another file, a file in use."""
+    result = nbtext("label", "docs.jsonl", "-o", "labels.jsonl", cwd=tmp_path)
+    assert result.status == 2
+    assert result.err.startswith("nbtext: label needs a terminal, and standard input is not one")
+    assert not (tmp_path / "labels.jsonl").exists()
+    (tmp_path / "empty.jsonl").write_text("")
+    terminal = start(source="empty.jsonl")
+    assert terminal.end() == 1
+    assert "there is no document to label" in terminal.shown
+    (tmp_path / "labels.jsonl").write_text("text,label\n")
+    terminal = start()
+    assert terminal.end() == 1
+    assert "labels.jsonl:1: is not an answer of nbtext label" in terminal.shown
+    assert (tmp_path / "labels.jsonl").read_text() == "text,label\n"
+    (tmp_path / "labels.jsonl").unlink()
+    first = start("--labels", "sport")
+    first.wait("no guess yet")
+    second = start("--labels", "sport")
+    assert second.end() == 1
+    assert "another nbtext process is writing it" in second.shown
+    first.press("1", "1 answer")

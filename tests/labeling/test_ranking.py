@@ -1,0 +1,119 @@
+"""The ranking: uncertain and typical documents first, no near duplicates in a row, exact undo."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nbtext.features.settings import FeatureSettings
+from nbtext.labeling.pool import PoolDocument, count_documents
+from nbtext.labeling.ranking import Ranking, project
+from nbtext.model.corpus_counts import CorpusCounts
+
+TOPICS = (
+    "goal match team league player referee stadium",
+    "flour oven butter sugar recipe dough bake",
+    "planet orbit star telescope comet galaxy moon",
+)
+
+
+def count(texts: list[str]) -> CorpusCounts:
+    return count_documents([PoolDocument(str(row), (text,)) for row, text in enumerate(texts)], FeatureSettings())
+
+
+def make_texts(n: int, seed: int = 0) -> tuple[list[str], list[int]]:
+    """Texts of five words of a topic each, and the topics."""
+    random = np.random.default_rng(seed)
+    topics = random.integers(0, len(TOPICS), n)
+    return [" ".join(random.choice(TOPICS[topic].split(), 5)) for topic in topics], topics.tolist()
+
+
+def ranking_of(counts: CorpusCounts) -> Ranking:
+    return Ranking(counts.sample, counts.statistics.n_features)
+
+
+def test_rows_are_in_the_order_of_the_documents() -> None:
+    texts, _ = make_texts(1300)
+    counts = count(texts)
+    assert counts.vocabulary is not None
+    for row in (0, 511, 512, 1299):
+        columns = counts.sample.slice(row, row + 1).indices
+        assert {counts.vocabulary.term(int(j)) for j in columns} == set(texts[row].split())
+
+
+def test_vectors_are_near_for_one_topic() -> None:
+    """They have length 1; two documents of one topic are nearer than two of different ones, without a common word."""
+    texts, topics = make_texts(300)
+    counts = count([*texts, "", "unique"])
+    vectors = project(counts.sample, counts.statistics.n_features)
+    lengths = np.linalg.norm(vectors, axis=1)
+    np.testing.assert_allclose(lengths[:-2], 1, atol=1e-5)
+    assert lengths[-2:].tolist() == [0, 0]
+    cosines, same = vectors[:-2] @ vectors[:-2].T, np.equal.outer(topics, topics)
+    assert cosines[same].mean() > 0.4 + cosines[~same].mean()
+
+
+def test_every_topic_comes_first() -> None:
+    """The first three documents are of three topics, and a copy of one of them is the last choice."""
+    texts, topics = make_texts(200)
+    ranking, is_open = ranking_of(count(texts)), np.ones(200, dtype=bool)
+    seen = []
+    for _ in TOPICS:
+        row = ranking.choose(is_open)
+        assert row is not None
+        is_open[row] = False
+        seen.append(topics[row])
+        ranking.add(row, [topics[row]])
+    assert sorted(seen) == [0, 1, 2]
+
+
+def test_near_duplicates_are_not_shown_in_a_row() -> None:
+    """A pool of 50 copies of each of four texts, with one word changed: the first four are of four texts."""
+    bases = ["red sun over sea", "blue car in town", "old book about law", "cold soup with bread"]
+    texts = [f"{base} {word}" for base in bases for word in ("one", "two", "three", "four", "five") * 10]
+    ranking, is_open, chosen = ranking_of(count(texts)), np.ones(200, dtype=bool), []
+    for label in range(4):
+        row = ranking.choose(is_open)
+        assert row is not None
+        is_open[row] = False
+        chosen.append(row // 50)
+        ranking.add(row, [label % 2])
+    assert sorted(chosen) == [0, 1, 2, 3]
+
+
+def test_uncertain_topics_come_before_certain_ones() -> None:
+    """A label of every topic but the last, and then many of the first: the next document is not of the first."""
+    texts, topics = make_texts(300)
+    ranking, is_open = ranking_of(count(texts)), np.ones(300, dtype=bool)
+    for topic in (0, 1):
+        for row in np.flatnonzero(np.equal(topics, topic))[:12].tolist():
+            ranking.add(row, [topic])
+            is_open[row] = False
+    row = ranking.choose(is_open)
+    assert row is not None
+    assert topics[row] == 2
+
+
+@pytest.mark.parametrize("labels", [[0], [0, 2], []])
+def test_undo_is_exact(labels: list[int]) -> None:
+    """Removing a document restores the choice and the uncertainty, to the bit."""
+    texts, topics = make_texts(120)
+    ranking, is_open = ranking_of(count(texts)), np.ones(120, dtype=bool)
+    for row in range(10):
+        ranking.add(row, [topics[row]])
+        is_open[row] = False
+    before, weights = ranking.choose(is_open), ranking._refresh().copy()
+    ranking.add(50, labels)
+    assert (ranking._refresh() != weights).any() == bool(labels)
+    ranking.remove(50, labels)
+    assert ranking.choose(is_open) == before
+    np.testing.assert_array_equal(ranking._refresh(), weights)
+
+
+def test_small_and_empty_pools() -> None:
+    for texts in (["one"], ["", ""], ["a b", "word word", "word"], []):
+        counts = count(texts) if texts else count(["x y"])
+        ranking = ranking_of(counts)
+        is_open = np.ones(len(counts.sample), dtype=bool)
+        assert ranking.choose(is_open) is not None
+        assert ranking.choose(~is_open) is None

@@ -1,0 +1,285 @@
+"""A session: each answer is in the file and in the model at once, and undo and resumption lose nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nbtext.bayes.settings import ModelSettings
+from nbtext.documents.appended_file import AppendedFile
+from nbtext.documents.batch import Batch
+from nbtext.errors import InputError, OutputError
+from nbtext.features.settings import FeatureSettings
+from nbtext.labeling.answers import AnswerFile
+from nbtext.labeling.learner import Learner
+from nbtext.labeling.pool import Pool, PoolDocument, read_pool
+from nbtext.labeling.session import Session
+from nbtext.model.corpus_counts import CorpusCounter
+from nbtext.model.fitted_model import TrainedModel
+from nbtext.model.fitting import train_on_counts
+from nbtext.model.growth import update
+
+FEATURES = FeatureSettings()
+TEXTS = {
+    "g1": "goal match team", "g2": "match league player", "b1": "flour oven butter", "b2": "oven sugar recipe",
+    "s1": "planet orbit star", "s2": "orbit comet moon", "x": "",
+}  # fmt: skip
+LABELS = {"g": "sport", "b": "baking", "s": "space", "x": "empty"}
+
+
+def pool_of(texts: dict[str, str], size: int = 100) -> Pool:
+    batch = Batch(list(texts), (list(texts.values()),), [None] * len(texts))
+    return read_pool([batch], FEATURES, size)
+
+
+def start(path: Path, trained: TrainedModel | None = None, *, is_multilabel: bool = False) -> Session:
+    file = AnswerFile(str(path), ("text",))
+    return Session(pool_of(TEXTS), file, Learner(FEATURES, trained, is_multilabel=is_multilabel), ("sport",))
+
+
+def label_of(session: Session) -> tuple[str, ...]:
+    assert session.current is not None
+    return (LABELS[session.current.id[0]],)
+
+
+def lines_of(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def count(texts: dict[str, str], labels: dict[str, tuple[str, ...]] | None = None) -> CorpusCounter:
+    counter = CorpusCounter(FEATURES, sample_size=0)
+    batch = Batch(list(texts), (list(texts.values()),), [LABELS[name[0]] for name in texts])
+    if labels is not None:
+        batch.label_lists = [labels[name] for name in texts]
+    counter.add(batch)
+    return counter
+
+
+def test_a_session(tmp_path: Path) -> None:
+    """All documents are shown once, and each answer is in the file before the next one; it trains a model."""
+    session = start(tmp_path / "labels.jsonl")
+    shown = []
+    assert session.explain() == []
+    while session.current is not None:
+        shown.append(session.current.id)
+        session.answer(label_of(session))
+        assert [line["id"] for line in lines_of(tmp_path / "labels.jsonl")] == shown
+    assert sorted(shown) == sorted(TEXTS)
+    assert session.n_left == 0
+    assert lines_of(tmp_path / "labels.jsonl")[0] == {
+        "id": shown[0], "text": TEXTS[shown[0]], "label": LABELS[shown[0][0]]
+    }  # fmt: skip
+    session.answer(("sport",))  # nothing is left: no effect
+    assert len(shown) == len(lines_of(tmp_path / "labels.jsonl"))
+
+
+def test_the_model_is_that_of_training(tmp_path: Path) -> None:
+    """After each answer the counts are those of training on the answers, and undo restores them exactly."""
+    session = start(tmp_path / "labels.jsonl")
+    labeled: dict[str, str] = {}
+    while session.current is not None:
+        labeled[session.current.id] = TEXTS[session.current.id]
+        session.answer(label_of(session))
+        expected, found = count(labeled).finish(), session.learner._counts
+        assert found is not None
+        assert found.labels == expected.labels
+        assert found.vocabulary == expected.vocabulary or not len(expected.vocabulary or ())
+        for mine, theirs in zip(found.statistics.entries, expected.statistics.entries, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+    while session.undo():
+        labeled.popitem()
+        found = session.learner._counts
+        if labeled and found is not None:
+            np.testing.assert_array_equal(found.statistics.occurrences, count(labeled).finish().statistics.occurrences)
+    assert session.learner._counts is None
+
+
+@pytest.fixture
+def trained() -> TrainedModel:
+    texts = {"g0": "goal team referee", "b0": "flour bake sugar"}
+    return train_on_counts(count(texts).finish(), FEATURES, ModelSettings(model="multinomial", smoothing=0.5))
+
+
+def test_an_existing_model_learns_as_update_does(tmp_path: Path, trained: TrainedModel) -> None:
+    """Its probabilities after the answers are those of `nbtext update`, and its file is not changed."""
+    session = start(tmp_path / "labels.jsonl", trained)
+    assert session.labels == ["sport", "baking"]
+    assert session.explain() != []
+    labeled: dict[str, str] = {}
+    for _ in range(4):
+        assert session.current is not None
+        labeled[session.current.id] = TEXTS[session.current.id]
+        session.answer(label_of(session))
+    expected, fitted = update(trained, count(labeled).finish()).fitted, session.learner.fit()
+    assert fitted is not None
+    assert fitted.labels == expected.labels
+    row = np.arange(3, dtype=np.int32)
+    scores = [each.scorer.scores(np.array([0, 3]), row, np.ones(3, dtype=np.int32)) for each in (fitted, expected)]
+    np.testing.assert_allclose(*scores, rtol=1e-12)
+
+
+def test_resume_and_undo_of_an_earlier_session(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    session = start(path)
+    for _ in range(3):
+        session.answer(label_of(session))
+    expected = session.current
+    before = path.read_bytes()
+    session.file.close()
+    again = start(path)
+    assert path.read_bytes() == before
+    assert again.current == expected
+    assert again.labels[0] == "sport"
+    last = again.file.answers[-1].document
+    assert again.undo()
+    assert again.current == last
+    assert len(lines_of(path)) == 2
+    again.answer(("other",))
+    assert lines_of(path)[-1]["label"] == "other"
+    assert "other" in again.labels or again.learner.labels.count("other") == 1
+
+
+def test_an_answer_whose_document_disappeared(tmp_path: Path) -> None:
+    """Its answer stays, trains the model, and can be undone and given again."""
+    path = tmp_path / "labels.jsonl"
+    path.write_text('{"id": "gone", "text": "lost text", "label": "old"}\n')
+    session = start(path)
+    assert session.labels == ["sport", "old"]
+    assert session.n_left == len(TEXTS)
+    assert session.undo()
+    assert session.current == PoolDocument("gone", ("lost text",))
+    assert path.read_bytes() == b""
+    session.answer(("new",))
+    assert [line["label"] for line in lines_of(path)] == ["new"]
+
+
+def test_skipped_documents_are_not_labeled(tmp_path: Path) -> None:
+    """They are in no file, and come again in the next session only."""
+    path = tmp_path / "labels.jsonl"
+    session = start(path)
+    skipped = session.current
+    assert skipped is not None
+    session.skip()
+    while session.current is not None:
+        assert session.current != skipped
+        session.answer(label_of(session))
+    assert session.n_left == 1
+    assert skipped.id not in {line["id"] for line in lines_of(path)}
+    session.file.close()
+    assert start(path).current == skipped
+
+
+def test_search(tmp_path: Path) -> None:
+    session = start(tmp_path / "labels.jsonl")
+    assert session.search("zebra") == 0
+    assert session.n_found is None
+    assert session.search("OVEN") == 2
+    for left in (2, 1):
+        assert session.n_found == left
+        assert session.current is not None and session.current.id.startswith("b")
+        session.answer(("baking",))
+    assert session.n_found is None  # all of them are answered: the search ends
+    assert session.current is not None
+    assert session.search("") == 5
+
+
+def test_several_labels(tmp_path: Path) -> None:
+    """A document has any number of labels, also none; each answer is a list."""
+    path = tmp_path / "labels.jsonl"
+    session = start(path, is_multilabel=True)
+    given = [("sport", "space"), (), ("space",), ("baking",)]
+    for labels in given:
+        session.answer(labels)
+        session.explain()
+    assert [tuple(line["label"]) for line in lines_of(path)] == given  # type: ignore[arg-type]
+    assert session.learner.fit() is not None
+    assert {each.label for each in session.explain()} <= {"sport", "space", "baking", None}
+    for _ in given:
+        assert session.undo()
+    assert session.learner._counts is None
+    session.file.close()
+    path.write_text('{"id": "g1", "text": "goal match team", "label": ["sport", "space"]}\n')
+    assert AnswerFile(str(path), ("text",)).has_lists
+
+
+def test_names_of_labels(tmp_path: Path) -> None:
+    session = start(tmp_path / "labels.jsonl")
+    assert session.add_label(" new one ") == "new one"
+    assert session.labels == ["sport", "new one"]
+    for wrong in (" ", "x" * 1001):
+        with pytest.raises(InputError):
+            session.add_label(wrong)
+
+
+def test_copies_are_answered_together(tmp_path: Path) -> None:
+    """Documents of equal id and text are one document."""
+    batch = Batch(["a", "a", "b"], (["one two", "one two", "three"],), [None] * 3)
+    pool = read_pool([batch], FEATURES, 10)
+    session = Session(pool, AnswerFile(str(tmp_path / "f"), ("text",)), Learner(FEATURES, None, is_multilabel=False))
+    for _ in range(2):
+        session.answer(("x",))
+    assert (session.current, session.n_left) == (None, 0)
+    assert session.undo() and session.undo()
+    assert session.n_left == 3
+
+
+def test_a_pool_is_a_sample_of_many_documents() -> None:
+    """It does not depend on the order of the documents, and keeps it."""
+    texts = {f"d{number}": f"text {number}" for number in range(500)}
+    pool = pool_of(texts, 50)
+    assert (len(pool.documents), pool.n_left_out, len(pool.counts.sample)) == (50, 450, 50)
+    numbers = [int(document.id[1:]) for document in pool.documents]
+    assert numbers == sorted(numbers)
+    reverse = pool_of(dict(reversed(texts.items())), 50)
+    assert reverse.documents == pool.documents[::-1]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"not json\n", ":1: is not an answer of nbtext label: a JSON object is expected"),
+        (b'{"id": "1", "text": "x", "label": "a"}\n[1]\n', ":2: is not an answer"),
+        (b'{"text": "x", "label": "a"}\n', ":1: is not an answer of nbtext label: it needs id, text as text"),
+        (b'{"id": "1", "text": "x"}\n', ":1: is not an answer of nbtext label: it has no label"),
+        (b'{"id": "1", "text": "x", "label": [1]}\n', ":1: is not an answer"),
+        (b'{"id": "1", "text": "x", "label": "%s"}\n' % (b"x" * 1001), ":1: "),
+        (b"\xff\xfe\n", ":1: is not an answer"),
+    ],
+)
+def test_a_file_of_something_else(tmp_path: Path, content: bytes, message: str) -> None:
+    """It is refused, with the line, and not changed."""
+    path = tmp_path / "labels.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        AnswerFile(str(path), ("text",))
+    assert message in str(caught.value)
+    assert path.read_bytes() == content
+
+
+def test_an_incomplete_last_line_is_removed(tmp_path: Path) -> None:
+    """A process that was killed while it wrote has not confirmed that answer."""
+    path = tmp_path / "labels.jsonl"
+    whole = '{"id": "g1", "text": "goal match team", "label": "sport"}\n'
+    path.write_text(whole + '{"id": "g2", "text": "ma')
+    assert len(start(path).file.answers) == 1
+    assert path.read_text() == whole
+
+
+def test_two_sessions_of_one_file(tmp_path: Path) -> None:
+    start(tmp_path / "labels.jsonl")
+    with pytest.raises(OutputError, match="another nbtext process is writing it"):
+        AppendedFile(str(tmp_path / "labels.jsonl"), hint="")
+
+
+def test_strange_texts_survive(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    texts = {"a": "\x1b[31m red", "b\u202e": "lone \ud800 surrogate", "c": "a\nb\r\n\0", "d": "שלום 日本語 e\u0301"}
+    session = Session(pool_of(texts), AnswerFile(str(path), ("text",)), Learner(FEATURES, None, is_multilabel=False))
+    while session.current is not None:
+        session.answer(("x",))
+    session.file.close()
+    assert {line["id"]: line["text"] for line in lines_of(path)} == texts
+    assert AnswerFile(str(path), ("text",)).answers[0].labels == ("x",)
