@@ -12,12 +12,15 @@ from nbtext.artifact.record import read_quantiles
 from nbtext.bayes.binary_relevance import Smoothing
 from nbtext.bayes.label_calibration import Combination
 from nbtext.bayes.label_selection import MultilabelEstimate, MultilabelFit
+from nbtext.bayes.label_shares import LabelPosteriors
 
 Record = dict[str, Any]
 KEYS = (
     "mu", "alpha", "weights", "exponent", "intercept", "biases", "thresholds", "fallback", "estimate", "nonconformity",
+    "posteriors",
 )  # fmt: skip
 ESTIMATE = ("documents", "micro_f1", "macro_f1", "precision_at_1", "log_loss", "label_f1")
+MAX_DOCUMENTS = 2**53  # the largest whole number up to which float64 has all
 SMALLEST, LARGEST = 1e-20, 1e20  # of smoothing and weights, so that products are finite
 
 
@@ -35,6 +38,7 @@ def write_multilabel(fit: MultilabelFit) -> Record:
         "fallback": fit.fallback,
         "estimate": None if estimate is None else {name: getattr(estimate, name) for name in ESTIMATE},
         "nonconformity": None if fit.nonconformity is None else asdict(fit.nonconformity),
+        "posteriors": None if fit.posteriors is None else asdict(fit.posteriors),
     }
 
 
@@ -66,7 +70,18 @@ def read_multilabel(record: Record, n_labels: int) -> MultilabelFit:
         fallback,
         None if found["estimate"] is None else _read_estimate(record, n_labels),
         nonconformity,
+        None if found["posteriors"] is None else _read_posteriors(record, n_labels),
     )
+
+
+def _read_posteriors(record: Record, n_labels: int) -> LabelPosteriors:
+    names = ("documents", "means", "spreads")
+    key = "multilabel.posteriors"
+    audit.read_section(record, key, names)
+    values = [audit.read_array(record, f"{key}.{name}", "float64", shape=(n_labels, 2)) for name in names]
+    for name, value, maximum in zip(names, values, (MAX_DOCUMENTS, 1, 1), strict=True):
+        audit.check_within(f"{key}.{name}", value, 0, maximum)
+    return LabelPosteriors(*values)
 
 
 def _read_estimate(record: Record, n_labels: int) -> MultilabelEstimate:

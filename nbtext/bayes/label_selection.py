@@ -17,6 +17,7 @@ from nbtext.bayes.label_calibration import (
     fit_thresholds,
     precision_at_1,
 )
+from nbtext.bayes.label_shares import LabelPosteriors, fit_label_posteriors
 from nbtext.bayes.prediction_sets import Quantiles
 from nbtext.bayes.scorer import Floats
 
@@ -61,6 +62,7 @@ class MultilabelFit:
     fallback       the numbers of labels whose leave-one-out F1 was too low for a threshold of their own (FBR.1)
     estimate       None: no document could be left out
     nonconformity  1 − p of the true pairs of a document and a label, for prediction sets; None: there was none
+    posteriors     mean probabilities of left-out documents, to estimate shares of labels; None: they are not known
     """
 
     smoothing: Smoothing
@@ -69,6 +71,7 @@ class MultilabelFit:
     fallback: tuple[int, ...] = ()
     estimate: MultilabelEstimate | None = None
     nonconformity: Quantiles | None = None
+    posteriors: LabelPosteriors | None = None
 
 
 def select_multilabel(corpus: RelevanceLeaveOneOut, *, optimize: str | None) -> MultilabelFit:
@@ -143,6 +146,7 @@ def _fit(cells: Cells, smoothing: Smoothing, start: Combination, *, by_label: bo
         smoothing, combination, thresholds.values, thresholds.fallback,
         _estimate(cells, probabilities, thresholds),
         Quantiles.of(np.repeat(1 - probabilities, cells.positives.astype(np.int64))),
+        fit_label_posteriors(cells, probabilities),
     )  # fmt: skip
 
 

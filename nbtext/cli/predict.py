@@ -160,9 +160,10 @@ def _load(model: str) -> FittedModel:
 
 def _load_adapted(sources: tuple[str, ...], model: str, input_settings: InputSettings, run: RunSettings) -> FittedModel:
     """Return the model with probabilities for the shares of labels that it estimates among the documents."""
-    from nbtext.model.prevalence import adapt_prior, check_prevalence, estimate_prevalence
+    from nbtext.model.prevalence import adapt_prior, check_adaptation, check_prevalence, estimate_prevalence
 
     fitted = _load(model)
+    check_adaptation(fitted)
     check_prevalence(fitted)
     with open_documents(sources, input_settings, replace(run, quiet=True), trained_on=fitted.input) as (source, _):
         return adapt_prior(fitted, estimate_prevalence(fitted, source, jobs=run.jobs))

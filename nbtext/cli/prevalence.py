@@ -38,7 +38,7 @@ def prevalence(
 
     The number of predictions of each label is biased towards the shares in training. This command corrects it by the
     leave-one-out errors of the model on its training documents (probabilistic adjusted classify and count, PACC), and
-    prints a 95 % interval. The labels of SOURCE are ignored.
+    prints a 95 % interval. The labels of SOURCE are ignored. If documents have several labels, each has its own share.
     """
     from nbtext.artifact.model import load_model
     from nbtext.model.prevalence import check_prevalence, estimate_prevalence
@@ -51,5 +51,8 @@ def prevalence(
         found = estimate_prevalence(fitted, source, jobs=run.jobs, on_batch=on_batch)
     if found.unmeasured:
         names = ", ".join(found.unmeasured[:5]) + (" and others" if len(found.unmeasured) > 5 else "")
-        say(f"the errors of these labels are not known, and assumed to be 0: {names}", quiet=run.quiet)
+        what = "the errors of these labels are not known, and assumed to be 0"
+        if found.is_multilabel:
+            what = "these labels have too few training documents, and any share is possible"
+        say(f"{what}: {names}", quiet=run.quiet)
     write_result(format_prevalence(found, output_format=chosen, screen=screen(output)), output, chosen)

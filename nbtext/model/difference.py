@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.features.counting import merge_sorted
-from nbtext.model.fitted_model import TrainedModel
+from nbtext.model.fitted_model import TrainedModel, check_kinds
 from nbtext.model.inspection import Inspection, MultilabelInspection, inspect
 from nbtext.model.inspector import Inspector
 
@@ -61,7 +61,9 @@ def compare_models(before: TrainedModel, after: TrainedModel, *, n_features: int
     """Return the differences between two trained models.
 
     n_features  how many changed features of each label, and how many new and lost features, to return
+    raises      ModelError: one of the models predicts several labels for a document, and the other one
     """
+    check_kinds(before, after)
     old, new = inspect(before, n_features=0), inspect(after, n_features=0)
     one, other = Inspector(before), Inspector(after)
     in_old, in_new = _common(before, after)

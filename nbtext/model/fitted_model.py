@@ -199,11 +199,16 @@ def transfer_calibration(earlier: FittedModel, labels: tuple[str, ...]) -> Calib
     )
 
 
-def check_settings(one: TrainedModel, other: TrainedModel) -> None:
-    """Raise ModelError, which names the setting, unless both models have the same settings."""
+def check_kinds(one: TrainedModel, other: TrainedModel) -> None:
+    """Raise ModelError unless both models give each document one label, or both several."""
     if (one.fitted.multilabel is None) != (other.fitted.multilabel is None):
         hint = "train the models on the same kind of documents"
         raise ModelError("one of the models gives documents several labels, and the other gives one", hint=hint)
+
+
+def check_settings(one: TrainedModel, other: TrainedModel) -> None:
+    """Raise ModelError, which names the setting, unless both models have the same settings."""
+    check_kinds(one, other)
     pairs: Sequence[tuple[FeatureSettings | ModelSettings, FeatureSettings | ModelSettings]] = tuple(
         zip(one.fitted.requested_settings, other.fitted.requested_settings, strict=True)
     )

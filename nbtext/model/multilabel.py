@@ -122,4 +122,5 @@ def transfer_multilabel(earlier: FittedModel, labels: tuple[str, ...]) -> Multil
         thresholds=align(fit.thresholds, median),
         fallback=fallback,
         estimate=estimate,
+        posteriors=fit.posteriors if labels == earlier.labels else None,
     )

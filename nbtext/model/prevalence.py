@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.label_shares import keep_likely
 from nbtext.bayes.prevalence import MAX_CLASSES, PosteriorSums, ShareEstimate, smooth_shares
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.model.fitted_model import FittedModel
+from nbtext.model.multilabel_predictions import MultilabelPredictions
+from nbtext.model.multilabel_predictor import fit_of
 from nbtext.model.source_counting import OnBatch
-from nbtext.model.source_prediction import predict_source
+from nbtext.model.source_prediction import predict_any_source, predict_source
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
@@ -26,7 +29,8 @@ class Prevalence:
     n_documents  that could be read
     estimate     the share of each label, and its interval
     predicted    (n_classes,), number of documents that are predicted as each label
-    unmeasured   labels without a left-out document, whose errors are not known
+    unmeasured   labels without a left-out document (several labels: with fewer than ten), whose errors are not known
+    is_multilabel  whether a document can have several labels, or none
     """
 
     labels: tuple[str, ...]
@@ -34,11 +38,13 @@ class Prevalence:
     estimate: ShareEstimate
     predicted: NDArray[np.int64]
     unmeasured: tuple[str, ...]
+    is_multilabel: bool = False
 
     @property
     def naive_shares(self) -> NDArray[np.float64]:
-        """The share of each label among the predictions."""
-        return np.asarray(self.predicted / max(1, int(self.predicted.sum())))
+        """The share of the predictions with each label."""
+        n_predicted = self.n_documents if self.is_multilabel else int(self.predicted.sum())
+        return np.asarray(self.predicted / max(1, n_predicted))
 
 
 def estimate_prevalence(
@@ -57,6 +63,8 @@ def estimate_prevalence(
         The model has no mean posteriors of left-out documents.
     """
     check_prevalence(model)
+    if model.multilabel is not None:
+        return _estimate_labels(model, source, jobs=jobs, on_batch=on_batch)
     known = model.calibration.mean_posteriors
     sums, predicted = PosteriorSums(len(model.labels)), np.zeros(len(model.labels), dtype=np.int64)
     for predictions in predict_source(model, source, jobs=jobs, on_batch=on_batch):
@@ -70,21 +78,49 @@ def estimate_prevalence(
     return Prevalence(model.labels, sums.n_documents, sums.estimate(known), predicted, unmeasured)
 
 
+def _estimate_labels(
+    model: FittedModel, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None
+) -> Prevalence:
+    """Return the share of documents with each label, if a document can have several."""
+    known = fit_of(model).posteriors
+    sums, predicted = PosteriorSums(len(model.labels)), np.zeros(len(model.labels), dtype=np.int64)
+    places = {label: k for k, label in enumerate(model.labels)}
+    for predictions in predict_any_source(model, source, jobs=jobs, on_batch=on_batch):
+        assert isinstance(predictions, MultilabelPredictions)
+        probabilities = predictions.probabilities
+        sums.add(keep_likely(probabilities[~np.isnan(probabilities[:, 0])]))
+        np.add.at(predicted, [places[label] for labels in predictions.predicted for label in labels], 1)
+    if sums.n_documents == 0 or known is None:
+        raise InputError("SOURCE has no documents to estimate shares from")
+    unmeasured = tuple(model.labels[k] for k in np.flatnonzero(~known.is_measured).tolist())
+    return Prevalence(model.labels, sums.n_documents, known.estimate(sums), predicted, unmeasured, is_multilabel=True)
+
+
 def check_prevalence(model: FittedModel) -> None:
     """Raise ModelError unless the model can estimate shares of labels."""
-    model.check_single("estimate the shares of labels")
-    if model.calibration.mean_posteriors is not None:
+    known = model.calibration.mean_posteriors if model.multilabel is None else model.multilabel.posteriors
+    if known is not None:
         return
     n_labels = len(model.labels)
-    if n_labels < 2:
+    if n_labels < 2 and model.multilabel is None:
         raise ModelError("the model has only one label, so its share is 1", hint="use a model with two labels or more")
     if n_labels > MAX_CLASSES:
         what = f"shares can be estimated for at most {MAX_CLASSES} labels, and the model has {n_labels:,}"
         raise ModelError(what, hint="train a model on groups of labels, or count the labels that predict prints")
-    hint = "train it again, on two documents of a label or more, or refit it with nbtext calibrate"
+    again = "train it again, on two documents of a label or more"
+    hint = f"{again}, or refit it with nbtext calibrate" if model.multilabel is None else again
     raise ModelError(
         "the model does not store the errors of its probabilities, because it has no left-out documents", hint=hint
     )
+
+
+def check_adaptation(model: FittedModel) -> None:
+    """Raise SettingsError if a document can have several labels: each probability depends on those of other labels."""
+    if model.multilabel is not None:
+        what = (
+            "the model gives documents several labels, and the shares of some labels change the probability of others"
+        )
+        raise SettingsError(what, where="--adapt-prior", hint="leave out --adapt-prior; nbtext prevalence works")
 
 
 def adapt_prior(model: FittedModel, prevalence: Prevalence) -> FittedModel:
@@ -100,6 +136,7 @@ def adapt_prior(model: FittedModel, prevalence: Prevalence) -> FittedModel:
     SettingsError
         The model has thresholds that meet a target only with the shares of training.
     """
+    check_adaptation(model)
     known, earlier = model.calibration.mean_posteriors, model.calibration.prior_adjustment
     if model.model_settings.has_targets:
         what = "the model's --min-recall or --min-precision holds only for the shares of labels in training"

@@ -94,6 +94,26 @@ def test_train_gives_the_same_bytes(
     assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
 
 
+def test_several_labels(nbtext: Any, cluster: str, tmp_path: Path) -> None:
+    """Documents with several labels give the same bytes, also if a shard holds none; so do predictions and updates."""
+    draw, names = random.Random(3), ["art", "bio", "car"]
+    lines = []
+    for n in range(3000):
+        labels = [names[n % 3]] if n < 1500 else draw.sample(names, draw.randint(0, 2))
+        words = [f"{label}{draw.randrange(40)}" for label in labels for _ in range(6)]
+        text = " ".join([*words, *(f"w{int(draw.paretovariate(0.4)) % 20000}" for _ in range(20))])
+        lines.append(json.dumps({"text": text, "label": labels[0] if n < 1500 else labels}) + "\n")
+    source = tmp_path / "t.jsonl"
+    source.write_text("".join(lines))
+    options = ("--cluster", cluster, *SHARDS)
+    here = nbtext("train", str(source), "-o", "here", "--keep-sample", "100", cwd=tmp_path)
+    there = nbtext("train", str(source), "-o", "there", "--keep-sample", "100", *options, cwd=tmp_path)
+    assert (there.status, there.err) == (0, here.err)
+    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
+    ask = ("predict", str(source), "-m", str(tmp_path / "here"), "--to", "jsonl")
+    assert nbtext(*ask, *options, cwd=tmp_path).out == nbtext(*ask, cwd=tmp_path).out
+
+
 def test_twenty_newsgroups(nbtext: Any, corpora: Callable[[str], Path], cluster: str, tmp_path: Path) -> None:
     """11,314 files by two workers: the same bytes."""
     train = ("train", str(corpora("20news") / "train"), "-q")

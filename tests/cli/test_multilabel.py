@@ -287,6 +287,18 @@ def test_compare(nbtext: Any, folder: Path) -> None:
     assert "some models predict one label for a document, others several" in mixed.err
 
 
+def test_models_of_different_kinds(nbtext: Any, folder: Path, model: str) -> None:
+    """What compares, merges or calibrates says in one line that it cannot, and what to do."""
+    for arguments in (("diff", "m", model), ("diff", model, "m"), ("merge", "m", model, "-o", "both")):
+        result = nbtext(*arguments, cwd=folder)
+        assert (result.status, result.out, result.err.count("\n")) == (1, "", 1)
+        assert "one of the models gives documents several labels, and the other gives one" in result.err
+    assert nbtext("diff", "m", "m", cwd=folder).status == 0
+    result = nbtext("calibrate", "m", "test.jsonl", "-o", "again", cwd=folder)
+    assert (result.status, result.out, result.err.count("\n")) == (1, "", 1)
+    assert "--keep-sample" in result.err
+
+
 def test_a_model_of_one_label_refuses_lists(nbtext: Any, folder: Path) -> None:
     """Nothing is dropped silently: the document with several labels is named."""
     (folder / "one.csv").write_text("text,label\ndog cat,a\nsoup,c\nbread,c\ncow,a\n")

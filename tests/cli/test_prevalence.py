@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import random
 from pathlib import Path
 from typing import Any
 
@@ -127,22 +128,59 @@ def test_models_that_cannot_estimate(nbtext: Any, tmp_path: Path) -> None:
             assert message in result.err
 
 
-def test_a_model_of_several_labels(tmp_path: Path) -> None:
-    """Its labels have no shares that add up to 1, so it is refused, and the message says why."""
-    from nbtext.bayes.settings import ModelSettings
-    from nbtext.documents.settings import InputSettings
-    from nbtext.documents.source import open_source
-    from nbtext.errors import ModelError
-    from nbtext.features.settings import FeatureSettings
-    from nbtext.model.fitting import train_on_source
-    from nbtext.model.prevalence import check_prevalence
+@pytest.fixture(scope="module")
+def topics(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a model of several labels, and new documents half of which have a label that a sixth had before."""
+    folder = tmp_path_factory.mktemp("topics")
+    words = {"fruit": "apple pear plum cherry", "sea": "wave boat tide reef", "tools": "saw nail drill bolt"}
+    for name, share, seed in (("train", 1 / 6, 1), ("new", 0.5, 2)):
+        chance, lines = random.Random(seed), []
+        for _ in range(1000):
+            labels = [label for label, p in (("fruit", 0.4), ("sea", share), ("tools", 0.4)) if chance.random() < p]
+            own = [word for label in labels for word in chance.choices(words[label].split(), k=2)]
+            common = chance.choices(["wave", "boat", "apple", "pear", "nail", "drill", "the", "old", "good"], k=6)
+            lines.append(json.dumps({"text": " ".join(own + common), "label": labels}) + "\n")
+        rare = [json.dumps({"text": f"stone rock x{n} the old", "label": ["rare"]}) + "\n" for n in range(5)]
+        lines += rare if name == "train" else []
+        (folder / f"{name}.jsonl").write_text("".join(lines))
+    assert nbtext("train", "train.jsonl", "-q", "-o", "m", cwd=folder).status == 0
+    return folder
 
-    lines = ['{"text": "red round", "label": ["a", "b"]}', '{"text": "yellow long", "label": ["b"]}'] * 5
-    (tmp_path / "t.jsonl").write_text("\n".join(lines) + "\n")
-    source = open_source((str(tmp_path / "t.jsonl"),), InputSettings())
-    model = train_on_source(source, FeatureSettings(), ModelSettings())
-    with pytest.raises(ModelError, match="several labels cannot estimate the shares"):
-        check_prevalence(model.fitted)
+
+def test_several_labels(nbtext: Any, topics: Path) -> None:
+    """Each label has its own share of the documents; the count of predictions misses the one that has changed."""
+    result = nbtext("prevalence", "new.jsonl", "-m", "m", "--to", "jsonl", cwd=topics)
+    records = {each["label"]: each for each in map(json.loads, result.out.splitlines())}
+    true = [json.loads(line)["label"] for line in (topics / "new.jsonl").read_text().splitlines()]
+    for label in ("fruit", "sea", "tools"):
+        share = sum(label in labels for labels in true) / len(true)
+        assert records[label]["low"] - 0.05 <= share <= records[label]["high"] + 0.05  # other labels shift it a little
+        assert records[label]["high"] - records[label]["low"] < 0.3
+        assert records[label]["predicted_share"] == records[label]["predicted"] / 1000
+        assert records[label]["documents"] == pytest.approx(1000 * records[label]["share"])
+    assert records["sea"]["low"] <= 0.5 <= records["sea"]["high"]
+    assert abs(records["sea"]["share"] - 0.5) < 0.5 * abs(records["sea"]["predicted_share"] - 0.5)
+    assert (records["rare"]["low"], records["rare"]["high"]) == (0, 1)
+    assert "too few training documents, and any share is possible: rare" in result.err
+    again = nbtext("prevalence", "new.jsonl", "-m", "m", "--to", "jsonl", "-j", "3", cwd=topics)
+    assert again.out == result.out
+    refused = nbtext("predict", "new.jsonl", "-m", "m", "--adapt-prior", cwd=topics)
+    assert (refused.status, refused.out) == (2, "")
+    assert "--adapt-prior" in refused.err
+    assert "several labels" in refused.err
+
+
+def test_several_labels_after_an_update(nbtext: Any, topics: Path) -> None:
+    """Known labels keep the estimate; after a new label, it is refused with what to do."""
+    (topics / "more.jsonl").write_text('{"text": "apple pear", "label": ["fruit"]}\n')
+    nbtext("update", "m", "more.jsonl", "-q", "-o", "grown", cwd=topics)
+    assert nbtext("prevalence", "new.jsonl", "-m", "grown", cwd=topics).status == 0
+    (topics / "other.jsonl").write_text('{"text": "apple pear", "label": ["pie"]}\n')
+    nbtext("update", "m", "other.jsonl", "-q", "-o", "grown2", cwd=topics)
+    result = nbtext("prevalence", "new.jsonl", "-m", "grown2", cwd=topics)
+    assert (result.status, result.out, result.err.count("\n")) == (1, "", 1)
+    assert "train it again" in result.err
+    assert "calibrate" not in result.err
 
 
 def test_a_label_without_left_out_documents(nbtext: Any, tmp_path: Path) -> None:
