@@ -33,16 +33,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With --sample, keep every n-th case of `exhaustive(every=n)`, and a fourth of the examples of each property."""
+    """With --sample, keep every n-th case of `exhaustive(every=n)`, and a fourth of the examples of each property.
+
+    Of the tests in a browser only those stay that are so marked: each of them uses seconds of the processor.
+    """
     if not config.getoption("--sample"):
         return
     n_cases: Counter[str] = Counter()
     kept, left_out = [], []
     for item in items:
-        if (marker := item.get_closest_marker("exhaustive")) is None:
+        marker = item.get_closest_marker("exhaustive")
+        if marker is None and "chromium" not in getattr(item, "fixturenames", ()):
             kept.append(item)
             continue
-        name, every = item.nodeid.partition("[")[0], marker.kwargs.get("every", 0)
+        name, every = item.nodeid.partition("[")[0], marker.kwargs.get("every", 0) if marker else 0
         (kept if every and n_cases[name] % every == 0 else left_out).append(item)
         n_cases[name] += 1
     items[:] = kept

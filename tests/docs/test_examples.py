@@ -37,7 +37,7 @@ CHOSEN = {
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """Return a copy of the source tree that may be changed."""
-    for room in ("nbtext", "tests/bayes", "tests/cli", "tests/documents", "tests/features"):
+    for room in ("nbtext", "tests/bayes", "tests/cli", "tests/documents", "tests/features", "tests/processes"):
         shutil.copytree(TOP / room, tmp_path / room)
     for name in ("pyproject.toml", "tests/conftest.py", "tests/test_house.py"):
         shutil.copy2(TOP / name, tmp_path / name)

@@ -207,7 +207,7 @@ def test_memory_with_many_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multilabel_evaluator, "MAX_PAIRS", 1000)
     evaluator = MultilabelEvaluator()
     peaks = []
-    for seed in range(4):
+    for seed in range(3):
         found = found_by_chance(40, 10_000, seed=seed, rare=9_980)
         tracemalloc.start()
         evaluator.add(found)

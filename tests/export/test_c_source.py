@@ -52,6 +52,7 @@ def asked(cc: str, classifier: TextClassifier, texts: list[bytes], folder: Path)
     return [classify(text, len(text), probabilities[i]) for i, text in enumerate(texts)], probabilities
 
 
+@pytest.mark.exhaustive(every=4)
 @pytest.mark.parametrize("kind", SPOKEN)
 def test_each_kind_of_model(cc: str, kind: str, tmp_path: Path) -> None:
     """Labels are equal, and probabilities equal to 1e-9; a text without a feature has no label."""

@@ -68,6 +68,7 @@ def answered(node: str, module: Path, texts: list[str], function: str, cwd: Path
     return json.loads(done.stdout)
 
 
+@pytest.mark.exhaustive(every=4)
 def test_javascript(node: str, classifier: TextClassifier, texts: list[str], tmp_path: Path) -> None:
     """Labels are equal, and probabilities equal to 1e-9; a text without a feature has no label."""
     answers = asked(node, classifier, texts, tmp_path)
@@ -257,6 +258,7 @@ def test_onnx_without_onnx(monkeypatch: pytest.MonkeyPatch) -> None:
         list(onnx_graph(classifier.fitted_))
 
 
+@pytest.mark.exhaustive(every=4)
 def test_equal_models_are_equal_bytes(classifier: TextClassifier) -> None:
     """Exports of equal models have equal bytes in each format."""
     forms: list[Callable[[FittedModel], Any]] = [table, javascript, onnx_graph, sklearn_json]

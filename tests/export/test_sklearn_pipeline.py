@@ -52,6 +52,7 @@ def check(pipeline: Pipeline, classifier: TextClassifier, texts: list[str]) -> N
     assert classifier.predict(known).tolist() == [str(label) for label in pipeline.predict(known)]
 
 
+@pytest.mark.exhaustive(every=5)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("vectorizer", VECTORIZERS)
 def test_same_answers(vectorizer: str, model: str, texts: list[str], tmp_path: Path) -> None:

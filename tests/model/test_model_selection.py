@@ -145,6 +145,7 @@ def test_one_document_for_each_label() -> None:
     assert fitted.estimate is None
 
 
+@pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize("options", [{}, {"tf": "binary"}, {"hash_bits": 8}, {"smoothing": 0.5}], ids=str)
 def test_growth_selects_again(options: dict[str, Any], tmp_path: Path) -> None:
     """With retained documents, update, merge and forget give the bytes of training at once, whatever was selected."""
