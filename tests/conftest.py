@@ -32,6 +32,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--sample", action="store_true", help="run a sample of the exhaustive tests, the same each time")
 
 
+def pytest_configure() -> None:
+    """No example of a property has a deadline: on a loaded machine it would fail."""
+    from hypothesis import settings
+
+    settings.register_profile("nbtext", deadline=None)
+    settings.load_profile("nbtext")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With --sample, keep every n-th case of `exhaustive(every=n)`, and a fourth of the examples of each property.
 

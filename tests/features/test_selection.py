@@ -142,7 +142,7 @@ def test_nothing_can_be_selected_from_nothing() -> None:
     with pytest.raises(ModelError, match="no document contains a feature"):
         select_columns(nothing, np.array([3]), FeatureSettings())
     sums, class_documents = counted(CORPUS, np.zeros(4, dtype=np.int64))
-    with pytest.raises(ModelError, match="--select: mi needs documents of two labels"):
+    with pytest.raises(ModelError, match="--select: mi needs documents of at least two labels"):
         select_columns(sums, class_documents, FeatureSettings(select=("mi", 1)))
 
 

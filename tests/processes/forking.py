@@ -31,7 +31,7 @@ from ordering import order_command
 TOP = Path(__file__).parents[2]
 NBTEXT = [sys.executable, "-m", "nbtext"]
 # What nbtext imports does not depend on these variables.
-READ_LATE = {"COLUMNS", "LC_ALL", "NO_COLOR", "OPENBLAS_NUM_THREADS", "PATH", "PYTHONPATH", "PYTHONWARNINGS", "TERM"}
+READ_LATE = {"COLUMNS", "NO_COLOR", "PATH", "TERM"}
 WITHIN = (  # imported within functions; the last ones by the service
     "jinja2", "joblib", "rich.box", "rich.progress", "rich.table", "rich.text", "scipy.sparse", "vl_convert",
     "prometheus_client", "starlette.applications", "uvicorn.protocols.http.httptools_impl",
@@ -48,8 +48,8 @@ class Forker:
     """
 
     def __init__(self, kernel: str = "") -> None:
-        own = {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(TOP), "PYTHONWARNINGS": "error"}
-        self._environment = {**os.environ, **own, **({"NBTEXT_KERNEL": kernel} if kernel else {})}
+        self._own = {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(TOP), "PYTHONWARNINGS": "error"}
+        self._environment = {**os.environ, **self._own, **({"NBTEXT_KERNEL": kernel} if kernel else {})}
         self._folder = tempfile.TemporaryDirectory(prefix="nbtext-")
         self._address = str(Path(self._folder.name) / "socket")
         lifeline, self._lifeline = os.pipe()
@@ -80,7 +80,7 @@ class Forker:
         options
             Those of `subprocess.Popen`: the streams and how they are read, cwd, env, start_new_session.
         """
-        given = options.get("env") or os.environ
+        given = {**self._own, **(options.get("env") or os.environ)}
         changed = {name for name, _ in given.items() ^ self._environment.items() if not name.startswith("PYTEST_")}
         if changed <= READ_LATE:
             return _Forked(self._address, [*NBTEXT, *map(str, arguments)], before, **options)
