@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from nbtext.errors import NbtextError
 
-Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 
 
 def labels(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -19,6 +22,8 @@ def labels(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> l
         model = next(iter(ctx.args), None)  # click keeps arguments there while the line is incomplete
     if model in (None, "-"):
         return []
+    from click.shell_completion import CompletionItem
+
     from nbtext.artifact.model import load_model
 
     try:
@@ -35,6 +40,8 @@ def names(known: Callable[[], tuple[str, ...]], *, alone: str | None = None) -> 
     """
 
     def complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
         before, comma, last = incomplete.rpartition(",")
         taken = before.split(",")
         offered = [name for name in known() if name not in taken]

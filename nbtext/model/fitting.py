@@ -25,7 +25,6 @@ from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
 from nbtext.model.groups import count_groups, find_groups, group_corpus
-from nbtext.model.multilabel import check_multilabel_settings, fit_multilabel_model
 from nbtext.model.source_counting import CountingTask, Executor, OnBatch, ThreadExecutor
 
 if TYPE_CHECKING:
@@ -128,6 +127,8 @@ def fit_model(
     if counts.statistics.n_documents == 0:
         raise ModelError("the counts contain no documents to train on")
     if counts.is_multilabel:
+        from nbtext.model.multilabel import check_multilabel_settings, fit_multilabel_model
+
         check_multilabel_settings(features, model_settings)
     groups = None if selection is not None else find_groups(counts, model_settings)
     counts, columns = select_features(align_to_vocabulary(counts, features), features)

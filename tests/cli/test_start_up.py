@@ -18,8 +18,9 @@ UNUSED_BY_PREDICT = {
     "nbtext.model.explanation", "nbtext.model.fitting", "nbtext.model.generation",
 }  # fmt: skip
 UNUSED_BY_TRAIN = {
-    "json", "shutil", "nbtext.bayes.unlabeled", "nbtext.evaluation.metrics", "nbtext.evaluation.search",
-    "nbtext.linear", "nbtext.model.explanation", "nbtext.model.predictor",
+    "json", "shutil", "click.shell_completion", "nbtext.bayes.binary_relevance", "nbtext.bayes.label_calibration",
+    "nbtext.bayes.label_selection", "nbtext.bayes.unlabeled", "nbtext.evaluation.metrics", "nbtext.evaluation.search",
+    "nbtext.linear", "nbtext.model.multilabel", "nbtext.model.explanation", "nbtext.model.predictor",
 }  # fmt: skip
 
 
