@@ -210,7 +210,7 @@ def test_the_columns_that_tell_most_are_kept(counting_kernel: str) -> None:
     assert Vectorizer(select=("mi", 4)).fit(texts, np.array([7, 7, 3, 3])).vocabulary_ == vectorizer.vocabulary_
     batches = [Batch(["1", "2"], (texts[:2],), ["spam", "spam"]), Batch(["3", "4"], (texts[2:],), ["ham", "ham"])]
     assert Vectorizer(select=("chi2", 4)).fit(batches).vocabulary_ == vectorizer.vocabulary_
-    with pytest.raises(InputError, match="document 1 has no label; select needs them all"):
+    with pytest.raises(InputError, match="document 1 has no label; select needs the label of each document"):
         Vectorizer(select=("mi", 4)).fit(texts)
     with pytest.raises(InputError, match="3 labels for 4 documents"):
         Vectorizer(select=("mi", 4)).fit(texts, labels[:3])
