@@ -16,8 +16,8 @@ from nbtext.bayes.label_shares import LabelPosteriors
 
 Record = dict[str, Any]
 KEYS = (
-    "mu", "alpha", "weights", "exponent", "intercept", "biases", "thresholds", "fallback", "estimate", "nonconformity",
-    "posteriors",
+    "mu", "alpha", "weights", "exponent", "intercept", "prior_weight", "slope", "biases", "thresholds", "fallback",
+    "estimate", "nonconformity", "posteriors",
 )  # fmt: skip
 ESTIMATE = ("documents", "micro_f1", "macro_f1", "precision_at_1", "log_loss", "label_f1")
 MAX_DOCUMENTS = 2**53  # the largest whole number up to which float64 has all
@@ -33,6 +33,8 @@ def write_multilabel(fit: MultilabelFit) -> Record:
         "weights": np.array(fit.combination.weights),
         "exponent": fit.combination.exponent,
         "intercept": fit.combination.intercept,
+        "prior_weight": fit.combination.prior_weight,
+        "slope": fit.combination.slope,
         "biases": fit.combination.biases,
         "thresholds": fit.thresholds,
         "fallback": fit.fallback,
@@ -62,8 +64,10 @@ def read_multilabel(record: Record, n_labels: int) -> MultilabelFit:
         Smoothing(audit.read_number(record, "multilabel.mu", **limits), alpha),
         Combination(
             tuple(weights.tolist()),
-            audit.read_number(record, "multilabel.exponent", minimum=-10, maximum=10),
+            audit.read_number(record, "multilabel.exponent", minimum=SMALLEST, maximum=10),
             audit.read_number(record, "multilabel.intercept"),
+            audit.read_number(record, "multilabel.prior_weight"),
+            audit.read_number(record, "multilabel.slope"),
             audit.read_floats(record, "multilabel.biases", n_labels),
         ),
         thresholds,

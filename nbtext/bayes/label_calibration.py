@@ -1,83 +1,114 @@
-"""Probabilities and thresholds of several labels, fitted to leave-one-out scores.
+"""Probabilities of several labels, fitted to leave-one-out scores.
 
-    p_k = σ((w₁ A_k + w₂ B_k) / L^b + c + bias_k)
+    p_k = σ(z_k)
+    z_k = (w₁ A_k + w₂ (B_k + π_k) + L^b (c + s log L + v π_k + bias_k)) / (L^b + w₁ + w₂)
 
-A and B are the scores of binary_relevance, L is the number of known tokens. Tokens of a text are not independent, so
-the scores of long texts are too large (as in calibration.py). The weights are positive. Weak Gaussian priors keep every
-parameter finite; the prior of bias_k has the standard deviation 1, so that a rare label hardly moves from the others.
+A, B and the prior π are those of binary_relevance, L is the number of known tokens. z is a weighted mean: of the two
+log-odds of Naive Bayes, and of log-odds that do not depend on the words. The tokens of a text are not independent (as
+in calibration.py), so the weight of Naive Bayes falls with L. Without tokens, z_k is π_k. However long all training
+documents are, a short text has at most the log-odds of Naive Bayes.
 
-Thresholds. By default, one for all labels that maximizes micro-F1. To maximize macro-F1, one for each label (SCut): of
-all thresholds with the highest F1 of the label, the lowest. A label whose F1 is below 0.1 gets the probability of its
-highest-ranked document instead (FBR.1), because a threshold that was fitted to so little would let in many documents.
-
-Source: Lewis, Yang, Rose and Li, RCV1: A New Benchmark Collection for Text Categorization Research, 2004, section 6.1.
+The weights are positive, and b is above ½. Weak Gaussian priors keep every parameter finite. The prior of bias_k has
+the standard deviation 1, so that a rare label hardly moves from the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.binary_relevance import LeftOutBlock, RelevanceLeaveOneOut, RelevanceScores, Smoothing
+from nbtext.bayes.binary_relevance import RelevanceScores
+from nbtext.bayes.relevance_leave_one_out import LeftOutBlock, RelevanceLeaveOneOut
 from nbtext.bayes.scorer import Floats
-from nbtext.features.csr import run_starts
+from nbtext.parallel import parallel_map
 
 MAX_KEPT = 64  # labels of a document that are kept besides its own: those with the highest score A
 MAX_STEPS = 60
 TOLERANCE = 1e-6  # of the loss, relative
-PRIOR_MEANS = {"log_weight": 1.0, "exponent": 0.85, "intercept": -2.0}
-PRIOR_DEVIATIONS = {"log_weight": 2.0, "exponent": 0.5, "intercept": 10.0}
+# means and standard deviations of log w₁ and log w₂ (B ignores documents without label), and of log (b − ½), c, v and s
+WEIGHT_PRIORS, OTHER_PRIORS = ((1.5, 2.0), (0.0, 2.0)), ((-1.0, 0.5), (0.0, 2.0), (1.0, 1.0), (0.0, 1.0))
+MIN_EXPONENT = 0.5  # otherwise long documents alone could take all weight from the words of short texts
 BIAS_DEVIATION = 1.0
-MIN_F1 = 0.1  # of a label with its own threshold
 LARGEST = 700.0  # log-odds, so that no exponential overflows
+AT_ONCE = 1 << 14  # cells whose arrays fit into the cache of a processor
+MAX_FITTED = 1 << 16  # cells to which all parameters are fitted without sampling
+IMPROBABLE, SAMPLING = 0.002, 8  # of more cells, one in SAMPLING is taken of those whose probability is lower
+MIXER = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Factors(NamedTuple):
+    """The factors of the parts of the log-odds of a document, or of several, (n_documents,).
+
+    relevance  w₁ / (L^b + w₁ + w₂), of A
+    contrast   w₂ / (L^b + w₁ + w₂), of B
+    prior      of π
+    baseline   L^b / (L^b + w₁ + w₂), of c and the biases
+    """
+
+    relevance: Any
+    contrast: Any
+    prior: Any
+    baseline: Any
 
 
 @dataclass(frozen=True, eq=False)
 class Combination:
     """How the scores of a label become a probability; see the module.
 
-    weights    (1,) or (2,), w₁ and w₂, above 0
-    exponent   b
-    intercept  c
-    biases     (n_labels,)
+    weights       (1,) or (2,), w₁ and w₂, above 0
+    exponent      b, above ½
+    intercept     c
+    prior_weight  v
+    slope         s
+    biases        (n_labels,)
     """
 
     weights: tuple[float, ...]
     exponent: float
     intercept: float
+    prior_weight: float
+    slope: float
     biases: Floats
+
+    def factors(self, lengths: NDArray[Any]) -> Factors:
+        """Return the factors of the scores. The prior that is part of A has the factor of A besides its own.
+
+        lengths  (n_documents,), known tokens
+        """
+        powers = np.asarray(lengths, dtype=np.float64) ** self.exponent
+        scales = 1 / (powers + sum(self.weights))
+        relevance, contrast = self.weights[0] * scales, sum(self.weights[1:]) * scales
+        return Factors(relevance, contrast, contrast + self.prior_weight * powers * scales, powers * scales)
 
     def log_odds(self, scores: RelevanceScores, lengths: NDArray[Any]) -> Floats:
         """Return the log-odds of each label, (n_documents, n_labels).
 
         lengths  (n_documents,), known tokens
         """
-        total = self.weights[0] * scores.relevance
+        relevance, contrast, prior, baseline = (each[:, None] for each in self.factors(lengths))
+        total = relevance * scores.relevance + prior * scores.priors
+        total += baseline * (self.intercept + self.slope * log_lengths(lengths)[:, None] + self.biases)
         if scores.contrast is not None:
-            total += self.weights[1] * scores.contrast
-        return np.asarray(total * self.scales(lengths)[:, None] + self.intercept + self.biases)
-
-    def scales(self, lengths: NDArray[Any]) -> Floats:
-        """Return L^−b of each document; without tokens, L counts as 1."""
-        return np.asarray(np.maximum(lengths, 1.0) ** -self.exponent)
+            total += contrast * scores.contrast
+        return np.asarray(total)
 
     def probabilities(self, scores: RelevanceScores, lengths: NDArray[Any]) -> Floats:
         """Return the probability of each label, (n_documents, n_labels)."""
         return sigmoid(self.log_odds(scores, lengths))
 
 
+def log_lengths(lengths: NDArray[Any]) -> Floats:
+    """Return log L; 0 for a text without tokens."""
+    return np.asarray(np.log(np.maximum(lengths, 1.0)))
+
+
 def sigmoid(log_odds: Floats) -> Floats:
     """Return 1 / (1 + exp(−log_odds))."""
     return np.asarray(1 / (1 + np.exp(-np.clip(log_odds, -LARGEST, LARGEST))))
-
-
-def softplus(log_odds: Floats) -> Floats:
-    """Return log(1 + exp(log_odds))."""
-    return np.asarray(np.maximum(log_odds, 0.0) + np.log1p(np.exp(-np.abs(log_odds))))
 
 
 def _dot(a: Floats, b: Floats) -> float:
@@ -93,8 +124,9 @@ class Cells:
     labels      (n_cells,)
     positives   (n_cells,), documents of this content that have the label
     documents   (n_cells,), documents of this content
-    scores      one or two arrays (n_cells,): A and B
-    lengths     (n_cells,), known tokens of the content
+    scores      one or two arrays (n_cells,): A and B + π
+    priors      (n_labels,), π with nothing left out: its labels could be told from the π without the document
+    lengths     (n_contents,), known tokens of each content
     n_labels, n_documents
     """
 
@@ -103,37 +135,70 @@ class Cells:
     positives: Floats
     documents: Floats
     scores: tuple[Floats, ...]
+    priors: Floats
     lengths: Floats
     n_labels: int
     n_documents: int
 
+    @property
+    def n_copies(self) -> float:
+        """The mean number of documents of a content. The priors count as often, as duplicates do not add evidence."""
+        return self.n_documents / max(1, len(self.lengths))
+
     def probabilities(self, fit: Combination) -> Floats:
         """Return the probability of each pair, (n_cells,)."""
-        total = sum((w * s for w, s in zip(fit.weights, self.scores, strict=True)), np.zeros(len(self.labels)))
-        return sigmoid(total * fit.scales(self.lengths) + fit.intercept + fit.biases[self.labels])
+        return np.concatenate([np.zeros(0), *(sigmoid(_score(part, fit)[0]) for part in self.parts())])
+
+    def sample(self, fit: Combination) -> Cells:
+        """Return a sample with weights: all probable cells and all positive ones, and some of the others.
+
+        Almost all cells are of improbable labels that the document does not have. They hardly move the fit.
+        """
+        if len(self.contents) <= MAX_FITTED:
+            return self
+        mixed = np.arange(len(self.contents), dtype=np.uint64) * MIXER >> np.uint64(32)
+        is_needed = (self.positives > 0) | (self.probabilities(fit) >= IMPROBABLE)
+        taken = np.flatnonzero(is_needed | (mixed % np.uint64(SAMPLING) == 0))
+        weights = np.where(is_needed[taken], 1.0, float(SAMPLING))
+        return replace(
+            self, contents=self.contents[taken], labels=self.labels[taken], positives=self.positives[taken],
+            documents=self.documents[taken] * weights, scores=tuple(scores[taken] for scores in self.scores),
+        )  # fmt: skip
+
+    def parts(self) -> Iterator[Cells]:
+        """Yield parts of the cells that fit into the cache of a processor."""
+        for start in range(0, len(self.contents), AT_ONCE):
+            part = slice(start, start + AT_ONCE)
+            yield Cells(
+                self.contents[part], self.labels[part], self.positives[part], self.documents[part],
+                tuple(scores[part] for scores in self.scores), self.priors, self.lengths,
+                self.n_labels, self.n_documents,
+            )  # fmt: skip
 
 
 def collect_cells(
-    corpus: RelevanceLeaveOneOut, smoothing: Smoothing, blocks: Sequence[LeftOutBlock] | None = None
+    corpus: RelevanceLeaveOneOut, score: Callable[[LeftOutBlock], RelevanceScores], *, jobs: int = 1
 ) -> Cells:
     """Return the leave-one-out scores of the documents of a corpus.
 
-    blocks  of the corpus, if they are kept for other smoothings
+    score  computes the scores of a block
+    jobs   number of threads; the result does not depend on it
     """
-    parts: list[tuple[NDArray[Any], ...]] = []
-    start = 0
-    for block in corpus.blocks() if blocks is None else blocks:
-        scores = [block.relevance(smoothing.mu)]
-        if smoothing.alpha is not None:
-            scores.append(block.contrast(smoothing.alpha))
-        rows, labels = _kept(scores[0], block.own > 0)
-        parts.append((rows + start, labels, block.own[rows, labels], *(each[rows, labels] for each in scores)))
-        start += block.n_rows
-    contents, labels, positives, *columns = map(np.concatenate, zip(*parts, strict=True))
+    parts = parallel_map(lambda block: _collect_block(block, score(block)), corpus.blocks, jobs=jobs)
+    contents, labels, positives, documents, *scores = map(np.concatenate, zip(*parts, strict=True))
     return Cells(
-        contents, labels, positives, corpus.copies[contents].astype(np.float64), tuple(columns),
-        corpus.lengths[contents], corpus.labels.n_classes, len(corpus.documents),
+        contents, labels, positives, documents, tuple(scores), corpus.priors, corpus.lengths, corpus.labels.n_classes,
+        len(corpus.documents),
     )  # fmt: skip
+
+
+def _collect_block(block: LeftOutBlock, scores: RelevanceScores) -> tuple[NDArray[Any], ...]:
+    positives = block.positives()
+    kept = _kept(scores.relevance, positives > 0)
+    columns = [positives[kept], block.copies[kept[0]], scores.relevance[kept]]
+    if scores.contrast is not None:
+        columns.append(scores.contrast[kept] + scores.priors[kept])
+    return (kept[0] + block.start, kept[1], *columns)
 
 
 def _kept(scores: Floats, is_own: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -156,182 +221,133 @@ def fit_combination(cells: Cells, start: Combination | None = None) -> tuple[Com
     By the Levenberg-Marquardt method: the Hessian is that of Gauss and Newton, which couples each bias with the few
     common parameters only, so a step takes time in proportion to the cells.
     """
-    solver = _Solver(cells)
-    state = solver.evaluate(*solver.start(start))
+    priors = [*WEIGHT_PRIORS[: len(cells.scores)], *OTHER_PRIORS]
+    means, deviations = np.array(priors).T
+    precisions = deviations**-2.0 * cells.n_copies
+    common, biases = means, np.zeros(cells.n_labels)
+    if start is not None:
+        common = np.array(
+            [
+                *np.log(start.weights),
+                np.log(start.exponent - MIN_EXPONENT),
+                start.intercept,
+                start.prior_weight,
+                start.slope,
+            ]
+        )
+        biases = start.biases
+
+    def evaluate(common: Floats, biases: Floats) -> _State:
+        return _State.of(cells, _combination(common, biases), (common - means, precisions))
+
+    state = evaluate(common, biases)
     damping = 1e-3
     for _ in range(MAX_STEPS):
-        step = solver.step(state, damping)
-        proposal = solver.evaluate(state.common + step[0], state.biases + step[1])
+        step = state.step(damping)
+        proposal = evaluate(common + step[0], biases + step[1])
         if not proposal.loss < state.loss:
             damping *= 10
             if damping > 1e8:
                 break
             continue
+        common, biases = common + step[0], biases + step[1]
         gain, state = state.loss - proposal.loss, proposal
         damping = max(damping / 10, 1e-9)
         if gain < TOLERANCE * state.loss:
             break
-    n = len(cells.scores)
-    weights = tuple(np.exp(state.common[:n]).tolist())
-    fit = Combination(weights, float(state.common[n]), float(state.common[n + 1]), state.biases)
-    return fit, state.loss / max(1, cells.n_documents)
+    return _combination(common, biases), state.loss / max(1, cells.n_documents)
+
+
+def _combination(common: Floats, biases: Floats) -> Combination:
+    """Return the combination of some parameters."""
+    *weights, exponent = np.exp(np.minimum(common[:-3], LARGEST / 4)).tolist()
+    intercept, prior_weight, slope = common[-3:].tolist()
+    return Combination(tuple(weights), MIN_EXPONENT + exponent, intercept, prior_weight, slope, biases)
+
+
+def _score(part: Cells, fit: Combination) -> tuple[Floats, Floats, Factors, Floats]:
+    """Return the log-odds of some cells, those without their words, the factors, and log L."""
+    first, rows = part.contents[0], part.contents - part.contents[0]
+    lengths = part.lengths[first : part.contents[-1] + 1]
+    factors, logs = Factors(*(each[rows] for each in fit.factors(lengths))), log_lengths(lengths)[rows]
+    of_labels = fit.intercept + fit.prior_weight * part.priors + fit.biases
+    baseline = of_labels[part.labels] + fit.slope * logs
+    log_odds = factors.baseline * baseline
+    for weight, scores in zip(factors, part.scores):  # noqa: B905
+        log_odds += weight * scores
+    return log_odds, baseline, factors, logs
+
+
+def _derive(part: Cells, fit: Combination) -> tuple[Floats, Floats, Floats]:
+    """Return the log-odds of some cells, and their derivatives.
+
+    Returns
+    -------
+    log-odds (n_cells,)
+    derivatives by the logarithms of the weights and of b − ½, and by c, v and s, (n_common, n_cells)
+    derivative by the bias of the cell's label, (n_cells,)
+    """
+    log_odds, baseline, factors, logs = _score(part, fit)
+    derivatives = [weight * (scores - log_odds) for weight, scores in zip(factors, part.scores)]  # noqa: B905
+    of_logs = factors.baseline * logs
+    derivatives.append((fit.exponent - MIN_EXPONENT) * of_logs * (baseline - log_odds))
+    derivatives += [factors.baseline, factors.baseline * part.priors[part.labels], of_logs]
+    return log_odds, np.stack(derivatives), factors.baseline
 
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """Parameters, and the loss, the log-odds without biases, and the probabilities that they give."""
+    """The loss of some parameters, its gradient and its Hessian.
 
-    common: Floats  # the logarithms of the weights, b and c
-    biases: Floats
+    gradient, hessian            of the common parameters
+    bias_gradient, bias_hessian  (n_labels,); biases of different labels do not interact
+    mixed                        (n_common, n_labels)
+    """
+
     loss: float
-    parts: list[Floats]  # the weighted scores of each cell, divided by L^b
-    probabilities: Floats
+    gradient: Floats
+    hessian: Floats
+    bias_gradient: Floats
+    bias_hessian: Floats
+    mixed: Floats
 
+    @classmethod
+    def of(cls, cells: Cells, fit: Combination, prior: tuple[Floats, Floats]) -> _State:
+        """Return the state of the cells. `prior` is the distances of the parameters from the means, and precisions."""
+        offsets, precisions = prior
+        n = len(offsets)
+        of_biases = cells.n_copies / BIAS_DEVIATION**2
+        loss = 0.5 * (_dot(precisions, offsets**2) + _dot(fit.biases, fit.biases) * of_biases)
+        gradient, hessian = precisions * offsets, np.diag(precisions)
+        bias_gradient = fit.biases * of_biases
+        bias_hessian, mixed = np.full(cells.n_labels, of_biases), np.zeros((n, cells.n_labels))
+        for part in cells.parts():
+            with np.errstate(over="ignore", invalid="ignore"):  # a step may go too far; then it is not taken
+                log_odds, columns, of_bias = _derive(part, fit)
+                shrunk = np.exp(-np.abs(log_odds))
+                loss += _dot(part.documents, np.maximum(log_odds, 0.0) + np.log1p(shrunk)) - _dot(
+                    part.positives, log_odds
+                )
+                p = np.where(log_odds >= 0, 1.0, shrunk) / (1 + shrunk)
+                residuals = part.documents * p - part.positives
+                curvature = part.documents * p * (1 - p)
+                weighted = columns * curvature
+                gradient += np.einsum("ij,j->i", columns, residuals)
+                hessian += np.einsum("ij,kj->ik", weighted, columns)
+                bias_gradient = bias_gradient + _by_label(part, residuals * of_bias)
+                weighted *= of_bias
+                bias_hessian += _by_label(part, curvature * of_bias**2)
+                mixed += np.stack([_by_label(part, row) for row in weighted])
+        return cls(loss, gradient, hessian, bias_gradient, bias_hessian, mixed)
 
-class _Solver:
-    def __init__(self, cells: Cells) -> None:
-        self.cells = cells
-        self.log_lengths = np.log(np.maximum(cells.lengths, 1.0))
-        n = len(cells.scores)
-        names = ["log_weight"] * n + ["exponent", "intercept"]
-        self.means = np.array([PRIOR_MEANS[name] for name in names])
-        self.precisions = np.array([PRIOR_DEVIATIONS[name] ** -2 for name in names])
-
-    def start(self, fit: Combination | None) -> tuple[Floats, Floats]:
-        """Return the first values of the common parameters and of the biases."""
-        if fit is None:
-            return self.means.copy(), np.zeros(self.cells.n_labels)
-        return np.array([*np.log(fit.weights), fit.exponent, fit.intercept]), fit.biases.copy()
-
-    def evaluate(self, common: Floats, biases: Floats) -> _State:
-        cells, n = self.cells, len(self.cells.scores)
-        with np.errstate(over="ignore", invalid="ignore"):  # a step may go too far; then it is not taken
-            scales = np.exp(-common[n] * self.log_lengths)
-            parts = [np.exp(common[i]) * scores * scales for i, scores in enumerate(cells.scores)]
-            log_odds = sum(parts, np.zeros(len(scales))) + common[n + 1] + biases[cells.labels]
-            loss = _dot(cells.documents, softplus(log_odds)) - _dot(cells.positives, log_odds)
-        penalty = _dot(self.precisions, (common - self.means) ** 2) + _dot(biases, biases) / BIAS_DEVIATION**2
-        return _State(common, biases, loss + 0.5 * penalty, parts, sigmoid(log_odds))
-
-    def step(self, state: _State, damping: float) -> tuple[Floats, Floats]:
+    def step(self, damping: float) -> tuple[Floats, Floats]:
         """Return the step of the common parameters and of the biases."""
-        cells, p = self.cells, state.probabilities
-        total = sum(state.parts, np.zeros(len(p)))
-        columns = [*state.parts, -total * self.log_lengths, np.ones(len(p))]
-        residuals, curvature = cells.documents * p - cells.positives, cells.documents * p * (1 - p)
-        gradient = np.array([_dot(residuals, column) for column in columns])
-        gradient += self.precisions * (state.common - self.means)
-        weighted = [curvature * column for column in columns]
-        hessian = np.array([[_dot(one, other) for other in columns] for one in weighted]) + np.diag(self.precisions)
-
-        def by_label(values: Floats) -> Floats:
-            return np.bincount(cells.labels, weights=values, minlength=cells.n_labels).astype(np.float64, copy=False)
-
-        bias_gradient = by_label(residuals) + state.biases / BIAS_DEVIATION**2
-        bias_hessian = by_label(curvature) + BIAS_DEVIATION**-2
-        mixed = np.stack([by_label(column) for column in weighted])
-        reduced = hessian - np.einsum("ik,jk->ij", mixed / bias_hessian, mixed)
-        reduced[np.diag_indices_from(reduced)] += damping * np.diag(hessian)
-        shared = np.einsum("ik,k->i", mixed, bias_gradient / bias_hessian)
-        common = np.linalg.solve(reduced, shared - gradient)
-        return common, -(bias_gradient + np.einsum("ik,i->k", mixed, common)) / bias_hessian
+        reduced = self.hessian - np.einsum("ik,jk->ij", self.mixed / self.bias_hessian, self.mixed)
+        reduced[np.diag_indices_from(reduced)] += damping * np.diag(self.hessian)
+        shared = np.einsum("ik,k->i", self.mixed, self.bias_gradient / self.bias_hessian)
+        common = np.linalg.solve(reduced, shared - self.gradient)
+        return common, -(self.bias_gradient + np.einsum("ik,i->k", self.mixed, common)) / self.bias_hessian
 
 
-@dataclass(frozen=True, eq=False)
-class Thresholds:
-    """The probability from which each label is predicted, and the leave-one-out metrics at these thresholds.
-
-    values     (n_labels,)
-    label_f1   (n_labels,)
-    micro_f1
-    fallback   labels with the threshold of FBR.1
-    """
-
-    values: Floats
-    label_f1: Floats
-    micro_f1: float
-    fallback: tuple[int, ...] = ()
-
-    @property
-    def macro_f1(self) -> float:
-        return float(self.label_f1.mean()) if len(self.label_f1) else 0.0
-
-
-def fit_thresholds(cells: Cells, probabilities: Floats, *, by_label: bool) -> Thresholds:
-    """Return the thresholds: one for all labels that maximizes micro-F1, or one for each; see the module."""
-    if not by_label:
-        best, _ = _best_threshold(probabilities, cells.positives, cells.documents)
-        return measure(cells, probabilities, np.full(cells.n_labels, best))
-    order, floor = np.argsort(cells.labels, kind="stable"), _highest_dropped(cells, probabilities)
-    bounds = np.searchsorted(cells.labels[order], np.arange(cells.n_labels + 1))
-    values, fallback = np.empty(cells.n_labels), []
-    for k in range(cells.n_labels):
-        own = order[bounds[k] : bounds[k + 1]]
-        values[k], f1 = _best_threshold(
-            probabilities[own], cells.positives[own], cells.documents[own], is_lowest=True, floor=floor
-        )
-        if f1 < MIN_F1:
-            fallback.append(k)
-            values[k] = max(probabilities[own].max(initial=0.0), floor) or 1.0
-    return measure(cells, probabilities, values, tuple(fallback))
-
-
-def _highest_dropped(cells: Cells, probabilities: Floats) -> float:
-    """Return about the highest probability of the pairs that are not kept: that of the last label kept for a document.
-
-    0 if all pairs are kept.
-    """
-    if cells.n_labels <= MAX_KEPT or len(probabilities) == 0:
-        return 0.0
-    is_other = cells.positives == 0  # labels of the document are kept, however improbable they are
-    order = np.lexsort((probabilities[is_other], cells.contents[is_other]))
-    first = run_starts(cells.contents[is_other][order])
-    return float(probabilities[is_other][order][first].max(initial=0.0))
-
-
-def measure(cells: Cells, probabilities: Floats, values: Floats, fallback: tuple[int, ...] = ()) -> Thresholds:
-    """Return thresholds with the metrics of the cells at these thresholds."""
-    is_predicted = probabilities >= values[cells.labels]
-
-    def by_label(counts: Floats) -> Floats:
-        return np.bincount(cells.labels, weights=counts, minlength=cells.n_labels).astype(np.float64, copy=False)
-
-    correct, predicted = by_label(cells.positives * is_predicted), by_label(cells.documents * is_predicted)
-    true = by_label(cells.positives)
-    label_f1 = np.divide(2 * correct, predicted + true, out=np.zeros(cells.n_labels), where=predicted + true > 0)
-    total = float((predicted + true).sum())
-    return Thresholds(values, label_f1, float(2 * correct.sum() / total) if total else 0.0, fallback)
-
-
-def _best_threshold(
-    probabilities: Floats,
-    positives: Floats,
-    documents: Floats,
-    *,
-    is_lowest: bool = False,
-    floor: float = 0.0,
-) -> tuple[float, float]:
-    """Return the threshold with the highest F1, and this F1.
-
-    is_lowest  return the lowest such threshold, not the highest, but not below `floor` without need
-    """
-    true = positives.sum()
-    if len(probabilities) == 0 or true == 0:
-        return 1.0, 0.0
-    order = np.argsort(-probabilities, kind="stable")
-    descending = probabilities[order]
-    last = np.append(run_starts(descending)[1:], len(order)) - 1  # of each run of equal probabilities
-    correct, predicted = np.cumsum(positives[order])[last], np.cumsum(documents[order])[last]
-    f1 = 2 * correct / (predicted + true)
-    best = int(f1.argmax())
-    threshold = descending[last[best]]
-    if is_lowest and best + 1 < len(last):
-        threshold = max(np.nextafter(descending[last[best + 1]], 1.0), min(floor, threshold))
-    return float(threshold), float(f1[best])
-
-
-def precision_at_1(cells: Cells, probabilities: Floats) -> float:
-    """Return the share of documents whose most probable label is one of theirs."""
-    order = np.lexsort((cells.labels, -probabilities, cells.contents))
-    first = order[run_starts(cells.contents[order])]
-    return float(cells.positives[first].sum() / max(1.0, cells.documents[first].sum()))
+def _by_label(part: Cells, values: Floats) -> Floats:
+    return np.bincount(part.labels, weights=values, minlength=part.n_labels).astype(np.float64, copy=False)

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from nbtext.bayes.binary_relevance import RelevanceLeaveOneOut, Smoothing
-from nbtext.bayes.label_calibration import (
-    Cells,
-    Combination,
-    Thresholds,
-    collect_cells,
-    fit_combination,
-    fit_thresholds,
-    precision_at_1,
-)
+from nbtext.bayes.binary_relevance import RelevanceScores, Smoothing
+from nbtext.bayes.label_calibration import Cells, Combination, collect_cells, fit_combination
 from nbtext.bayes.label_shares import LabelPosteriors, fit_label_posteriors
+from nbtext.bayes.label_thresholds import Thresholds, fit_thresholds, precision_at_1
 from nbtext.bayes.prediction_sets import Quantiles
+from nbtext.bayes.relevance_leave_one_out import LeftOutBlock, RelevanceLeaveOneOut
 from nbtext.bayes.scorer import Floats
 
 DEFAULT = Smoothing(1e4, 0.1)  # if no document can be left out; the search starts here
 DEFAULT_THRESHOLD = 0.5
 MINIMUM, MAXIMUM = Smoothing(1.0, 1e-3), Smoothing(1e8, 1e2)  # the limits of the search
-STEPS = (10.0, 10**0.5)  # factors; each is taken around the best value of the step before
-SEARCH_SIZE = 512  # documents that the search scores; fewer with more than 2048 labels
-SEARCH_SCORES = 1 << 20
-MAX_PREPARED = 1 << 22  # entries that are prepared once for all smoothings: 128 MB
+STEPS = (10.0, 10**0.5)  # factors; the second is taken around the best value of the first
+SEARCH_SIZES = (512, 2048)  # documents that each step of the search scores; fewer with many labels
+SEARCH_SCORES = 1 << 20  # documents times labels
 MAX_SCORES = 1 << 26  # documents times labels: with more than 4096 labels, fewer documents are left out
 MACRO_F1 = "macro_f1"
 
@@ -74,23 +68,25 @@ class MultilabelFit:
     posteriors: LabelPosteriors | None = None
 
 
-def select_multilabel(corpus: RelevanceLeaveOneOut, *, optimize: str | None) -> MultilabelFit:
+def select_multilabel(corpus: RelevanceLeaveOneOut, *, optimize: str | None, jobs: int = 1) -> MultilabelFit:
     """Return the fit with the lowest leave-one-out loss, with thresholds that maximize a metric.
 
     corpus    documents in the order of their hashes
     optimize  `macro_f1`; None: micro-F1
+    jobs      number of threads; the fit does not depend on it
     """
     n_labels = corpus.labels.n_classes
     corpus = corpus.first(MAX_SCORES // max(1, n_labels))
     if len(corpus.copies) < 2 or n_labels == 0:
         return default_multilabel_fit(n_labels)
-    smoothing, start = _search(corpus.first(min(SEARCH_SIZE, SEARCH_SCORES // n_labels)))
-    return _fit(collect_cells(corpus, smoothing), smoothing, start, by_label=optimize == MACRO_F1)
+    smoothing, start = _search(corpus)
+    cells = collect_cells(corpus, corpus.scores_of(smoothing), jobs=jobs)
+    return _fit(cells, smoothing, start, by_label=optimize == MACRO_F1)
 
 
 def default_multilabel_fit(n_labels: int) -> MultilabelFit:
     """Return the fit of a model of which no document can be left out."""
-    prior = Combination((1.0,), 1.0, 0.0, np.zeros(n_labels))
+    prior = Combination((1.0,), 1.0, 0.0, 1.0, 0.0, np.zeros(n_labels))
     return MultilabelFit(without_contrast(DEFAULT), prior, np.full(n_labels, DEFAULT_THRESHOLD))
 
 
@@ -99,38 +95,72 @@ def without_contrast(smoothing: Smoothing) -> Smoothing:
     return smoothing._replace(alpha=None)
 
 
+class _Trials:
+    """The fits of smoothings to some documents, each computed once.
+
+    start  parameters from which the first fits start
+    """
+
+    def __init__(self, corpus: RelevanceLeaveOneOut, start: Combination | None = None) -> None:
+        self._corpus = corpus
+        self._start = start
+        self._fits: dict[Smoothing, tuple[Combination, float]] = {}
+        self._scorer, self._ratios = cache(corpus.contrast_scorer), cache(LeftOutBlock.ratios)
+        self._contrast = cache(LeftOutBlock.contrast)
+
+    def fit(self, smoothing: Smoothing) -> tuple[Combination, float]:
+        """Return the parameters for a smoothing, and the loss for each document."""
+        if smoothing not in self._fits:
+            near = [fit for tried, (fit, _) in self._fits.items() if (tried.alpha is None) == (smoothing.alpha is None)]
+            start = near[-1] if near else self._start
+            cells = collect_cells(self._corpus, self._scores_of(smoothing))
+            self._fits[smoothing] = fit_combination(cells if start is None else cells.sample(start), start)
+        return self._fits[smoothing]
+
+    def _scores_of(self, smoothing: Smoothing) -> Callable[[LeftOutBlock], RelevanceScores]:
+        """Return the function that scores a block. It computes scores for the same μ, or the same α, once."""
+
+        def score(block: LeftOutBlock) -> RelevanceScores:
+            priors, alpha = block.priors(), smoothing.alpha
+            contrast = None if alpha is None else self._contrast(block, self._scorer(alpha), alpha)
+            return RelevanceScores(self._ratios(block, smoothing.mu) + priors, contrast, priors)
+
+        return score
+
+    def loss(self, smoothing: Smoothing) -> float:
+        return self.fit(smoothing)[1]
+
+    def descend(self, start: Smoothing, name: str, factor: float) -> Smoothing:
+        """Return the smoothing with the lowest loss on the path of decreasing loss from a start, step by step."""
+        best = start
+        for each in (1 / factor, factor):
+            while True:
+                value = _round(getattr(best, name) * each)
+                proposal = best._replace(**{name: value})
+                if not getattr(MINIMUM, name) <= value <= getattr(MAXIMUM, name):
+                    break
+                if self.loss(proposal) >= self.loss(best):
+                    break
+                best = proposal
+        return best
+
+
 def _search(corpus: RelevanceLeaveOneOut) -> tuple[Smoothing, Combination]:
     """Return the smoothing with the lowest loss, and its parameters.
 
-    It is that of A alone, or that of A and B together if there are several labels.
+    It is that of A alone, or that of A and B together if there are several labels. Some documents find its order of
+    magnitude, and more of them the steps between.
     """
-    blocks = list(corpus.blocks()) if corpus.n_entries <= MAX_PREPARED else None
-
-    @cache
-    def fit(smoothing: Smoothing) -> tuple[Combination, float]:
-        return fit_combination(collect_cells(corpus, smoothing, blocks))
-
-    def loss(smoothing: Smoothing) -> float:
-        return fit(smoothing)[1]
-
-    def descend(start: Smoothing, name: str) -> Smoothing:
-        """Return the smoothing with the lowest loss on the path of decreasing loss from a start."""
-        best = start
-        for factor in STEPS:
-            for each in (1 / factor, factor):
-                while True:
-                    value = _round(getattr(best, name) * each)
-                    proposal = best._replace(**{name: value})
-                    if not getattr(MINIMUM, name) <= value <= getattr(MAXIMUM, name) or loss(proposal) >= loss(best):
-                        break
-                    best = proposal
-        return best
-
-    found = [descend(without_contrast(DEFAULT), "mu")]
+    coarse, fine = (corpus.first(min(size, SEARCH_SCORES // corpus.labels.n_classes)) for size in SEARCH_SIZES)
+    trials = _Trials(coarse)
+    found = [trials.descend(without_contrast(DEFAULT), "mu", STEPS[0])]
     if corpus.labels.n_classes > 1:
-        found.append(descend(descend(DEFAULT, "alpha"), "mu"))
-    best = min(found, key=loss)
-    return best, fit(best)[0]
+        found.append(trials.descend(trials.descend(DEFAULT, "alpha", STEPS[0]), "mu", STEPS[0]))
+    best = min(found, key=trials.loss)
+    trials = _Trials(fine, trials.fit(best)[0])
+    for name in ("mu",) if best.alpha is None else ("alpha", "mu"):
+        best = trials.descend(best, name, STEPS[1])
+    return best, trials.fit(best)[0]
 
 
 def _round(value: float) -> float:
@@ -139,7 +169,7 @@ def _round(value: float) -> float:
 
 
 def _fit(cells: Cells, smoothing: Smoothing, start: Combination, *, by_label: bool) -> MultilabelFit:
-    combination, _ = fit_combination(cells, start)
+    combination, _ = fit_combination(cells.sample(start), start)
     probabilities = cells.probabilities(combination)
     thresholds = fit_thresholds(cells, probabilities, by_label=by_label)
     return MultilabelFit(

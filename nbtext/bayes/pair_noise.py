@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.binary_relevance import RelevanceLeaveOneOut
 from nbtext.bayes.label_calibration import Cells, collect_cells, sigmoid
 from nbtext.bayes.label_selection import MultilabelFit, select_multilabel
 from nbtext.bayes.label_sets import LabelSets, count_label_sets
 from nbtext.bayes.leave_one_out import count_hapaxes
 from nbtext.bayes.newton import minimize
+from nbtext.bayes.relevance_leave_one_out import RelevanceLeaveOneOut
 from nbtext.bayes.scorer import Floats
 from nbtext.features.csr import run_starts
 from nbtext.features.document_counts import DocumentCounts
@@ -24,7 +24,7 @@ MIN_DOCUMENTS = 2  # other documents of a label; with fewer, its absence from a 
 MIN_PROBABILITY = 1e-12
 LARGEST = 30.0  # parameter
 # of (log a, c, logit of the missing rate, logit of the added rate); wrong labels flatten the calibration, so a is large
-PRIOR_MEANS = np.array([1.0, 0.0, -3.0, -4.5])
+PRIOR_MEANS = np.array([1.5, 0.0, -3.0, -4.5])
 PRIOR_DEVIATIONS = np.array([0.5, 3.0, 1.0, 1.0])
 
 
@@ -102,7 +102,8 @@ def estimate_pair_noise(
         return PairNoise(nothing, nothing, nothing.astype(bool), np.zeros(0), 0, 0, 0.0, 0.0)
     fit = select_multilabel(corpus, optimize=None)
     sizes = statistics.class_documents[1:]
-    rates = fit_noise_rates(*_judge(collect_cells(corpus.first(MAX_AT_ONCE), fit.smoothing), fit, sizes))
+    some = corpus.first(MAX_AT_ONCE)
+    rates = fit_noise_rates(*_judge(collect_cells(some, some.scores_of(fit.smoothing)), fit, sizes))
     parts = [_find_wrong(part, fit, rates, sizes, minimum, start) for start, part in _divide(corpus)]
     found, wrong, counts = (list(each) for each in zip(*parts, strict=True))
     rows, labels, is_given = (np.concatenate(each) for each in zip(*found, strict=True))
@@ -124,7 +125,7 @@ def _divide(corpus: RelevanceLeaveOneOut) -> Iterator[tuple[int, RelevanceLeaveO
 def _judge(cells: Cells, fit: MultilabelFit, sizes: NDArray[np.int64]) -> tuple[Cells, Floats]:
     """Return the cells that can be judged, and their probabilities."""
     others = sizes[cells.labels] - cells.positives
-    is_judged = (cells.lengths > 0) & (others >= MIN_DOCUMENTS)
+    is_judged = (cells.lengths[cells.contents] > 0) & (others >= MIN_DOCUMENTS)
     judged = replace(
         cells, contents=cells.contents[is_judged], labels=cells.labels[is_judged],
         positives=cells.positives[is_judged], documents=cells.documents[is_judged],
@@ -142,7 +143,7 @@ def _find_wrong(
 
     start  the row of the first document
     """
-    cells, probabilities = _judge(collect_cells(corpus, fit.smoothing), fit, sizes)
+    cells, probabilities = _judge(collect_cells(corpus, corpus.scores_of(fit.smoothing)), fit, sizes)
     given, missing = rates.wrong(probabilities)
     absent = cells.documents - cells.positives
     counts = [

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.features.csr import entries_of, run_starts
+from nbtext.features.csr import entries_of, run_starts, running_sums
 
 Floats = NDArray[np.float64]
 # the arrays of class statistics, sorted by feature: indptr, classes, documents, occurrences
@@ -125,3 +125,71 @@ def _log_ratios(counts: NDArray[np.int64], smoothing: float, log_smoothing: floa
     for entry in np.flatnonzero(counts >= len(table)):  # by C's logarithm, as in the kernel
         logs[entry] = math.log(counts[entry] + smoothing) - log_smoothing
     return logs
+
+
+MAX_FACTORS = 1000  # mantissas, at least 1/2 each, whose product does not underflow
+
+
+def left_out_products(
+    rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]],
+    own: tuple[NDArray[np.int64], NDArray[np.int32], Floats],
+    corpus: tuple[NDArray[np.int64], NDArray[np.int32], Floats],
+    n_classes: int,
+    left: tuple[Floats, Floats],
+    scales: Floats,
+    limits: NDArray[np.int64],
+) -> tuple[Floats, Floats]:
+    """Return Π factor^count of each document in each class as mantissas and exponents of 2, (n_documents, n_classes).
+
+    The factor of a feature that a class has is (t + a) / ((left − t + a) · scale). A product of factors takes
+    one logarithm, where a sum takes many. Powers of 2 are exact, so the rounding does not depend on them.
+
+    rows    (indptr, indices, counts): documents that the corpus holds
+    own     (indptr, classes, copies): the classes of each document, and its copies in each; t is without them
+    corpus  (indptr, classes, t): the occurrences of each feature in each class
+    left    two arrays (n_entries,): the occurrences of the feature in all other documents, and a; without
+            occurrences, the factor is 1
+    scales  (n_documents,)
+    limits  (n_documents,), factors whose product is below 2^500, at least 1
+    raises  ValueError: a document is not part of the corpus
+    """
+    n_rows, owners = len(rows[0]) - 1, np.repeat(np.arange(len(rows[0]) - 1), np.diff(rows[0]))
+    remaining, added = left
+    pieces = np.where(remaining > 0, -(-rows[2] // limits[owners]), 0)
+    entries = np.repeat(np.arange(len(rows[1])), pieces)
+    documents = owners[entries]
+    ranks = np.arange(len(entries)) - running_sums(pieces)[rows[0]][documents]
+    bounds = running_sums(pieces)[entries]
+    repeats = np.minimum(limits[documents], rows[2][entries] - (np.arange(len(entries)) - bounds) * limits[documents])
+    taken = np.zeros((n_rows, n_classes))
+    taken[np.repeat(np.arange(n_rows), np.diff(own[0])), own[1]] = own[2]
+    mantissas, exponents = np.ones(n_rows * n_classes), np.zeros(n_rows * n_classes)
+    for start in range(0, int(ranks.max(initial=-1)) + 1, MAX_FACTORS):
+        chosen = np.flatnonzero((ranks >= start) & (ranks < start + MAX_FACTORS))
+        widths = np.diff(corpus[0])[rows[1][entries[chosen]]]
+        _, found = entries_of(corpus[0], rows[1][entries[chosen]])
+        pairs = np.repeat(chosen, widths)
+        cells = documents[pairs] * n_classes + corpus[1][found]
+        t = corpus[2][found] - taken.ravel()[cells] * rows[2][entries[pairs]]
+        if t.min(initial=0) < 0:
+            raise ValueError("a document is not part of the corpus")
+        a = added[entries[pairs]]
+        factors = (t + a) / ((remaining[entries[pairs]] - t + a) * scales[documents[pairs]])
+        values, powers = np.frexp(_powers(factors, repeats[pairs]))
+        np.multiply.at(mantissas, cells, values)  # in the order of the entries
+        mantissas, own_exponents = np.frexp(mantissas)
+        exponents += own_exponents + np.bincount(cells, weights=powers, minlength=len(exponents))
+    return mantissas.reshape(n_rows, n_classes), exponents.reshape(n_rows, n_classes)
+
+
+def _powers(bases: Floats, exponents: NDArray[Any]) -> Floats:
+    """Return the powers, by squaring, with the rounding of the kernel."""
+    results, bases, exponents = np.ones(len(bases)), bases.copy(), exponents.copy()
+    remaining = np.arange(len(bases))
+    while len(remaining):
+        is_odd = remaining[(exponents[remaining] & 1) > 0]
+        results[is_odd] *= bases[is_odd]
+        exponents[remaining] >>= 1
+        remaining = remaining[exponents[remaining] > 0]
+        bases[remaining] *= bases[remaining]
+    return results

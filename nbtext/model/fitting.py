@@ -118,7 +118,7 @@ def fit_model(
 ) -> FittedModel:
     """Fit a model to counts.
 
-    jobs       number of threads, for discriminative models
+    jobs       number of threads
     selection  the smoothing and calibration; None: they are selected
     is_new     (n_sampled,), which documents of the sample are not in the counts; None: none
     is_model_selected  whether the settings name an event model that was selected earlier; it is calibrated like one
@@ -135,7 +135,7 @@ def fit_model(
     n_hapax = count_unseen(counts, features, is_new, groups)
     if counts.is_multilabel:
         fit = None if isinstance(selection, Selection) else selection
-        return fit_multilabel_model(counts, columns, n_hapax, features, model_settings, fit)
+        return fit_multilabel_model(counts, columns, n_hapax, features, model_settings, fit, jobs=jobs)
     is_binary_selected = False
     if model_settings.model == AUTO:
         is_model_selected, tf = True, features.tf

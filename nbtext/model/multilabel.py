@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.binary_relevance import RelevanceLeaveOneOut, compile_relevance
+from nbtext.bayes.binary_relevance import compile_relevance
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.label_selection import DEFAULT_THRESHOLD, MACRO_F1, MultilabelFit, select_multilabel
 from nbtext.bayes.label_sets import ALL_DOCUMENTS, LabelSets
+from nbtext.bayes.relevance_leave_one_out import RelevanceLeaveOneOut
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.errors import ModelError, SettingsError
@@ -56,12 +57,15 @@ def fit_multilabel_model(
     features: FeatureSettings,
     model_settings: ModelSettings,
     fit: MultilabelFit | None = None,
+    *,
+    jobs: int = 1,
 ) -> FittedModel:
     """Fit a model to the counts of documents with several labels, over its features.
 
     columns  which features of the corpus these are; None: all
     n_hapax  (n_sampled,), tokens of each retained document that are out of vocabulary without it; None: none are
     fit      the smoothing, the calibration and the thresholds; None: they are selected by leave-one-out
+    jobs     number of threads
     """
     if counts.label_sets is None or counts.weighting is not None:
         raise ModelError("documents with several labels cannot be trained on as a matrix", hint="train on the texts")
@@ -75,7 +79,7 @@ def fit_multilabel_model(
         sets = LabelSets.of(counts.label_sets, counts.labels)
         corpus = RelevanceLeaveOneOut(statistics, sample, sets, n_hapax)
         corpus = corpus if counts.has_all_documents else corpus.drop_last_content()
-        fit = select_multilabel(corpus, optimize=model_settings.optimize)
+        fit = select_multilabel(corpus, optimize=model_settings.optimize, jobs=jobs)
     return FittedModel(
         labels, features, model_settings, counts.vocabulary, columns,
         Weighting("binary" if features.tf == "binary" else "count"),

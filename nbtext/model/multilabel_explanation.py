@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.label_calibration import Factors, log_lengths
 from nbtext.bayes.scorer import Floats
 from nbtext.documents.batch import Batch
 from nbtext.errors import SettingsError
@@ -23,8 +24,8 @@ from nbtext.model.settings import DecisionSettings
 class MultilabelExplainer:
     """Explains the predictions of a model of several labels; several threads may share it.
 
-    The log-odds of label k are (w₁ A_k + w₂ B_k) / L^b + c + bias_k; see bayes/binary_relevance.py. A word adds its
-    weight in A_k, and its weight in S_k minus the mean of all labels. The rest of B_k is the term of the other labels.
+    The log-odds of label k are in bayes/label_calibration.py. A word adds its weight in A_k times the factor of A, and
+    its weight in S_k minus the mean of all labels times the factor of B. The rest of B_k is the term of other labels.
     """
 
     def __init__(self, model: FittedModel) -> None:
@@ -87,19 +88,17 @@ class MultilabelExplainer:
         rows: DocumentCounts,
     ) -> Explanation:  # fmt: skip
         combination, n_labels = self._fit.combination, len(self.model.labels)
-        bias, scale = self.model.scorer.bias, self._scale(scores, row)
-        relevance = self._predictor.split(scores)
-        prior, others = combination.weights[0] * bias[k], 0.0
+        factors, relevance = self._factors(scores, row), self._predictor.split(scores)
+        prior = (factors.relevance + factors.prior) * relevance.priors[k]
+        prior += factors.baseline * (combination.intercept + combination.biases[k])
+        prior += factors.baseline * combination.slope * log_lengths(scores.n_known[row : row + 1])[0]
+        others = 0.0
         if relevance.contrast is not None:
             own = scores.scores[row, n_labels:]
-            prior += combination.weights[1] * (bias[n_labels + k] - bias[n_labels:].mean())
-            others = combination.weights[1] * float(relevance.contrast[row, k] - (own[k] - own.mean()))
+            others = factors.contrast * (relevance.contrast[row, k] - (own[k] - own.mean()))
         contributions = self._contributions(rows, row, explanation.texts, k, scores)
         probability, label = float(predictions.probabilities[row, k]), self.model.labels[k]
-        terms = MultilabelTerms(
-            prior=float(prior) * scale + combination.intercept + float(combination.biases[k]),
-            other_labels=others * scale,
-        )
+        terms = MultilabelTerms(prior=float(prior), other_labels=float(others))
         log_odds = combination.log_odds(relevance, scores.n_known)[row, k]
         return replace(
             explanation,
@@ -112,8 +111,9 @@ class MultilabelExplainer:
             contributions=tuple(contributions),
         )
 
-    def _scale(self, scores: Scores, row: int) -> float:
-        return float(self._fit.combination.scales(scores.n_known[row : row + 1])[0])
+    def _factors(self, scores: Scores, row: int) -> Factors:
+        """Return the factors of the scores of one document."""
+        return Factors(*(float(each[0]) for each in self._fit.combination.factors(scores.n_known[row : row + 1])))
 
     def _contributions(
         self, rows: DocumentCounts, row: int, texts: tuple[str, ...], k: int, scores: Scores
@@ -122,12 +122,11 @@ class MultilabelExplainer:
         entries = slice(rows.indptr[row], rows.indptr[row + 1])
         indices, counts = rows.indices[entries], rows.counts[entries]
         values = self.model.weighting.weights(np.array([0, len(indices)]), indices, counts)
-        scorer, weights, n_labels = self.model.scorer, self._fit.combination.weights, len(self.model.labels)
-        log_odds = weights[0] * scorer.contributions(indices, values, k)
-        if len(weights) > 1:
+        scorer, factors, n_labels = self.model.scorer, self._factors(scores, row), len(self.model.labels)
+        log_odds = factors.relevance * scorer.contributions(indices, values, k)
+        if len(scorer.bias) > n_labels:
             own = scorer.column_weights(indices, n_labels + k)
-            log_odds += weights[1] * values * (own - self._mean_weights(indices))
-        log_odds = log_odds * self._scale(scores, row)
+            log_odds += factors.contrast * values * (own - self._mean_weights(indices))
         names = self._explainer.feature_names(indices, texts)
         order = np.argsort(-np.abs(log_odds), kind="stable").tolist()
         return [Contribution(names[place], int(counts[place]), float(log_odds[place])) for place in order]

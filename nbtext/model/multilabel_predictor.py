@@ -33,7 +33,7 @@ class MultilabelPredictor:
 
     def split(self, scores: Scores) -> RelevanceScores:
         """Return the two scores of each document and label."""
-        return split_scores(scores.scores, len(self.model.labels))
+        return split_scores(scores.scores, self.model.scorer, len(self.model.labels))
 
     def probabilities(self, columns: Sequence[list[str]]) -> Floats:
         """Return the probability of each label of some texts, (n_documents, n_labels)."""
@@ -74,7 +74,8 @@ def predict_counts(
     weights = model.weighting.weights(documents.indptr, documents.indices, documents.counts)
     scores = model.scorer.scores(documents.indptr, documents.indices, weights)
     lengths = documents.lengths if documents.has_lengths else documents.totals
-    probabilities = fit_of(model).combination.probabilities(split_scores(scores, len(model.labels)), lengths)
+    labels = split_scores(scores, model.scorer, len(model.labels))
+    probabilities = fit_of(model).combination.probabilities(labels, lengths)
     return decide_labels(model, probabilities, decisions, true_labels, [None] * len(documents))
 
 

@@ -162,7 +162,7 @@ class Predictor:
         if fit is not None:
             from nbtext.bayes.binary_relevance import split_scores
 
-            labels = split_scores(scores.scores, len(self.model.labels))
+            labels = split_scores(scores.scores, self.model.scorer, len(self.model.labels))
             return np.log(fit.combination.probabilities(labels, scores.n_known))
         return self.model.calibration.log_posterior(scores.scores, scores.n_known)
 

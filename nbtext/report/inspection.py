@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from nbtext.bayes.label_calibration import MIN_F1
+from nbtext.bayes.label_thresholds import MIN_F1
 from nbtext.errors import number_of, printable
 from nbtext.model.inspection import (
     ConfusionView,

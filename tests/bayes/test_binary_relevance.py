@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from nbtext.bayes.binary_relevance import (
-    RelevanceLeaveOneOut,
     RelevanceScores,
     Smoothing,
     compile_relevance,
@@ -20,6 +19,7 @@ from nbtext.bayes.binary_relevance import (
 )
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.label_sets import LabelSets, count_label_sets, drop_totals
+from nbtext.bayes.relevance_leave_one_out import RelevanceLeaveOneOut
 from nbtext.features.document_counts import DocumentCounts
 
 N_FEATURES = 4
@@ -56,7 +56,7 @@ def score(statistics: ClassStatistics, row: NDArray[np.int32], smoothing: Smooth
     scorer = compile_relevance(statistics, smoothing)
     features = np.flatnonzero(row).astype(np.int32)
     scores = scorer.scores(np.array([0, len(features)]), features, row[features].astype(np.float64))
-    return split_scores(scores, N_CLASSES - 1)
+    return split_scores(scores, scorer, N_CLASSES - 1)
 
 
 def dense(counts: DocumentCounts) -> NDArray[np.int32]:
@@ -65,6 +65,7 @@ def dense(counts: DocumentCounts) -> NDArray[np.int32]:
     return rows
 
 
+@settings(deadline=None)
 @given(MATRICES, st.sampled_from([0.1, 10.0, 1e4]), st.sampled_from([0.1, 1.0]))
 def test_scores_are_those_of_the_formulas(
     matrix: list[tuple[list[int], tuple[int, ...]]], mu: float, alpha: float
@@ -85,14 +86,16 @@ def test_scores_are_those_of_the_formulas(
     expected = np.log((n_k + 0.5) / (len(rows) - n_k + 0.5)) + np.log(in_label[:, used] / in_rest[:, used]) @ x[used]
     found = score(statistics, x, Smoothing(mu, alpha))
     np.testing.assert_allclose(found.relevance[0], expected, atol=1e-9)
-    joint = np.log(n_k + 0.5) + np.log((t + alpha) / (t.sum(axis=1, keepdims=True) + alpha * N_FEATURES)) @ x
+    joint = np.log((t + alpha) / (t.sum(axis=1, keepdims=True) + alpha * N_FEATURES)) @ x
     assert found.contrast is not None
     for k in range(N_CLASSES - 1):
         others = np.delete(joint, k)
-        assert found.contrast[0, k] == pytest.approx(joint[k] - np.logaddexp.reduce(others), abs=1e-9)
+        assert found.contrast[0, k] == pytest.approx(joint[k] - np.logaddexp.reduce(others) + np.log(2), abs=1e-9)
+    np.testing.assert_allclose(found.priors, np.log((n_k + 0.5) / (len(rows) - n_k + 0.5)), atol=1e-12)
 
 
 @pytest.mark.parametrize("is_open", [True, False])
+@settings(deadline=None)
 @given(MATRICES, st.sampled_from([0.1, 10.0, 1e4]), st.sampled_from([0.1, 1.0]))
 def test_leave_one_out_scores_are_those_of_refitted_models(
     is_open: bool, matrix: list[tuple[list[int], tuple[int, ...]]], mu: float, alpha: float
@@ -100,10 +103,12 @@ def test_leave_one_out_scores_are_those_of_refitted_models(
     documents, sets = corpus_of(matrix)
     statistics, rows = count(documents, sets), dense(documents)
     corpus = RelevanceLeaveOneOut(statistics, documents, sets, np.zeros(len(documents)) if is_open else None)
-    blocks = list(corpus.blocks())
     for smoothing in (Smoothing(mu, alpha), Smoothing(2 * mu, alpha)):
-        relevance = np.concatenate([block.relevance(smoothing.mu) for block in blocks])
-        contrast = np.concatenate([block.contrast(alpha) for block in blocks])
+        blocks = [corpus.scores_of(smoothing)(block) for block in corpus.blocks]
+        relevance, priors = (
+            np.concatenate([getattr(block, name) for block in blocks]) for name in ("relevance", "priors")
+        )
+        contrast = np.concatenate([block.contrast for block in blocks if block.contrast is not None])
         for i, row in enumerate(rows):
             others = (rows != row).any(axis=1)
             if not others.any():
@@ -114,6 +119,7 @@ def test_leave_one_out_scores_are_those_of_refitted_models(
                 known[rows[others].sum(axis=0) == 0] = 0
             expected, content = score(refitted, known, smoothing), corpus.contents[i]
             np.testing.assert_allclose(relevance[content], expected.relevance[0], atol=1e-9)
+            np.testing.assert_allclose(priors[content], expected.priors, atol=1e-12)
             assert expected.contrast is not None
             np.testing.assert_allclose(contrast[content], expected.contrast[0], atol=1e-9)
 
@@ -138,8 +144,8 @@ def test_statistics_of_labels_add_up_in_parts() -> None:
 
 def test_labels_that_are_far_behind_have_finite_log_odds() -> None:
     log_odds = contrast_labels(np.array([[0.0, -1000.0, -2000.0], [-5.0, -5.0, -5.0]]))
-    np.testing.assert_allclose(log_odds[0], [1000.0, -1000.0, -2000.0])
-    np.testing.assert_allclose(log_odds[1], np.full(3, -np.log(2)))
+    np.testing.assert_allclose(log_odds[0] - np.log(2), [1000.0, -1000.0, -2000.0])
+    np.testing.assert_allclose(log_odds[1], np.zeros(3), atol=1e-15)
 
 
 def test_labels_of_other_documents_are_not_subtracted() -> None:

@@ -26,7 +26,15 @@ def random_cells(missing: float, added: float) -> tuple[Cells, np.ndarray]:
     given = np.where(true, rng.random(len(true)) >= missing, rng.random(len(true)) < added)
     zeros = np.zeros(len(log_odds), dtype=np.int64)
     cells = Cells(
-        np.arange(len(log_odds)), zeros, given.astype(float), np.ones(len(given)), (log_odds,), zeros + 10.0, 1, N
+        np.arange(len(log_odds)),
+        zeros,
+        given.astype(float),
+        np.ones(len(given)),
+        (log_odds,),
+        np.zeros(1),
+        zeros + 10.0,
+        1,
+        N,
     )
     return cells, np.asarray(sigmoid(log_odds))
 

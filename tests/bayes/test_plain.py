@@ -170,3 +170,79 @@ def test_complements_of_a_document_that_was_never_counted(functions: ModuleType)
     more = rows[0], rows[1], rows[2] + np.int32(99)
     with pytest.raises(ValueError, match="not part of the corpus"):
         functions.left_out_complements(more, classes, (ones, ones), corpus, everywhere, 3, logarithms)
+
+
+@pytest.mark.parametrize("limit", [1, 3, 1000])
+@pytest.mark.parametrize("mu", [1e-3, 10.0, 1e6])
+def test_left_out_products_have_the_same_bits(limit: int, mu: float) -> None:
+    """However often products are divided, and with duplicates or none."""
+    if not HAS_KERNEL:
+        pytest.skip("the kernel is not compiled")
+    from nbtext.bayes import _products
+
+    for seed in range(20):
+        arguments = a_product(seed, mu, limit)
+        (one, shifts), (other, plain_shifts) = (m.left_out_products(*arguments) for m in (_products, plain))
+        mantissas, exponents = np.frexp(one)
+        np.testing.assert_array_equal(mantissas, other)
+        np.testing.assert_array_equal(exponents + shifts, plain_shifts)
+
+
+@pytest.fixture(scope="module", params=["compiled", "plain"])
+def products(request: pytest.FixtureRequest) -> ModuleType:
+    """The module that has the function of products."""
+    if request.param == "plain":
+        return plain
+    if not HAS_KERNEL:
+        pytest.skip("the kernel is not compiled")
+    from nbtext.bayes import _products
+
+    return _products
+
+
+def test_left_out_products_are_products_of_factors(products: ModuleType) -> None:
+    """Their logarithms are sums, also if no number could hold the product."""
+    rows, own, corpus, n_classes, (left, added), scales, limits = a_product(3, 1e-3, 1, times=2000)
+    found, exponents = products.left_out_products(rows, own, corpus, n_classes, (left, added), scales, limits)
+    logs = np.log(found) + exponents * np.log(2)
+    assert logs.max() > 710  # e^710 overflows
+    for row, expected in enumerate(logs):
+        copies = np.zeros(n_classes)
+        copies[own[1][own[0][row] : own[0][row + 1]]] = own[2][own[0][row] : own[0][row + 1]]
+        for k in range(n_classes):
+            total = 0.0
+            for place in range(rows[0][row], rows[0][row + 1]):
+                j, x, a = rows[1][place], float(rows[2][place]), added[place]
+                entries = slice(corpus[0][j], corpus[0][j + 1])
+                if left[place] > 0 and k in corpus[1][entries]:
+                    t = corpus[2][entries][corpus[1][entries].tolist().index(k)] - copies[k] * x
+                    total += x * np.log((t + a) / ((left[place] - t + a) * scales[row]))
+            assert expected[k] == pytest.approx(total, rel=1e-12, abs=1e-12)
+
+
+def test_products_refuse_a_document_that_was_never_counted(products: ModuleType) -> None:
+    rows, own, corpus, *rest = a_product(1, 1.0, 5)
+    more = rows[0], rows[1], rows[2] + np.int32(9)
+    with pytest.raises(ValueError, match="not part of the corpus"):
+        products.left_out_products(more, own, corpus, *rest)
+
+
+def a_product(seed: int, mu: float, limit: int, times: int = 1) -> tuple[Any, ...]:
+    """The arguments for ten documents of one to three of three classes, some of them two copies."""
+    random = np.random.default_rng(seed)
+    counts = random.poisson(0.9, size=(10, 7)) * times
+    copies, is_own = random.integers(1, 3, size=10), random.random((10, 3)) < 0.5
+    everywhere = copies @ counts + random.integers(0, 3, size=7)
+    occurrences = np.stack([(copies * is_own[:, k]) @ counts for k in range(3)], axis=1)
+    rows, columns = np.nonzero(counts)
+    indptr = np.searchsorted(rows, np.arange(11)).astype(np.int64)
+    left = (everywhere[columns] - copies[rows] * counts[rows, columns]).astype(np.float64)
+    T = float(everywhere.sum())
+    entries = dense_entries(occurrences, occurrences.astype(np.float64))
+    own_rows, own_classes = np.nonzero(is_own)
+    own = np.searchsorted(own_rows, np.arange(11)), own_classes.astype(np.int32), copies[own_rows].astype(np.float64)
+    scales = np.full(10, mu / (T + mu))
+    return (
+        (indptr, columns.astype(np.int32), counts[rows, columns].astype(np.int32)), own,
+        (entries[0], entries[1], entries[3]), 3, (left, left * (mu / T)), scales, np.full(10, limit),
+    )  # fmt: skip

@@ -29,7 +29,7 @@ def topics(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for place in range(120):
         labels = sets[place % len(sets)]
         words = [WORDS[label].split()[(place + k) % 4] for label in labels for k in range(2)]
-        text = " ".join([*words, "the", "a", ["of", "in", "to"][place % 3]])
+        text = " ".join([*words, "the", "a", ["of", "in", "to"][place // 6 % 3]])
         lines.append(json.dumps({"text": text, "label": labels}) + "\n")
     (folder / "t.jsonl").write_text("".join(lines))
     command = [sys.executable, "-m", "nbtext", "train", "t.jsonl", "-q", "--keep-sample", "200", "-o", "topics.joblib"]

@@ -1,0 +1,146 @@
+"""Thresholds on the probabilities of several labels, fitted to leave-one-out probabilities.
+
+By default, one for all labels that maximizes micro-F1: of all such thresholds, the one nearest to F1 / 2. To maximize
+macro-F1, one for each label (SCut): of all thresholds with the highest F1 of the label, the lowest. A label whose F1 is
+below 0.1 gets the probability of its highest-ranked document instead (FBR.1), because a threshold that was fitted to so
+little would let in many documents.
+
+Sources: Lewis, Yang, Rose and Li, RCV1: A New Benchmark Collection for Text Categorization Research, 2004, section 6.1;
+Lipton, Elkan and Narayanaswamy, Optimal Thresholding of Classifiers to Maximize F1 Measure, 2014 (half of F1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.label_calibration import MAX_KEPT, Cells
+from nbtext.bayes.scorer import Floats
+from nbtext.features.csr import run_starts
+
+MIN_F1 = 0.1  # of a label with its own threshold
+
+
+@dataclass(frozen=True, eq=False)
+class Thresholds:
+    """The probability from which each label is predicted, and the leave-one-out metrics at these thresholds.
+
+    values     (n_labels,)
+    label_f1   (n_labels,)
+    micro_f1
+    fallback   labels with the threshold of FBR.1
+    """
+
+    values: Floats
+    label_f1: Floats
+    micro_f1: float
+    fallback: tuple[int, ...] = ()
+
+    @property
+    def macro_f1(self) -> float:
+        return float(self.label_f1.mean()) if len(self.label_f1) else 0.0
+
+
+def fit_thresholds(cells: Cells, probabilities: Floats, *, by_label: bool) -> Thresholds:
+    """Return the thresholds: one for all labels that maximizes micro-F1, or one for each; see the module."""
+    if not by_label:
+        best, _ = _best_threshold(probabilities, cells.positives, cells.documents)
+        return measure(cells, probabilities, np.full(cells.n_labels, best))
+    order, floor = np.argsort(cells.labels, kind="stable"), _highest_dropped(cells, probabilities)
+    bounds = np.searchsorted(cells.labels[order], np.arange(cells.n_labels + 1))
+    values, fallback = np.empty(cells.n_labels), []
+    for k in range(cells.n_labels):
+        own = order[bounds[k] : bounds[k + 1]]
+        values[k], f1 = _best_threshold(
+            probabilities[own], cells.positives[own], cells.documents[own], is_lowest=True, floor=floor
+        )
+        if f1 < MIN_F1:
+            fallback.append(k)
+            values[k] = max(probabilities[own].max(initial=0.0), floor) or 1.0
+    return measure(cells, probabilities, values, tuple(fallback))
+
+
+def _highest_dropped(cells: Cells, probabilities: Floats) -> float:
+    """Return about the highest probability of the pairs that are not kept: that of the last label kept for a document.
+
+    0 if all pairs are kept.
+    """
+    if cells.n_labels <= MAX_KEPT or len(probabilities) == 0:
+        return 0.0
+    is_other = cells.positives == 0  # labels of the document are kept, however improbable they are
+    starts = run_starts(cells.contents[is_other])
+    return float(np.minimum.reduceat(probabilities[is_other], starts).max(initial=0.0)) if len(starts) else 0.0
+
+
+def measure(cells: Cells, probabilities: Floats, values: Floats, fallback: tuple[int, ...] = ()) -> Thresholds:
+    """Return thresholds with the metrics of the cells at these thresholds."""
+    is_predicted = probabilities >= values[cells.labels]
+
+    def by_label(counts: Floats) -> Floats:
+        return np.bincount(cells.labels, weights=counts, minlength=cells.n_labels).astype(np.float64, copy=False)
+
+    correct, predicted = by_label(cells.positives * is_predicted), by_label(cells.documents * is_predicted)
+    true = by_label(cells.positives)
+    label_f1 = np.divide(2 * correct, predicted + true, out=np.zeros(cells.n_labels), where=predicted + true > 0)
+    total = float((predicted + true).sum())
+    return Thresholds(values, label_f1, float(2 * correct.sum() / total) if total else 0.0, fallback)
+
+
+def _best_threshold(
+    probabilities: Floats,
+    positives: Floats,
+    documents: Floats,
+    *,
+    is_lowest: bool = False,
+    floor: float = 0.0,
+    n_tried: int | None = None,
+) -> tuple[float, float]:
+    """Return the threshold with the highest F1, and this F1.
+
+    is_lowest  return the lowest such threshold, but not below `floor` without need; otherwise the one nearest to half
+               of F1, which is the best one for probabilities that are right
+    n_tried    how many of the highest probabilities are tried before all; None: four for each positive pair
+    """
+    true = positives.sum()
+    if len(probabilities) == 0 or true == 0:
+        return 1.0, 0.0
+    n_tried = int(4 * true) if n_tried is None else n_tried
+    order = _descend(probabilities, n_tried)
+    descending = probabilities[order]
+    last = np.append(run_starts(descending)[1:], len(order)) - 1  # of each run of equal probabilities
+    correct, predicted = np.cumsum(positives[order])[last], np.cumsum(documents[order])[last]
+    f1 = 2 * correct / (predicted + true)
+    best = int(f1.argmax())
+    if len(order) < len(probabilities) and 2 * true / (predicted[-1] + true) >= f1[best]:  # a lower one may be better
+        return _best_threshold(
+            probabilities, positives, documents, is_lowest=is_lowest, floor=floor, n_tried=4 * n_tried
+        )
+    threshold = descending[last[best]]
+    lower = np.nextafter(descending[last[best + 1]], 1.0) if best + 1 < len(last) else 0.0
+    if not is_lowest:
+        threshold = min(threshold, max(lower, f1[best] / 2))
+    elif best + 1 < len(last):
+        threshold = max(lower, min(floor, threshold))
+    return float(threshold), float(f1[best])
+
+
+def _descend(probabilities: Floats, n: int) -> NDArray[np.int64]:
+    """Return the places of about the n highest probabilities, the highest first; of equal ones, all or none."""
+    if n >= len(probabilities):
+        return np.argsort(-probabilities, kind="stable")
+    lowest = np.partition(probabilities, len(probabilities) - n)[len(probabilities) - n]
+    places = np.flatnonzero(probabilities >= lowest)
+    return places[np.argsort(-probabilities[places], kind="stable")]
+
+
+def precision_at_1(cells: Cells, probabilities: Floats) -> float:
+    """Return the share of documents whose most probable label is one of theirs."""
+    starts = run_starts(cells.contents)
+    if len(starts) == 0:
+        return 0.0
+    sizes = np.diff(np.append(starts, len(probabilities)))
+    best = np.flatnonzero(probabilities == np.repeat(np.maximum.reduceat(probabilities, starts), sizes))
+    first = best[run_starts(cells.contents[best])]  # of equal probabilities, the first label
+    return float(cells.positives[first].sum() / max(1.0, cells.documents[first].sum()))

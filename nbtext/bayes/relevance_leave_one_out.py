@@ -1,0 +1,267 @@
+"""Exact leave-one-out scores of several labels: those of each document under the model of all others, in one pass.
+
+For its own labels, the document is subtracted from the label, and their rest stays. For all others, it is subtracted
+from the rest. It leaves the totals once. Identical documents leave together.
+
+The sums of logarithms of binary_relevance are logarithms of products here, which are faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes import plain
+from nbtext.bayes.binary_relevance import RelevanceScores, Smoothing, contrast_labels, log_absent, prior_log_odds
+from nbtext.bayes.class_statistics import ClassStatistics
+from nbtext.bayes.label_sets import LabelSets, drop_totals
+from nbtext.bayes.leave_one_out import count_hapaxes
+from nbtext.bayes.multinomial import compile_multinomial
+from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.errors import ModelError
+from nbtext.features.csr import run_starts, running_sums
+from nbtext.features.document_counts import DocumentCounts, number_contents
+from nbtext.features.kernel import HAS_KERNEL, choose_version
+
+left_out_products = choose_version(plain.left_out_products, "nbtext.bayes._products")
+
+MAX_CELLS = 1 << 18  # documents times labels that are scored at once
+MAX_ENTRIES = 1 << 62 if HAS_KERNEL else 1 << 18  # pairs of a document's feature and a label that has it, at once
+LARGEST = 500.0  # exponent of 2 that a product may gain before it is divided
+
+
+@dataclass(frozen=True, eq=False)
+class RelevanceLeaveOneOut:
+    """The retained documents of a corpus, for exact leave-one-out scores. Duplicates leave together.
+
+    statistics  of the whole corpus, with totals
+    documents   some of its documents; their classes number `sets`
+    sets        the label sets of the documents
+    n_hapax     (n_documents,), tokens of each document whose features no other document has: they are out of
+                vocabulary. None: the vocabulary does not depend on the documents
+    """
+
+    statistics: ClassStatistics
+    documents: DocumentCounts
+    sets: LabelSets
+    n_hapax: NDArray[Any] | None
+
+    def first(self, size: int) -> RelevanceLeaveOneOut:
+        """Return about the first `size` documents, up to the end of a group of documents with equal hashes."""
+        hashes = self.documents.hashes
+        if size >= len(hashes):
+            return self
+        return self._slice(int(np.searchsorted(hashes, hashes[max(1, size) - 1], side="right")))
+
+    def drop_last_content(self) -> RelevanceLeaveOneOut:
+        """Return a sample without its last documents of equal hashes, because some may not be retained."""
+        hashes = self.documents.hashes
+        return self._slice(int(np.searchsorted(hashes, hashes[-1]))) if len(hashes) else self
+
+    def _slice(self, stop: int) -> RelevanceLeaveOneOut:
+        n_hapax = None if self.n_hapax is None else self.n_hapax[:stop]
+        return replace(self, documents=self.documents.slice(0, stop), n_hapax=n_hapax)
+
+    @cached_property
+    def contents(self) -> NDArray[np.int64]:
+        """The number of the content of each document; duplicates have the same number, shape (n_documents,)."""
+        return number_contents(self.documents)
+
+    @cached_property
+    def distinct(self) -> DocumentCounts:
+        """One document of each content."""
+        return self.documents.take(self._first)
+
+    @cached_property
+    def copies(self) -> NDArray[np.int64]:
+        """The number of documents of each content."""
+        return np.bincount(self.contents)
+
+    @cached_property
+    def labels(self) -> ClassStatistics:
+        return drop_totals(self.statistics)
+
+    @cached_property
+    def own(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """For each content (indptr) its labels, ascending, and the number of its documents with each."""
+        sets = self.sets.take(self.documents.classes)
+        keys = np.sort(self.contents[sets.entry_sets] * self.labels.n_classes + sets.classes - 1)
+        starts = run_starts(keys)
+        contents, labels = np.divmod(keys[starts], self.labels.n_classes)
+        indptr = np.searchsorted(contents, np.arange(len(self.copies) + 1))
+        return indptr, labels, np.diff(np.append(starts, len(keys)))
+
+    @cached_property
+    def _first(self) -> NDArray[np.int64]:
+        """The first document of each content."""
+        return np.unique(self.contents, return_index=True)[1]
+
+    @cached_property
+    def totals(self) -> Floats:
+        """The occurrences of each feature in all documents, t_j."""
+        return self.statistics.feature_sums(self.statistics.occurrences).astype(np.float64)
+
+    @cached_property
+    def n_tokens(self) -> float:
+        """The occurrences of all features in all documents, T."""
+        return float(self.totals.sum())
+
+    @cached_property
+    def priors(self) -> Floats:
+        """π of each label, with nothing left out."""
+        return np.asarray(prior_log_odds(self.labels.class_documents, self.statistics.n_documents))
+
+    @cached_property
+    def n_known(self) -> Floats:
+        """The counts of each content whose features are in the vocabulary of the others."""
+        counts = self.distinct.totals
+        return counts if self.n_hapax is None else counts - count_hapaxes(self.statistics, self.documents)[self._first]
+
+    @cached_property
+    def lengths(self) -> Floats:
+        """The tokens of each content that are in the vocabulary of the others, also if the counts are binary."""
+        lengths = self.distinct.lengths
+        return lengths if self.n_hapax is None else lengths - self.n_hapax[self._first]
+
+    @cached_property
+    def occurrences(self) -> Floats:
+        """The occurrences of each feature in each label that has it."""
+        return self.labels.occurrences.astype(np.float64)
+
+    def contrast_scorer(self, alpha: float) -> LinearScorer:
+        """Return the scorer of S, with nothing left out."""
+        return compile_multinomial(self.labels, smoothing=alpha)
+
+    def scores_of(self, smoothing: Smoothing) -> Callable[[LeftOutBlock], RelevanceScores]:
+        """Return the function that scores a block of this corpus."""
+        alpha = smoothing.alpha
+        scorer = None if alpha is None else self.contrast_scorer(alpha)
+
+        def score(block: LeftOutBlock) -> RelevanceScores:
+            priors = block.priors()
+            contrast = None if scorer is None or alpha is None else block.contrast(scorer, alpha)
+            return RelevanceScores(block.ratios(smoothing.mu) + priors, contrast, priors)
+
+        return score
+
+    @cached_property
+    def blocks(self) -> list[LeftOutBlock]:
+        """The contents in blocks whose scores fit into memory."""
+        sizes = running_sums(np.diff(self.labels.indptr)[self.distinct.indices])[self.distinct.indptr]
+        maximum, start, n = max(1, MAX_CELLS // self.labels.n_classes), 0, len(self.copies)
+        blocks = []
+        while start < n:
+            stop = int(np.searchsorted(sizes, sizes[start] + MAX_ENTRIES, side="right")) - 1
+            stop = min(max(stop, start + 1), start + maximum, n)
+            blocks.append(LeftOutBlock(self, start, stop))
+            start = stop
+        return blocks
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutBlock:
+    """The contents of a corpus from `start` up to `stop`, which are left out."""
+
+    corpus: RelevanceLeaveOneOut
+    start: int
+    stop: int
+
+    @property
+    def own(self) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
+        """For each content (indptr) its labels, ascending, and the number of its documents with each."""
+        indptr, labels, numbers = self.corpus.own
+        entries = slice(indptr[self.start], indptr[self.stop])
+        bounds = indptr[self.start : self.stop + 1] - indptr[self.start]
+        return bounds, labels[entries].astype(np.int32), numbers[entries].astype(np.float64)
+
+    @property
+    def copies(self) -> Floats:
+        """The number of documents of each content."""
+        return self.corpus.copies[self.start : self.stop].astype(np.float64)
+
+    def positives(self) -> Floats:
+        """Return the number of documents of each content that have each label, (n_rows, n_labels)."""
+        return -self._subtract_own(np.zeros(self.corpus.labels.n_classes), np.ones(self.stop - self.start))
+
+    def priors(self) -> Floats:
+        """Return π of each content and label, (n_rows, n_labels)."""
+        n = self.corpus.statistics.n_documents - self.copies
+        n_k = self._subtract_own(self.corpus.labels.class_documents, np.ones(len(n)))
+        return np.asarray(prior_log_odds(n_k, n[:, None]))
+
+    def ratios(self, mu: float) -> Floats:
+        """Return A − π of each content and label, (n_rows, n_labels)."""
+        corpus, part = self.corpus, self._documents
+        T = corpus.n_tokens - self.copies * part.totals
+        T_k = self._subtract_own(corpus.labels.class_occurrences, part.totals)
+        base = log_absent(T, mu)
+        left, shares = self._left, np.repeat(mu / np.maximum(T, 1), np.diff(part.indptr))
+        # a factor is at most (1 + T / μ)², because left / added is T / μ
+        limits = np.maximum(LARGEST * np.log(2) / (-2 * base + 1e-9), 1).astype(np.int64)
+        products, exponents = left_out_products(
+            (part.indptr, part.indices, part.counts), self.own,
+            (corpus.labels.indptr, corpus.labels.classes, corpus.occurrences), corpus.labels.n_classes,
+            (left, left * shares), np.exp(base), limits,
+        )  # fmt: skip
+        mantissas, shifts = np.frexp(products)
+        scores = np.log(mantissas) + (exponents + shifts) * np.log(2)
+        scores += self.known[:, None] * (base[:, None] + np.log((T[:, None] - T_k + mu) / (T_k + mu)))
+        return np.asarray(scores)
+
+    def contrast(self, scorer: LinearScorer, alpha: float) -> Floats:
+        """Return B of each content and label, (n_rows, n_labels).
+
+        scorer  of S, with nothing left out
+        """
+        corpus, part = self.corpus, self._documents
+        scores = scorer.scores(part.indptr, part.indices, part.counts.astype(np.float64))
+        scores -= (part.totals - self.known)[:, None] * scorer.default
+        bounds, classes, copies = self.own
+        rows = np.repeat(np.arange(len(part)), np.diff(bounds))
+        own = replace(part.take(rows), classes=classes)  # each content once for each of its labels
+        places, owners = own.locate(corpus.labels.indptr, corpus.labels.classes), own.entry_documents
+        left = corpus.occurrences[places] - copies[owners] * own.counts
+        if left.min(initial=0) < 0:
+            raise _not_counted()
+        logs, totals = np.log(left / alpha + 1), corpus.labels.class_occurrences[classes] - copies * own.totals
+        default = np.log(alpha / (totals + alpha * corpus.labels.n_features))
+        scores[rows, classes] = own.sum_entries(own.counts * logs) + self.known[rows] * default
+        return contrast_labels(scores)
+
+    @property
+    def known(self) -> Floats:
+        """The tokens of each content that count for the labels."""
+        return self.corpus.n_known[self.start : self.stop]
+
+    @property
+    def _documents(self) -> DocumentCounts:
+        return self.corpus.distinct.slice(self.start, self.stop)
+
+    @property
+    def _left(self) -> Floats:
+        """t_j of each entry without all copies of the document."""
+        part = self._documents
+        left: Floats = self.corpus.totals[part.indices] - self.copies[part.entry_documents] * part.counts
+        if left.min(initial=0) < 0:
+            raise _not_counted()
+        return left
+
+    def _subtract_own(self, values: NDArray[Any], lengths: Floats) -> Floats:
+        """Return a value of each label without that of the document's copies that have it, (n_rows, n_labels).
+
+        lengths  (n_rows,), what one copy adds to the value of its labels
+        """
+        left = np.repeat(values[None].astype(np.float64), self.stop - self.start, axis=0)
+        indptr, labels, numbers = self.own
+        rows = np.repeat(np.arange(len(left)), np.diff(indptr))
+        left[rows, labels] -= numbers * lengths[rows]
+        return left
+
+
+def _not_counted() -> ModelError:
+    return ModelError("a retained document is not part of the counts", hint="train again")
