@@ -53,7 +53,7 @@ Keywords = dict[str, tuple[str, ...]]
     *RUN_PARTS,
     common="-m -o --labels --keywords --multi-label --pool --input-format --text-field --id-field",
     example="nbtext label letters/test -m letters.joblib -o labels.jsonl",
-    notes="Memory holds the texts of --pool documents, and 200 bytes and the counts for each of them.",
+    notes="Memory holds the texts and the counts of --pool documents, and 400 bytes for each of them.",
 )  # fmt: skip
 def label(
     sources: tuple[str, ...],

@@ -28,17 +28,18 @@ from nbtext.features.document_counts import DocumentCounts
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-N_DIMENSIONS = 50  # of the vectors of documents
+N_DIMENSIONS = 100  # of the vectors of documents
 N_EXTRA = 10  # of the random projection, which are dropped
 N_ITERATIONS = 2  # of the power method
 MIN_DOCUMENTS = 2  # that have a feature of the vectors
 MAX_SHARE = 0.3  # of all documents that have such a feature
-N_CANDIDATES = 200  # documents of which the best is shown
+N_CANDIDATES = 400  # documents of which the best is shown
 MAX_COMPARED = 12_000  # documents with which each candidate is compared, so that the time is bounded
 MAX_SCORED = 6_000  # of these, documents whose uncertainty is computed anew for one answer
 SMOOTHING = 1.0  # of the model whose uncertainty counts
 SEED = 0
 LENGTH_EXPONENT = 0.5
+FLATNESS = 2.0  # factor of the temperature, so that documents with a probable label count as well
 
 Vectors = NDArray[np.float32]
 Mask = NDArray[np.bool_]
@@ -55,10 +56,19 @@ class Ranking:
         Number of features.
     statistics : ClassStatistics, optional
         The statistics of labeled documents of an existing model, over the same features; None: there is none.
+    seed : int
+        Of the samples of candidates.
     """
 
-    def __init__(self, documents: DocumentCounts, n_features: int, statistics: ClassStatistics | None = None) -> None:
-        n = len(documents)
+    def __init__(
+        self,
+        documents: DocumentCounts,
+        n_features: int,
+        statistics: ClassStatistics | None = None,
+        *,
+        seed: int = SEED,
+    ) -> None:
+        self._seed, n = seed, len(documents)
         columns = _select_columns(documents, n_features)
         self._documents, self._n_features = documents.restrict(columns, n_features).binarize(), len(columns)
         self._vectors = project(documents, n_features)
@@ -103,7 +113,7 @@ class Ranking:
         if not len(rows):
             return None
         if len(rows) > N_CANDIDATES:
-            random = np.random.default_rng([SEED, len(self._labeled)])
+            random = np.random.default_rng([self._seed, len(self._labeled)])
             rows = np.sort(random.choice(rows, N_CANDIDATES, replace=False))
         gains = self._similarity(self._vectors[rows])
         gains -= self._covered
@@ -147,7 +157,7 @@ class Ranking:
 def _compute_uncertainty(rows: DocumentCounts, scorer: LinearScorer) -> NDArray[np.float64]:
     """Return 1 minus the difference of the two largest probabilities of each document."""
     scores = scorer.scores(rows.indptr, rows.indices, rows.counts)
-    scores /= length_temperature(scorer.n_classes).temperature(np.diff(rows.indptr))[:, None]
+    scores /= FLATNESS * length_temperature(scorer.n_classes).temperature(np.diff(rows.indptr))[:, None]
     two = np.partition(np.exp(log_posterior(scores)), -2, axis=1)[:, -2:]
     return np.asarray(1 - (two[:, 1] - two[:, 0]))
 

@@ -2,8 +2,9 @@
 
 The pool is the training half of 20 Newsgroups, and a simulated user gives each document its true label. The model is
 the one that `nbtext train labels.jsonl` trains; its accuracy is that on the test half, which is later by date. The
-number of labels is interpolated between models of 50 labels more. Means are over three seeds; the ranking gets another
-pool by each seed, without one document in ten. Milliseconds are of the processor, for one answer and the next document.
+number of labels is interpolated between models of 50 labels more. Means are over three seeds, of the random order and
+of the ranking's samples of candidates. Milliseconds are of the processor, for an answer and the choice of the next
+document.
 
 python tests/benchmarks/label.py
 """
@@ -27,23 +28,22 @@ from nbtext.text_classifier import TextClassifier
 GOALS = (0.50, 0.60, 0.70)
 STEP, MAX_LABELS = 50, 900
 SEEDS = range(3)
-KEPT = 0.9  # of the pool, by each seed
 
 
-def rank(rows: NDArray[np.int64], n_labels: int, classes: NDArray[np.int64]) -> tuple[list[int], list[float]]:
-    """The documents that the ranking chooses among some rows, and the milliseconds of each."""
-    documents, n_features = count([newsgroups("train").texts[row] for row in rows.tolist()], (1, 1))
-    ranking = Ranking(documents, n_features)
-    is_open = np.ones(len(rows), dtype=bool)
+def rank(seed: int, n_labels: int, classes: NDArray[np.int64]) -> tuple[list[int], list[float]]:
+    """The documents that the ranking chooses, and the milliseconds of each."""
+    documents, n_features = count(newsgroups("train").texts, (1, 1))
+    ranking = Ranking(documents, n_features, seed=seed)
+    is_open = np.ones(len(documents), dtype=bool)
     chosen: list[int] = []
     milliseconds = []
     while len(chosen) < n_labels:
         start = time.process_time()
-        place = ranking.choose(is_open)
-        assert place is not None
-        is_open[place] = False
-        chosen.append(int(rows[place]))
-        ranking.add(place, [int(classes[rows[place]])])
+        row = ranking.choose(is_open)
+        assert row is not None
+        is_open[row] = False
+        chosen.append(row)
+        ranking.add(row, [int(classes[row])])
         milliseconds.append(1000 * (time.process_time() - start))
     return chosen, milliseconds
 
@@ -71,7 +71,7 @@ def main() -> None:
     for seed in SEEDS:
         random = np.random.default_rng(seed).permutation(len(names))
         needed["random"].append(labels_to_reach(random[:MAX_LABELS].tolist()))
-        order, times = rank(np.sort(random[: int(KEPT * len(names))]), MAX_LABELS, classes)
+        order, times = rank(seed, MAX_LABELS, classes)
         needed["nbtext label"].append(labels_to_reach(order))
         milliseconds += times
     means = {order: np.mean(found, axis=0) for order, found in needed.items()}

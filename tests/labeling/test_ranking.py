@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from nbtext.features.settings import FeatureSettings
+from nbtext.labeling import ranking as ranking_module
 from nbtext.labeling.pool import PoolDocument, count_documents
 from nbtext.labeling.ranking import Ranking, project
 from nbtext.model.corpus_counts import CorpusCounts
@@ -117,3 +118,25 @@ def test_small_and_empty_pools() -> None:
         is_open = np.ones(len(counts.sample), dtype=bool)
         assert ranking.choose(is_open) is not None
         assert ranking.choose(~is_open) is None
+
+
+def test_large_pools_are_scored_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One answer changes the uncertainty of a part of the documents, and as many answers as parts that of all."""
+    monkeypatch.setattr(ranking_module, "MAX_COMPARED", 90)
+    monkeypatch.setattr(ranking_module, "MAX_SCORED", 30)
+    texts, topics = make_texts(120)
+    ranking = ranking_of(count(texts))
+    for row in range(10):
+        ranking.add(row, [topics[row]])
+    first = ranking._refresh().copy()
+    ranking.add(50, [(topics[50] + 1) % 3])
+    changes = []
+    for _ in range(3):
+        before = ranking._refresh().copy()
+        changes.append(int((before != first).sum()))
+    assert 0 < changes[0] <= 30
+    assert changes[0] < changes[1] < changes[2]
+    expected = ranking_of(count(texts))
+    for row in (*range(10), 50):
+        expected.add(row, [topics[row] if row != 50 else (topics[50] + 1) % 3])
+    np.testing.assert_array_equal(ranking._refresh(), expected._refresh())
