@@ -9,8 +9,17 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nbtext.errors import ModelError
-from nbtext.export.exporter import Exporter, check_analyzer, named_features, probability_parameters
+from nbtext.export.exporter import (
+    Exporter,
+    check_analyzer,
+    named_features,
+    probability_parameters,
+    several_labels_parameters,
+)
 from nbtext.features.analyzer import LONGEST_TOKEN, has_marks
 from nbtext.features.formulas import format_formula
 from nbtext.model.fitted_model import FittedModel
@@ -61,8 +70,17 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
         "SHORTEST": settings.ngrams[0], "LONGEST": settings.ngrams[1],
         "WEIGH(count, length)": format_formula(weighting.term_frequency.formula, variables, log="log", maximum="fmax"),
         "NORM": f"'{NORMS[weighting.norm]}'", "LONGEST_TOKEN": LONGEST_TOKEN,
-        "A": parameters["a"], "B": parameters["b"], "NOISE": parameters["noise"],
     }  # fmt: skip
+    several = several_labels_parameters(model)
+    own: list[tuple[str, NDArray[np.float64] | None]]
+    if several:
+        names_of = {"EXPONENT": "exponent", "INTERCEPT": "intercept", "PRIOR_WEIGHT": "prior_weight", "SLOPE": "slope"}
+        constants |= {"SEVERAL": 1} | {name: repr(several[key]) for name, key in names_of.items()}
+        tables = {"mixture": "weights", "priors": "priors", "biases": "biases", "thresholds": "thresholds"}
+        own = [(name, np.array(several[key])) for name, key in tables.items()]
+    else:
+        constants |= {"A": parameters["a"], "B": parameters["b"], "NOISE": parameters["noise"]}
+        own = [("prior_adjustment", calibration.prior_adjustment), ("shift", calibration.decision_offsets)]
     yield HEAD.encode("ascii")
     yield "".join(f"#define {name} {value}\n" for name, value in constants.items()).encode("ascii")
     for name, texts in (
@@ -73,8 +91,7 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
         yield _format_table("char *const ", f"{name}[]", map(_quote, texts))
     for name, numbers in (
         ("bias", scorer.bias), ("by_default", scorer.default), ("base", scorer.base), ("base_scale", scorer.base_scale),
-        ("deltas", scorer.deltas), ("idf", weighting.idf),
-        ("prior_adjustment", calibration.prior_adjustment), ("shift", calibration.decision_offsets),
+        ("deltas", scorer.deltas), ("idf", weighting.idf), *own,
     ):  # fmt: skip
         yield _format_table("double ", f"{name}[]", map(repr, () if numbers is None else numbers.tolist()))
     for name, places in (("starts", scorer.indptr), ("classes", scorer.classes)):
@@ -129,5 +146,5 @@ def _unicode_tables() -> bytes:
 C_SOURCE = Exporter(
     "c", (".c",), "A C99 file without dependencies. As a program, it classifies each line "
     "of its input; in your own program, it provides the function nbtext_classify.",
-    check_c, c_source,
+    check_c, c_source, has_several_labels=True,
 )  # fmt: skip

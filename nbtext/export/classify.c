@@ -146,20 +146,21 @@ static size_t weigh(long *columns, long n_known, double *weights) {
     return n;
 }
 
+static void score(const long *columns, const double *weights, size_t n, double *scores) {
+    memcpy(scores, bias, sizeof bias);
+    for (size_t i = 0; i < n; i++) {
+        long j = columns[i];
+        for (int k = 0; k < N_BIAS; k++) scores[k] += weights[i] * (by_default[k] + (N_BASE ? base_scale[k] * base[j] : 0));
+        for (int32_t e = starts[j]; e < starts[j + 1]; e++) scores[classes[e]] += weights[i] * deltas[e];
+    }
+}
+
+#ifndef SEVERAL
 static void normalize(double *logs) {
     double top = logs[0], total = 0;
     for (int k = 1; k < N_LABELS; k++) top = fmax(top, logs[k]);
     for (int k = 0; k < N_LABELS; k++) total += logs[k] = exp(logs[k] - top);
     for (int k = 0; k < N_LABELS; k++) logs[k] /= total;
-}
-
-static void score(const long *columns, const double *weights, size_t n, double *scores) {
-    memcpy(scores, bias, sizeof bias);
-    for (size_t i = 0; i < n; i++) {
-        long j = columns[i];
-        for (int k = 0; k < N_LABELS; k++) scores[k] += weights[i] * (by_default[k] + (N_BASE ? base_scale[k] * base[j] : 0));
-        for (int32_t e = starts[j]; e < starts[j + 1]; e++) scores[classes[e]] += weights[i] * deltas[e];
-    }
 }
 
 /* Convert scores to calibrated probabilities; return the predicted label. */
@@ -177,27 +178,66 @@ static int choose_label(double *scores, long n_known) {
         if (log(scores[k]) + (N_SHIFT ? shift[k] : 0) > log(scores[best]) + (N_SHIFT ? shift[best] : 0)) best = k;
     return best;
 }
+#else
+/* Replace N_LABELS scores by the log-odds of each label against the mean of all others. */
+static void contrast(double *scores) {
+    int best = 0;
+    double second = -INFINITY, shares = 1, others = 0, mean = log(N_LABELS - 1.0);
+    for (int k = 1; k < N_LABELS; k++) if (scores[k] > scores[best]) best = k;
+    double highest = scores[best];
+    for (int k = 0; k < N_LABELS; k++) if (k != best) second = fmax(second, scores[k]);
+    for (int k = 0; k < N_LABELS; k++) if (k != best) shares += exp(scores[k] - highest), others += exp(scores[k] - second);
+    for (int k = 0; k < N_LABELS; k++)
+        scores[k] = N_LABELS < 2 ? 0 : mean + (k == best ? highest - second - log(others)
+            : scores[k] - highest - log(fmax(shares - exp(scores[k] - highest), 1)));
+}
+
+/* Convert N_BIAS scores to the probabilities of the labels; return how many reach their thresholds. */
+static int choose_labels(double *scores, long n_known, double *probabilities) {
+    double power = pow((double) n_known, EXPONENT), total = power;
+    double baseline = INTERCEPT + SLOPE * log(n_known > 1 ? (double) n_known : 1);
+    int n = 0;
+    for (int i = 0; i < N_MIXTURE; i++) total += mixture[i];
+    if (N_MIXTURE > 1) contrast(scores + N_LABELS);
+    for (int k = 0; k < N_LABELS; k++) {
+        double sum = mixture[0] * scores[k] + power * (baseline + PRIOR_WEIGHT * priors[k] + biases[k]);
+        if (N_MIXTURE > 1) sum += mixture[N_MIXTURE - 1] * (scores[N_LABELS + k] + priors[k]);
+        probabilities[k] = 1 / (1 + exp(-fmin(700, fmax(-700, sum / total))));
+        n += probabilities[k] >= thresholds[k];
+    }
+    return n;
+}
+#endif
 
 const char *const *nbtext_labels(void) { return labels; }
+#ifdef SEVERAL
+const double *nbtext_thresholds(void) { return thresholds; }
+#endif
 
 /* Classify a text in UTF-8: return the number of its label, and write the N_LABELS probabilities. -1: the text has no
-   feature, and the probabilities are those of the prior; -2: out of memory. Several threads may call it at once. */
+   feature, and the probabilities are those of the prior; -2: out of memory. Several threads may call it at once.
+   A model of several labels returns how many labels reach their thresholds, nbtext_thresholds(), instead. */
 int nbtext_classify(const char *text, size_t length, double *probabilities) {
     size_t most = 2 * length + 1, most_features = most * (LONGEST - SHORTEST + 1);
     uint32_t *points = malloc(most * sizeof *points), *lower = malloc(most * sizeof *lower);
     char *letters = malloc(4 * most);
     Word *words = malloc(most * sizeof *words);
     long *columns = malloc(most_features * sizeof *columns);
-    double *weights = malloc(most_features * sizeof *weights);
+    double *weights = malloc(most_features * sizeof *weights), *scores = malloc(N_BIAS * sizeof *scores);
     int best = -2;
-    if (points && lower && letters && words && columns && weights) {
+    if (points && lower && letters && words && columns && weights && scores) {
         size_t n_words = find_words(lower, read_text(text, length, points, lower), letters, words);
         long n_found = find_columns(words, n_words, columns), n_known = n_found < 0 ? 0 : n_found;
-        score(columns, weights, weigh(columns, n_known, weights), probabilities);
-        best = choose_label(probabilities, n_known);
+        score(columns, weights, weigh(columns, n_known, weights), scores);
+#ifdef SEVERAL
+        best = choose_labels(scores, n_known, probabilities);
+#else
+        best = choose_label(scores, n_known);
+        memcpy(probabilities, scores, sizeof bias);
+#endif
         if (n_found < 0) best = -1;
     }
-    free(points), free(lower), free(letters), free(words), free(columns), free(weights);
+    free(points), free(lower), free(letters), free(words), free(columns), free(weights), free(scores);
     return best;
 }
 
@@ -206,13 +246,35 @@ int nbtext_classify(const char *text, size_t length, double *probabilities) {
 static void put_field(const char *text) {
     static const char special[] = "\\\t\n\r", names[] = "\\tnr";
     for (; *text; text++) {
+#ifdef SEVERAL
+        if (*text == '|') putchar('\\');  /* it divides labels */
+#endif
         const char *at = strchr(special, *text);
         if (at) putchar('\\');
         putchar(at ? names[at - special] : *text);
     }
 }
 
-/* Classify each line of standard input; print its label and probability. */
+#ifdef SEVERAL
+/* Print the labels that reach their thresholds, the most probable one first, or their probabilities. */
+static void put_labels(const double *probabilities, int n, int has_labels) {
+    double last_share = INFINITY;
+    for (int i = 0, last = -1; i < n; i++) {
+        int next = -1;
+        for (int k = 0; k < N_LABELS; k++) {
+            if (probabilities[k] < thresholds[k]) continue;
+            if (probabilities[k] > last_share || (probabilities[k] == last_share && k <= last)) continue;
+            if (next < 0 || probabilities[k] > probabilities[next]) next = k;
+        }
+        if (i) putchar('|');
+        if (has_labels) put_field(labels[next]);
+        else printf("%.17g", probabilities[next]);
+        last = next, last_share = probabilities[next];
+    }
+}
+#endif
+
+/* Classify each line of standard input; print its label and probability, or its labels and probabilities. */
 int main(void) {
     double probabilities[N_LABELS];
     size_t length = 0, room = 1 << 16;
@@ -224,7 +286,11 @@ int main(void) {
             best = nbtext_classify(line, length, probabilities);
             if (best == -2) break;
             if (best == -1) puts("\t");
+#ifdef SEVERAL
+            else put_labels(probabilities, best, 1), putchar('\t'), put_labels(probabilities, best, 0), putchar('\n');
+#else
             else put_field(labels[best]), printf("\t%.17g\n", probabilities[best]);
+#endif
             if (fflush(stdout) == EOF) break;  /* the reader of a pipe may wait for this line */
             length = 0;
         } else {

@@ -33,7 +33,33 @@ const softmax = (logits) => {
   return powers.map((x) => x / total);
 };
 
-/** Return the label of a text (null if the text has no feature), and the probability of each label. */
+/** Return the log-odds of each label against the mean of all others. */
+const contrast = (scores) => {
+  const best = scores.reduce((best, x, k) => (x > scores[best] ? k : best), 0), n = scores.length;
+  const others = scores.filter((_, k) => k !== best), second = others.reduce((a, b) => Math.max(a, b), -Infinity);
+  const shares = scores.map((x, k) => (k === best ? 0 : Math.exp(x - scores[best])));
+  const total = 1 + shares.reduce((a, b) => a + b), rest = others.reduce((a, x) => a + Math.exp(x - second), 0);
+  const mean = Math.log(n - 1);
+  return scores.map((x, k) =>
+    n < 2 ? 0 : mean + (k === best ? x - second - Math.log(rest) : x - scores[best] - Math.log(Math.max(total - shares[k], 1))));
+};
+
+/** Return the probability of each of several labels, from the scores of a text with so many known features. */
+const severalProbabilities = (scores, known) => {
+  const { weights, exponent, intercept, prior_weight, slope, priors, biases } = model.several;
+  const power = known ** exponent, baseline = intercept + slope * Math.log(Math.max(known, 1)), total = weights.reduce((a, b) => a + b, power);
+  const contrasts = weights.length > 1 ? contrast(scores.slice(priors.length)) : null;
+  return priors.map((prior, k) => {
+    let sum = weights[0] * scores[k] + power * (baseline + prior_weight * prior + biases[k]);
+    if (contrasts) sum += weights[1] * (contrasts[k] + prior);
+    return 1 / (1 + Math.exp(-Math.min(700, Math.max(-700, sum / total))));
+  });
+};
+
+/**
+ * Return the label of a text (null if the text has no feature), and the probability of each label.
+ * A model of several labels returns `labels` instead, the most probable one first.
+ */
 export function classify(text) {
   const found = features(text), counts = new Map();
   for (const name of found) if (columns.has(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -48,6 +74,13 @@ export function classify(text) {
       scores[k] += x * (model.default[k] + (model.base ? model.base_scale[k] * model.base[j] : 0));
     for (let e = model.starts[j]; e < model.starts[j + 1]; e++) scores[model.classes[e]] += x * model.deltas[e];
   }
+  const named = (probabilities) => Object.fromEntries(model.labels.map((label, k) => [label, probabilities[k]]));
+  if (model.several) {
+    const each = severalProbabilities(scores, known), { thresholds } = model.several;
+    const reached = [...each.keys()].filter((k) => found.length && each[k] >= thresholds[k]);
+    reached.sort((a, b) => each[b] - each[a] || a - b);
+    return { labels: reached.map((k) => model.labels[k]), probabilities: named(each) };
+  }
   const temperature = model.a * Math.max(known, 1) ** model.b;
   let probabilities = softmax(scores.map((s) => s / temperature));
   probabilities = probabilities.map((p) => (1 - model.noise) * p + model.noise / scores.length);
@@ -56,6 +89,6 @@ export function classify(text) {
   const best = decisive.reduce((best, x, k) => (x > decisive[best] ? k : best), 0);
   return {
     label: found.length ? model.labels[best] : null,
-    probabilities: Object.fromEntries(model.labels.map((label, k) => [label, probabilities[k]])),
+    probabilities: named(probabilities),
   };
 }

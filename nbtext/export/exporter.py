@@ -23,6 +23,7 @@ class Exporter:
     summary   One sentence of help.
     check     Raises ModelError if the format does not support a model.
     write     Yields the parts of the file of a model that `check` accepts.
+    has_several_labels  Whether it can hold a model that gives a document several labels.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Exporter:
     summary: str
     check: Callable[[FittedModel], None]
     write: Callable[[FittedModel], Iterator[bytes]]
+    has_several_labels: bool = False
 
 
 def named_features(model: FittedModel) -> Vocabulary:
@@ -96,4 +98,24 @@ def probability_parameters(model: FittedModel) -> dict[str, Any]:
         "noise": 0.0 if scaling is None else scaling.noise,
         "prior_adjustment": None if calibration.prior_adjustment is None else calibration.prior_adjustment.tolist(),
         "shift": None if calibration.decision_offsets is None else calibration.decision_offsets.tolist(),
+    }
+
+
+def several_labels_parameters(model: FittedModel) -> dict[str, Any]:
+    """Return the parameters that convert the scores of a model of several labels to probabilities and labels.
+
+    They are those of `bayes/label_calibration.py`, and the threshold of each label. Empty: the model gives one label.
+    """
+    if model.multilabel is None:
+        return {}
+    combination, n_labels = model.multilabel.combination, len(model.labels)
+    return {
+        "weights": list(combination.weights),
+        "exponent": combination.exponent,
+        "intercept": combination.intercept,
+        "prior_weight": combination.prior_weight,
+        "slope": combination.slope,
+        "priors": model.scorer.bias[:n_labels].tolist(),
+        "biases": combination.biases.tolist(),
+        "thresholds": model.multilabel.thresholds.tolist(),
     }

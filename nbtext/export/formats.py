@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nbtext.errors import in_python_terms
+from nbtext.errors import ModelError, in_python_terms
 from nbtext.export.c_source import C_SOURCE
 from nbtext.export.javascript import JAVASCRIPT
 from nbtext.export.onnx_graph import ONNX
@@ -41,8 +41,11 @@ def export(model: FittedModel, name: str, path: str, *, escape: Callable[[bytes]
     OutputError
         The file cannot be written.
     """
-    model.check_single("be exported")
     exporter = EXPORTERS[name]
+    if model.multilabel is not None and not exporter.has_several_labels:
+        others = " or ".join(each.name for each in EXPORTERS.values() if each.has_several_labels)
+        what = f"{name} has no form for the probabilities of a model of several labels"
+        raise ModelError(what, hint=f"export it as {others}")
     exporter.check(model)
     with atomic_output(path) as file:
         for part in exporter.write(model):

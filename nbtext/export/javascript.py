@@ -10,7 +10,13 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from nbtext.export.exporter import Exporter, check_analyzer, named_features, probability_parameters
+from nbtext.export.exporter import (
+    Exporter,
+    check_analyzer,
+    named_features,
+    probability_parameters,
+    several_labels_parameters,
+)
 from nbtext.features.analyzer import LONGEST_TOKEN, has_marks
 from nbtext.features.formulas import format_formula
 from nbtext.model.fitted_model import FittedModel
@@ -47,6 +53,8 @@ def javascript(model: FittedModel) -> Iterator[bytes]:
         "deltas": _numbers(scorer.deltas),
         **probability_parameters(model),
     }
+    if several := several_labels_parameters(model):
+        data["several"] = several
     # in an HTML page, no text of the model may end the script element
     yield f"export const model = {json.dumps(data, allow_nan=False)};\n".replace("<", "\\u003c").encode("ascii")
     variables = {"count": "count", "length": "length"} | {k: repr(v) for k, v in weighting.parameters.items()}
@@ -74,6 +82,6 @@ def _combining_characters() -> str:
 
 
 JAVASCRIPT = Exporter(
-    "js", (".js", ".mjs"), "A JavaScript module without dependencies: classify(text) returns label and probabilities.",
-    check_analyzer, javascript,
+    "js", (".js", ".mjs"), "A JavaScript module without dependencies: classify(text) returns labels and probabilities.",
+    check_analyzer, javascript, has_several_labels=True,
 )  # fmt: skip

@@ -1,0 +1,142 @@
+"""Exported models of several labels: the same probabilities and labels as the model, in programs without nbtext."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import subprocess
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from demo_models import ODD_TEXTS, documents
+
+from nbtext.errors import ModelError
+from nbtext.export.formats import EXPORTERS, export
+from nbtext.model.fitted_model import FittedModel
+from nbtext.text_classifier import TextClassifier
+
+ASK = """
+import { classify } from "./model.mjs";
+import { readFileSync } from "node:fs";
+console.log(JSON.stringify(JSON.parse(readFileSync(0)).map(classify)));
+"""
+KINDS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "binary pairs": {"tf": "binary", "ngrams": (1, 2), "min_df": 2},
+    "characters": {"analyzer": "char_wb", "ngrams": (2, 3)},
+    "a threshold for each": {"optimize": "macro_f1"},
+}
+
+
+def joined(half: str) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Texts of one letter or two, or of words that no letter is about, with their labels."""
+    chance, (texts, labels) = Random(3), documents(half)
+    order = list(range(len(texts)))
+    chance.shuffle(order)
+    found, lists = [], []
+    while order:
+        parts = [order.pop() for _ in range(min(len(order), chance.choice((1, 1, 2))))]
+        found.append(" ".join(texts[part] for part in parts))
+        lists.append(tuple(sorted({labels[part] for part in parts})))
+    return [*found, *(["the and of a letter"] * 5)], [*lists, *([()] * 5)]
+
+
+def random_texts(number: int) -> list[str]:
+    """Texts of random words of the letters, some of which are unknown."""
+    chance = Random(number)
+    words = [*sorted(set(" ".join(documents("train")[0]).split())), "zyzzyva", "unknown"]
+    return [" ".join(chance.choices(words, k=chance.choice((0, 1, 3, 30, 400)))) for _ in range(number)]
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def classifier(request: pytest.FixtureRequest) -> TextClassifier:
+    return TextClassifier(**KINDS[request.param]).fit(*joined("train"))
+
+
+def check(classifier: TextClassifier, texts: list[str], labels: list[list[str]], probabilities: Any) -> None:
+    """Check that these are the predictions: probabilities to 1e-9, and equal labels, unless they are at a threshold."""
+    model = classifier.fitted_
+    expected = classifier.predict_proba(texts)
+    np.testing.assert_allclose(probabilities, expected, rtol=1e-9, atol=1e-12)
+    assert model.multilabel is not None
+    is_clear = (np.abs(expected - model.multilabel.thresholds) > 1e-9).all(axis=1)
+    assert is_clear.mean() > 0.9
+    predicted = [
+        list(each) if text.strip(" !") else [] for each, text in zip(classifier.predict(texts), texts, strict=True)
+    ]
+    for row in np.flatnonzero(is_clear).tolist():
+        assert labels[row] == predicted[row]
+
+
+def ask_javascript(node: str, model: FittedModel, texts: list[str], folder: Path) -> list[dict[str, Any]]:
+    export(model, "js", str(folder / "model.mjs"))
+    command = [node, "--input-type=module", "-e", ASK]
+    done = subprocess.run(command, input=json.dumps(texts), capture_output=True, text=True, check=True, cwd=folder)
+    return list(json.loads(done.stdout))
+
+
+def test_javascript(node: str, classifier: TextClassifier, tmp_path: Path) -> None:
+    texts = [*joined("test")[0][:30], *ODD_TEXTS, *random_texts(60)]
+    answers = ask_javascript(node, classifier.fitted_, texts, tmp_path)
+    labels = classifier.fitted_.labels
+    probabilities = [[answer["probabilities"][label] for label in labels] for answer in answers]
+    check(classifier, texts, [answer["labels"] for answer in answers], probabilities)
+    assert {len(answer["labels"]) for answer in answers} >= {0, 1, 2}
+
+
+STRICT = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic")
+
+
+def test_c(cc: str, classifier: TextClassifier, tmp_path: Path) -> None:
+    """The function, and the program, whose output is that of `nbtext predict` with all digits."""
+    model = classifier.fitted_
+    if model.feature_settings.analyzer != "word":
+        with pytest.raises(ModelError, match="export it as js"):
+            export(model, "c", str(tmp_path / "model.c"))
+        return
+    export(model, "c", str(tmp_path / "model.c"))
+    shared = [str(tmp_path / "model.c"), "-DNBTEXT_NO_MAIN", "-shared", "-fPIC", "-o", str(tmp_path / "model.so")]
+    subprocess.run([cc, *STRICT, *shared, "-lm"], check=True)
+    library = ctypes.CDLL(str(tmp_path / "model.so"))
+    library.nbtext_classify.argtypes = [ctypes.c_char_p, ctypes.c_size_t, np.ctypeslib.ndpointer(np.float64)]
+    texts = [*joined("test")[0][:30], *ODD_TEXTS, *random_texts(60)]
+    probabilities = np.zeros((len(texts), len(model.labels)))
+    numbers = [library.nbtext_classify(t.encode(), len(t.encode()), probabilities[i]) for i, t in enumerate(texts)]
+    library.nbtext_thresholds.restype = ctypes.POINTER(ctypes.c_double)
+    assert model.multilabel is not None
+    assert library.nbtext_thresholds()[: len(model.labels)] == model.multilabel.thresholds.tolist()
+    subprocess.run([cc, *STRICT, str(tmp_path / "model.c"), "-o", str(tmp_path / "classify"), "-lm"], check=True)
+    lines = "".join(text.replace("\n", " ").replace("\r", " ") + "\n" for text in texts)
+    printed = subprocess.run([tmp_path / "classify"], input=lines.encode(), capture_output=True, check=True).stdout
+    rows = [line.split("\t") for line in printed.decode().splitlines()]
+    labels = [row[0].split("|") if row[0] else [] for row in rows]
+    check(classifier, texts, labels, probabilities)
+    assert [max(0, number) for number in numbers] == [len(each) for each in labels]
+    shares = [[float(share) for share in row[1].split("|")] if row[1] else [] for row in rows]
+    names = model.labels
+    found = [[probabilities[i, names.index(label)] for label in each] for i, each in enumerate(labels)]
+    for one, other in zip(shares, found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+def test_one_label(node: str, tmp_path: Path) -> None:
+    """A model whose documents have one label, or none."""
+    classifier = TextClassifier().fit(
+        ["red apple", "green pear", "blue sky", "wide sky"] * 5, [["fruit"], ["fruit"], [], []] * 5
+    )
+    texts = ["red", "sky", "apple pear", "nothing known", ""]
+    answers = ask_javascript(node, classifier.fitted_, texts, tmp_path)
+    np.testing.assert_allclose([[each["probabilities"]["fruit"]] for each in answers], classifier.predict_proba(texts))
+
+
+def test_other_formats_refuse(classifier: TextClassifier, tmp_path: Path) -> None:
+    """They say why, and which format holds the model; nothing is written."""
+    others = [name for name, exporter in EXPORTERS.items() if not exporter.has_several_labels]
+    assert set(others) >= {"csv", "onnx", "sklearn-json"}
+    for name in others:
+        with pytest.raises(ModelError, match=r"probabilities of a model of several labels; export it as .*js"):
+            export(classifier.fitted_, name, str(tmp_path / "model"))
+    assert list(tmp_path.iterdir()) == []
