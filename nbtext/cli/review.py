@@ -93,6 +93,8 @@ def review(
             reader.read(source, on_batch)
     assert reader is not None  # there is a SOURCE
     corpus = reader.finish()
+    if not any(not document.is_other for document in (*corpus.documents, *corpus.unreadable)):
+        raise InputError("SOURCE has no documents to review")
     found = review_corpus(corpus, jobs=run.jobs)
     if only:
         found = replace(found, findings=tuple(each for each in found.findings if each.finding in only))

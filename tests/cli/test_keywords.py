@@ -226,3 +226,21 @@ def test_real_corpora(
     test = str(folder / source.format("test"))
     found = json.loads(nbtext("evaluate", test, *options, "-m", "m", "-q", "--to", "json", cwd=tmp_path).out)
     assert found["accuracy"] >= minimum
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"\x7fELF\x02\x01\x01" + b"\0\xff" * 300, "is a program, not text"),
+        (b"\x89PNG\r\n\x1a\n" + b"\0\xff" * 300, "is an image, not text"),
+        ("Öl,Öl\n".encode("latin-1"), "is not UTF-8; save it as UTF-8"),
+    ],
+)
+def test_keywords_that_are_no_text(nbtext: Any, letters: Path, tmp_path: Path, content: bytes, what: str) -> None:
+    """One line says what the file is, and no model is written."""
+    (tmp_path / "k.csv").write_bytes(content)
+    found = nbtext("train", str(letters / "train"), "--keywords", "k.csv", "-o", "m", cwd=tmp_path)
+    assert found.status != 0
+    assert what in found.err
+    assert len(found.err.strip().splitlines()) == 1
+    assert not (tmp_path / "m").exists()

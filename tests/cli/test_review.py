@@ -247,3 +247,14 @@ def test_the_page_needs_the_texts_twice(nbtext: Any, rows: list[dict[str, Any]],
     assert refused.status == 2
     assert "--report" in refused.err
     assert not (tmp_path / "q.html").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"text,label\n"])
+def test_no_documents(nbtext: Any, content: bytes, tmp_path: Path) -> None:
+    """A review of nothing is an error, as for all commands, and writes nothing."""
+    (tmp_path / "x.csv").write_bytes(content)
+    for source in ("-", "x.csv"):
+        result = nbtext("review", source, "--input-format", "csv", "-o", "found.jsonl", input=content, cwd=tmp_path)
+        assert (result.status, result.out) == (1, ""), result.err
+        assert "SOURCE has no documents to review" in result.err
+        assert not (tmp_path / "found.jsonl").exists()
