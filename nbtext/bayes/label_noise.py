@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,12 +13,13 @@ from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
 from nbtext.bayes.outliers import log_likelihood_per_token
 from nbtext.bayes.scorer import Floats, log_posterior
-from nbtext.bayes.smoothing import calibrate_with_noise
+from nbtext.bayes.smoothing import MAX_SCORES, calibrate_with_noise
 from nbtext.features.document_counts import DocumentCounts
 
 MODELS = ("multinomial", "complement")  # that judge the labels; with two labels, the second one equals the first
 ITERATIONS = 30
 CORRECT = 0.95  # the initial share of correct labels
+MAX_LABELS = 64  # whose probabilities a document keeps, besides its given label
 PSEUDO_COUNTS = 5  # of each pair of a true and a given label, on average
 
 
@@ -25,22 +27,37 @@ PSEUDO_COUNTS = 5  # of each pair of a true and a given label, on average
 class LabelNoise:
     """How probable each label of a corpus is, given the other documents.
 
-    rows            (n_judged,), the documents that have been judged; a document that is alone with its label is not
-    probabilities   (n_judged, n_classes), of the true label, given the document, its given label and the noise
-    confusions      (n_classes, n_classes), expected number of documents with the true label t and the given label g
-    log_likelihoods (n_judged,), log p(x) per distinct token in nats; NaN for a document without known tokens
+    Memory is bounded for many labels: each document keeps the probabilities of its MAX_LABELS most probable labels and
+    of its given one, and only the pairs of labels that occur among these are stored.
+
+    rows               (n_judged,), the documents that have been judged; a document that is alone with its label is not
+    likely             (n_judged,), the most probable true label of each
+    given_probability  (n_judged,), the probability that the given label is true, given the document and the noise
+    true, given        (n_pairs,), pairs of a true and a given label
+    expected           (n_pairs,), expected number of documents of each pair
+    n_classes          number of labels
+    log_likelihoods    (n_judged,), log p(x) per distinct token in nats; NaN for a document without known tokens
     """
 
     rows: NDArray[np.int64]
-    probabilities: Floats
-    confusions: Floats
+    likely: NDArray[np.int64]
+    given_probability: Floats
+    true: NDArray[np.int64]
+    given: NDArray[np.int64]
+    expected: Floats
+    n_classes: int
     log_likelihoods: Floats
 
     @property
     def error_rate(self) -> float:
         """The estimated share of documents whose given label is wrong."""
-        total = self.confusions.sum()
-        return float(1 - np.trace(self.confusions) / total) if total else 0.0
+        total = self.expected.sum()
+        return float(1 - self.expected[self.true == self.given].sum() / total) if total else 0.0
+
+    @property
+    def given_documents(self) -> Floats:
+        """The number of judged documents of each given label, (n_classes,)."""
+        return np.bincount(self.given, weights=self.expected, minlength=self.n_classes).astype(np.float64)
 
 
 def estimate_label_noise(
@@ -67,30 +84,49 @@ def estimate_label_noise(
     statistics = count_classes(documents, n_features, n_classes)
     n_hapax = count_hapaxes(statistics, documents) if is_vocabulary else None
     binary = replace(documents.binarize(), groups=np.arange(len(documents)))
-    log_posteriors = []
-    places, log_likelihoods = np.zeros(0, dtype=np.int64), np.zeros(0)
-    for name in MODELS[: 1 if n_classes < 3 else None]:
-        model = EVENT_MODELS[name]
-        corpus = LeaveOneOut(statistics.binarize(), binary, n_hapax, model, model.prior, jobs)
-        judged = corpus.drop_single_documents()
-        if not len(judged.documents):
-            return _judge_none(n_classes)
-        smoothing, temperature = calibrate_with_noise(judged)
-        (scores,) = judged.scores(smoothing)
-        known = judged.ignore_hapaxes(scores, smoothing)
-        log_posteriors.append(replace(temperature, noise=0.0).log_posterior(known, judged.n_known))
-        if model.is_generative:
-            assert judged.documents.groups is not None  # set above
-            places = judged.documents.groups
-            log_likelihoods = log_likelihood_per_token(scores, judged.documents.totals)
-    posterior = _average(log_posteriors)
-    probabilities, confusions = _estimate_noise(posterior, documents.classes[places])
-    return LabelNoise(order[places], probabilities, confusions, log_likelihoods)
+    models = [EVENT_MODELS[name] for name in MODELS[: 1 if n_classes < 3 else None]]
+    corpora = [
+        LeaveOneOut(statistics.binarize(), binary, n_hapax, model, model.prior, jobs).drop_single_documents()
+        for model in models
+    ]
+    n_judged = len(corpora[0].documents)
+    if not n_judged:
+        return _judge_none(n_classes)
+    size = max(1, MAX_SCORES // n_classes)
+    fitted = [calibrate_with_noise(corpus.first(size)) for corpus in corpora]
+    places = corpora[0].documents.groups
+    assert places is not None  # set above
+    given = documents.classes[places]
+    labels, posteriors, likelihoods = [], [], []
+    for part in _cut(corpora[0].documents.hashes, size):
+        log_posteriors = []
+        for corpus, (smoothing, temperature) in zip(corpora, fitted, strict=True):
+            judged = corpus if len(part) == n_judged else corpus.take(part)
+            (scores,) = judged.scores(smoothing)
+            known = judged.ignore_hapaxes(scores, smoothing)
+            log_posteriors.append(replace(temperature, noise=0.0).log_posterior(known, judged.n_known))
+            if judged.model.is_generative:
+                likelihoods.append(log_likelihood_per_token(scores, judged.documents.totals))
+        best, values = _keep_best(_average(log_posteriors), given[part])
+        labels.append(best)
+        posteriors.append(values)
+    found = _estimate_noise(np.concatenate(posteriors), np.concatenate(labels), given, n_classes)
+    return LabelNoise(order[places], *found, n_classes, np.concatenate(likelihoods))
 
 
 def _judge_none(n_classes: int) -> LabelNoise:
-    nothing = np.zeros((0, n_classes))
-    return LabelNoise(np.zeros(0, dtype=np.int64), nothing, np.zeros((n_classes, n_classes)), np.zeros(0))
+    numbers, floats = np.zeros(0, dtype=np.int64), np.zeros(0)
+    return LabelNoise(numbers, numbers, floats, numbers, numbers, floats, n_classes, floats)
+
+
+def _cut(hashes: NDArray[np.uint64], size: int) -> Iterator[NDArray[np.int64]]:
+    """Yield the numbers of about `size` documents at a time, with all duplicates of each; the hashes ascend."""
+    start = 0
+    while start < len(hashes):
+        last = hashes[min(start + size, len(hashes)) - 1]
+        stop = int(np.searchsorted(hashes, last, side="right"))
+        yield np.arange(start, stop)
+        start = stop
 
 
 def _average(log_posteriors: list[Floats]) -> Floats:
@@ -99,24 +135,46 @@ def _average(log_posteriors: list[Floats]) -> Floats:
     return np.asarray((geometric + np.mean(np.exp(log_posteriors), axis=0)) / 2)
 
 
-def _estimate_noise(posterior: Floats, given: NDArray[np.int32]) -> tuple[Floats, Floats]:
-    """Return the probabilities of the true labels (n_documents, n_classes), and the expected confusions.
+def _keep_best(posterior: Floats, given: NDArray[np.int32]) -> tuple[NDArray[np.int32], Floats]:
+    """Return the most probable labels of each document and its given one, and their probabilities.
 
-    posterior  (n_documents, n_classes), of the true label, given the document only
-    given      (n_documents,), the given labels
+    Both (n_documents, n_kept); all labels if there are at most MAX_LABELS. Otherwise the given label is the last one,
+    with the probability 0 if it is also among the others.
     """
     n_classes = posterior.shape[1]
-    order = np.argsort(given, kind="stable")
-    present, starts = np.unique(given[order], return_index=True)
-    is_correct, others = np.eye(n_classes), max(1, n_classes - 1)
+    if n_classes <= MAX_LABELS:
+        return np.broadcast_to(np.arange(n_classes, dtype=np.int32), posterior.shape), posterior
+    best = np.argpartition(-posterior, MAX_LABELS - 1, axis=1)[:, :MAX_LABELS]
+    best.sort(axis=1)
+    own = np.where((best == given[:, None]).any(axis=1), 0.0, posterior[np.arange(len(given)), given])
+    values = np.concatenate((np.take_along_axis(posterior, best, axis=1), own[:, None]), axis=1)
+    return np.concatenate((best, given[:, None]), axis=1).astype(np.int32), values
+
+
+def _estimate_noise(
+    posterior: Floats, labels: NDArray[np.int32], given: NDArray[np.int32], n_classes: int
+) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64], NDArray[np.int64], Floats]:
+    """Return the likely label and the probability of the given one of each document, and the pairs of labels.
+
+    posterior  (n_documents, n_kept), of the true label, given the document only
+    labels     (n_documents, n_kept), the label of each
+    given      (n_documents,), the given labels
+    returns    likely labels, probabilities of the given labels, true and given label of each pair, expected documents
+    """
+    keys, places = np.unique(labels.astype(np.int64) * n_classes + given[:, None], return_inverse=True)
+    places = places.reshape(posterior.shape)
+    true, observed = np.divmod(keys, n_classes)
+    is_correct, others = true == observed, max(1, n_classes - 1)
     noise = CORRECT * is_correct + (1 - CORRECT) / n_classes
     for _ in range(ITERATIONS):
-        probabilities = posterior * noise.T[given]
+        probabilities = posterior * noise[places]
         probabilities /= np.maximum(probabilities.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        confusions = np.zeros((n_classes, n_classes))
-        confusions[:, present] = np.add.reduceat(probabilities[order], starts).T
-        wrong = 1 - np.trace(confusions) / confusions.sum()
-        pseudo_counts = (1 - wrong) * is_correct + wrong / others * (1 - is_correct)
-        noise = confusions + PSEUDO_COUNTS * n_classes * pseudo_counts
-        noise /= noise.sum(axis=1, keepdims=True)
-    return probabilities, confusions
+        expected = np.bincount(places.reshape(-1), weights=probabilities.reshape(-1), minlength=len(keys))
+        wrong = 1 - expected[is_correct].sum() / expected.sum()
+        pseudo_counts = PSEUDO_COUNTS * n_classes * np.where(is_correct, 1 - wrong, wrong / others)
+        sums = np.bincount(true, weights=expected, minlength=n_classes) + PSEUDO_COUNTS * n_classes
+        noise = (expected + pseudo_counts) / sums[true]
+    rows = np.arange(len(given))
+    likely = labels[rows, probabilities.argmax(axis=1)].astype(np.int64)
+    own = np.where(labels == given[:, None], probabilities, 0.0).sum(axis=1)
+    return likely, own, true, observed, expected.astype(np.float64)

@@ -191,25 +191,21 @@ def _find_label_errors(
     corpus: ReviewedCorpus, labels: Sequence[str], noise: LabelNoise, rows: NDArray[np.int64]
 ) -> Iterator[Finding]:
     """Yield the documents whose given label is probably wrong."""
-    numbers = {label: number for number, label in enumerate(labels)}
-    likely = noise.probabilities.argmax(axis=1)
-    for place, row in enumerate(rows[noise.rows].tolist()):
-        document = corpus.documents[row]
-        label = single_label(document)
-        wrong = 1 - float(noise.probabilities[place, numbers[label]]) if label is not None else 0.0
-        if wrong > FLAGGED:
-            yield Finding(LABEL_ERROR, round(wrong, DIGITS), (document,), label, labels[likely[place]])
+    for place in np.flatnonzero(1 - noise.given_probability > FLAGGED).tolist():
+        document = corpus.documents[int(rows[noise.rows[place]])]
+        label, wrong = single_label(document), 1 - float(noise.given_probability[place])
+        if label is not None:
+            yield Finding(LABEL_ERROR, round(wrong, DIGITS), (document,), label, labels[int(noise.likely[place])])
 
 
 def _find_confused(labels: Sequence[str], noise: LabelNoise) -> Iterator[ConfusedLabels]:
     """Yield the pairs of labels of which one is often given to documents of the other one."""
-    given = noise.confusions.sum(axis=0)
-    wrong = noise.confusions * (1 - np.eye(len(noise.confusions)))
-    is_reported = (wrong >= MIN_CONFUSED) & (wrong >= MIN_SHARE * given)
-    true, label = np.nonzero(is_reported)
-    for place in np.argsort(-wrong[true, label], kind="stable")[:MAX_CONFUSED].tolist():
-        t, g = int(true[place]), int(label[place])
-        yield ConfusedLabels(labels[g], labels[t], float(wrong[t, g]), float(wrong[t, g] / given[g]))
+    shares = noise.expected / np.maximum(noise.given_documents[noise.given], np.finfo(np.float64).tiny)
+    is_reported = (noise.true != noise.given) & (noise.expected >= MIN_CONFUSED) & (shares >= MIN_SHARE)
+    places = np.flatnonzero(is_reported)
+    for place in places[np.argsort(-noise.expected[places], kind="stable")[:MAX_CONFUSED]].tolist():
+        given, true = labels[int(noise.given[place])], labels[int(noise.true[place])]
+        yield ConfusedLabels(given, true, float(noise.expected[place]), float(shares[place]))
 
 
 def _find_duplicates(corpus: ReviewedCorpus, contents: NDArray[np.int64], near: NearDuplicates) -> Iterator[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from corpora_by_hand import sample_of
 from numpy.typing import NDArray
 
+from nbtext.bayes import label_noise
 from nbtext.bayes.label_noise import LabelNoise, estimate_label_noise
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
@@ -50,8 +51,15 @@ def average_precision(noise: LabelNoise, given: NDArray[np.int32], is_flipped: N
     from sklearn.metrics import average_precision_score
 
     wrong = np.zeros(len(given))
-    wrong[noise.rows] = 1 - noise.probabilities[np.arange(len(noise.rows)), given[noise.rows]]
+    wrong[noise.rows] = 1 - noise.given_probability
     return float(average_precision_score(is_flipped, wrong))
+
+
+def confusions(noise: LabelNoise) -> NDArray[np.float64]:
+    """The expected documents of each pair of labels as a matrix, true labels in rows."""
+    dense = np.zeros((noise.n_classes, noise.n_classes))
+    dense[noise.true, noise.given] = noise.expected
+    return dense
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
@@ -62,8 +70,8 @@ def test_flipped_labels_are_found(n_classes: int, share: float) -> None:
     given, is_flipped = flip(classes, share, n_classes)
     noise = estimate_label_noise(replace(documents, classes=given), n_features, n_classes)
     assert noise.error_rate == pytest.approx(share, abs=0.02)
-    assert noise.probabilities.sum(axis=1) == pytest.approx(1)
-    assert noise.confusions.sum() == pytest.approx(len(noise.rows))
+    assert ((noise.given_probability >= 0) & (noise.given_probability <= 1)).all()
+    assert confusions(noise).sum() == pytest.approx(len(noise.rows))
     if share:
         assert average_precision(noise, given, is_flipped) > 0.95
 
@@ -75,8 +83,8 @@ def test_says_which_label_is_given_for_which() -> None:
     wrong = np.flatnonzero(classes == 0)[:100]
     given[wrong] = 1
     noise = estimate_label_noise(replace(documents, classes=given), n_features, 3)
-    assert 50 < noise.confusions[0, 1] < 115
-    others = noise.confusions * (1 - np.eye(3))
+    assert 50 < confusions(noise)[0, 1] < 115
+    others = confusions(noise) * (1 - np.eye(3))
     others[0, 1] = 0
     assert others.sum() < 15
 
@@ -88,7 +96,7 @@ def test_duplicates_do_not_hide_an_error() -> None:
     given = np.append(classes, [classes[0]] * 4).astype(np.int32)
     given[[0, 600, 601, 602, 603]] = 1 - classes[0]
     noise = estimate_label_noise(replace(copies, classes=given), n_features, 2)
-    own = noise.probabilities[np.isin(noise.rows, [0, 600, 601, 602, 603]), 1 - classes[0]]
+    own = noise.given_probability[np.isin(noise.rows, [0, 600, 601, 602, 603])]
     assert len(own) == 5
     assert (own < 0.5).all()
 
@@ -110,7 +118,37 @@ def test_is_the_same_for_any_number_of_threads() -> None:
     documents, classes, n_features = made_corpus(3, 900)
     given, _ = flip(classes, 0.1, 3)
     one, three = (estimate_label_noise(replace(documents, classes=given), n_features, 3, jobs=jobs) for jobs in (1, 3))
-    assert one.probabilities.tobytes() == three.probabilities.tobytes()
+    assert one.given_probability.tobytes() == three.given_probability.tobytes()
+
+
+def test_parts_of_the_documents_and_of_the_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Documents may be scored in parts, and keep only their most probable labels: the findings hardly change."""
+    documents, classes, n_features = made_corpus(12, 2400)
+    given, is_flipped = flip(classes, 0.1, 12)
+    whole = estimate_label_noise(replace(documents, classes=given), n_features, 12)
+    monkeypatch.setattr(label_noise, "MAX_LABELS", 3)
+    few = estimate_label_noise(replace(documents, classes=given), n_features, 12)
+    assert np.array_equal(few.rows, whole.rows)
+    assert few.error_rate == pytest.approx(whole.error_rate, abs=0.005)
+    assert (few.likely == whole.likely).mean() > 0.99
+    assert average_precision(few, given, is_flipped) > average_precision(whole, given, is_flipped) - 0.01
+    monkeypatch.setattr(label_noise, "MAX_LABELS", 64)
+    parts = [part.tolist() for part in label_noise._cut(np.array([1, 1, 2, 3, 3, 3, 4], dtype=np.uint64), 2)]
+    assert parts == [[0, 1], [2, 3, 4, 5], [6]]  # duplicates stay together
+
+
+def test_memory_of_many_labels() -> None:
+    """With 3,000 labels, no matrix of all pairs of labels is made: it would take 72 MB."""
+    n_classes = 3000
+    classes = np.repeat(np.arange(n_classes), 2).astype(np.int32)
+    indices = np.stack((classes, np.full(len(classes), n_classes, dtype=np.int32)), axis=1).reshape(-1)
+    indptr = np.arange(0, 2 * len(classes) + 1, 2, dtype=np.int64)
+    hashes = np.arange(len(classes), dtype=np.uint64)
+    documents = DocumentCounts(indptr, indices.astype(np.int32), np.ones_like(indices), classes, hashes)
+    noise = estimate_label_noise(documents, n_classes + 1, n_classes)
+    assert len(noise.rows) == len(classes)
+    assert len(noise.true) <= len(classes) * 65
+    assert sum(getattr(noise, field.name).nbytes for field in fields(noise) if field.name != "n_classes") < 20e6
 
 
 def test_flipped_labels_of_short_messages(corpora: Callable[[str], Path]) -> None:

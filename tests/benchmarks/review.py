@@ -130,7 +130,7 @@ def judge_by_nbtext(texts: Sequence[str], given: NDArray[np.int64], ngrams: tupl
     n_classes = int(given.max()) + 1
     noise = estimate_label_noise(replace(documents, classes=given.astype(np.int32)), n_features, n_classes)
     wrong = np.zeros(len(given))
-    wrong[noise.rows] = 1 - noise.probabilities[np.arange(len(noise.rows)), given[noise.rows]]
+    wrong[noise.rows] = 1 - noise.given_probability
     return Found(wrong, noise.error_rate, processor_seconds() - before)
 
 
