@@ -44,7 +44,6 @@ from nbtext.model.sklearn_multilabel import (
 if TYPE_CHECKING:
     from nbtext.documents.matrix import Matrix
     from nbtext.documents.source import Source
-    from nbtext.model.prevalence import Prevalence
 
 
 @in_python_terms
@@ -337,19 +336,6 @@ class TextClassifier:
         """
         names = [None if each is None else str(each) for each in (label, against)]
         return explain_batch(self.fitted_, text_batch(list_texts(X)), *names)
-
-    def prevalence(self, X: Iterable[str]) -> Prevalence:
-        """Return the share of each label among texts X, with a 95 % interval, as `nbtext prevalence` does.
-
-        Returns
-        -------
-        Prevalence
-            `labels`, and for each `estimate.shares`, `estimate.low`, `estimate.high` and `predicted`, the number of
-            texts that `predict` gives it. It assumes that only the shares differ from those of the training texts.
-        """
-        from nbtext.model.prevalence import estimate_text_prevalence
-
-        return estimate_text_prevalence(self.fitted_, self._log_posterior(X))
 
     @property
     def model_(self) -> TrainedModel:
