@@ -297,7 +297,7 @@ def _read_multilabel(
         check_multilabel_settings(features, model_settings)
     except SettingsError as error:
         raise audit.invalid_value("multilabel", f"does not fit the settings: {error}") from error
-    fit = read_multilabel(record, len(labels))
+    fit = read_multilabel(record, len(labels), is_linear=model_settings.is_linear)
     if len(_read_counts(record, "class_documents")) != len(labels) + 1:
         raise audit.invalid_value("class_documents", f"should be {len(labels) + 1:,} numbers")
     return fit

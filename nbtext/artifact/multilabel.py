@@ -11,7 +11,8 @@ from nbtext.artifact import audit
 from nbtext.artifact.record import read_quantiles
 from nbtext.bayes.binary_relevance import Smoothing
 from nbtext.bayes.label_calibration import Combination
-from nbtext.bayes.label_selection import MultilabelEstimate, MultilabelFit
+from nbtext.bayes.label_scaling import ScoreScaling
+from nbtext.bayes.label_selection import DEFAULT, MultilabelEstimate, MultilabelFit
 from nbtext.bayes.label_shares import LabelPosteriors
 
 Record = dict[str, Any]
@@ -19,6 +20,7 @@ KEYS = (
     "mu", "alpha", "weights", "exponent", "intercept", "prior_weight", "slope", "biases", "thresholds", "fallback",
     "estimate", "nonconformity", "posteriors",
 )  # fmt: skip
+LINEAR_KEYS = ("scale", "intercept", "biases", "thresholds", "fallback", "estimate", "nonconformity", "posteriors")
 ESTIMATE = ("documents", "micro_f1", "macro_f1", "precision_at_1", "log_loss", "label_f1")
 MAX_DOCUMENTS = 2**53  # the largest whole number up to which float64 has all
 SMALLEST, LARGEST = 1e-20, 1e20  # of smoothing and weights, so that products are finite
@@ -26,15 +28,22 @@ SMALLEST, LARGEST = 1e-20, 1e20  # of smoothing and weights, so that products ar
 
 def write_multilabel(fit: MultilabelFit) -> Record:
     """Return the fit of a model of several labels as plain data."""
-    estimate = fit.estimate
+    estimate, combination = fit.estimate, fit.combination
+    if isinstance(combination, ScoreScaling):
+        of_scores: Record = {"scale": combination.scale}
+    else:
+        smoothing = fit.smoothing or DEFAULT
+        of_scores = {
+            "mu": smoothing.mu,
+            "alpha": smoothing.alpha,
+            "weights": np.array(combination.weights),
+            "exponent": combination.exponent,
+            "prior_weight": combination.prior_weight,
+            "slope": combination.slope,
+        }
     return {
-        "mu": fit.smoothing.mu,
-        "alpha": fit.smoothing.alpha,
-        "weights": np.array(fit.combination.weights),
-        "exponent": fit.combination.exponent,
+        **of_scores,
         "intercept": fit.combination.intercept,
-        "prior_weight": fit.combination.prior_weight,
-        "slope": fit.combination.slope,
         "biases": fit.combination.biases,
         "thresholds": fit.thresholds,
         "fallback": fit.fallback,
@@ -44,14 +53,15 @@ def write_multilabel(fit: MultilabelFit) -> Record:
     }
 
 
-def read_multilabel(record: Record, n_labels: int) -> MultilabelFit:
-    """Return the fit of the record."""
-    found = audit.read_section(record, "multilabel", KEYS)
-    has_contrast = audit.read_optional(record, "multilabel.alpha", float) is not None
-    limits = {"minimum": SMALLEST, "maximum": LARGEST}
-    alpha = audit.read_number(record, "multilabel.alpha", **limits) if has_contrast else None
-    weights = audit.read_floats(record, "multilabel.weights", 1 + has_contrast)
-    audit.check_within("multilabel.weights", weights, SMALLEST, LARGEST)
+def read_multilabel(record: Record, n_labels: int, *, is_linear: bool) -> MultilabelFit:
+    """Return the fit of the record.
+
+    is_linear  whether it is of a linear model
+    """
+    audit.read_section(record, "multilabel", LINEAR_KEYS if is_linear else KEYS)
+    smoothing, combination = (
+        (None, _read_scaling(record, n_labels)) if is_linear else _read_combination(record, n_labels)
+    )
     thresholds = audit.read_floats(record, "multilabel.thresholds", n_labels)
     audit.check_within("multilabel.thresholds", thresholds, 0, 1)
     fallback = audit.read_value(record, "multilabel.fallback", tuple)
@@ -60,22 +70,34 @@ def read_multilabel(record: Record, n_labels: int) -> MultilabelFit:
     nonconformity = read_quantiles(record, "multilabel.nonconformity")
     if nonconformity is not None:
         audit.check_within("multilabel.nonconformity.points", nonconformity.points, 0, 1)
-    return MultilabelFit(
-        Smoothing(audit.read_number(record, "multilabel.mu", **limits), alpha),
-        Combination(
-            tuple(weights.tolist()),
-            audit.read_number(record, "multilabel.exponent", minimum=SMALLEST, maximum=10),
-            audit.read_number(record, "multilabel.intercept"),
-            audit.read_number(record, "multilabel.prior_weight"),
-            audit.read_number(record, "multilabel.slope"),
-            audit.read_floats(record, "multilabel.biases", n_labels),
-        ),
-        thresholds,
-        fallback,
-        None if found["estimate"] is None else _read_estimate(record, n_labels),
-        nonconformity,
-        None if found["posteriors"] is None else _read_posteriors(record, n_labels),
+    estimate = None if record["multilabel"]["estimate"] is None else _read_estimate(record, n_labels)
+    posteriors = None if record["multilabel"]["posteriors"] is None else _read_posteriors(record, n_labels)
+    return MultilabelFit(smoothing, combination, thresholds, fallback, estimate, nonconformity, posteriors)
+
+
+def _read_scaling(record: Record, n_labels: int) -> ScoreScaling:
+    return ScoreScaling(
+        audit.read_number(record, "multilabel.scale", minimum=SMALLEST, maximum=LARGEST),
+        audit.read_number(record, "multilabel.intercept"),
+        audit.read_floats(record, "multilabel.biases", n_labels),
     )
+
+
+def _read_combination(record: Record, n_labels: int) -> tuple[Smoothing, Combination]:
+    has_contrast = audit.read_optional(record, "multilabel.alpha", float) is not None
+    limits = {"minimum": SMALLEST, "maximum": LARGEST}
+    alpha = audit.read_number(record, "multilabel.alpha", **limits) if has_contrast else None
+    weights = audit.read_floats(record, "multilabel.weights", 1 + has_contrast)
+    audit.check_within("multilabel.weights", weights, SMALLEST, LARGEST)
+    combination = Combination(
+        tuple(weights.tolist()),
+        audit.read_number(record, "multilabel.exponent", minimum=SMALLEST, maximum=10),
+        audit.read_number(record, "multilabel.intercept"),
+        audit.read_number(record, "multilabel.prior_weight"),
+        audit.read_number(record, "multilabel.slope"),
+        audit.read_floats(record, "multilabel.biases", n_labels),
+    )
+    return Smoothing(audit.read_number(record, "multilabel.mu", **limits), alpha), combination
 
 
 def _read_posteriors(record: Record, n_labels: int) -> LabelPosteriors:

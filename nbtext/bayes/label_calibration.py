@@ -194,14 +194,14 @@ def collect_cells(
 
 def _collect_block(block: LeftOutBlock, scores: RelevanceScores) -> tuple[NDArray[Any], ...]:
     positives = block.positives()
-    kept = _kept(scores.relevance, positives > 0)
+    kept = keep_cells(scores.relevance, positives > 0)
     columns = [positives[kept], block.copies[kept[0]], scores.relevance[kept]]
     if scores.contrast is not None:
         columns.append(scores.contrast[kept] + scores.priors[kept])
     return (kept[0] + block.start, kept[1], *columns)
 
 
-def _kept(scores: Floats, is_own: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def keep_cells(scores: Floats, is_own: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows and labels of the pairs to keep: the own labels, and the MAX_KEPT with the highest scores."""
     n_labels = scores.shape[1]
     if n_labels <= MAX_KEPT:

@@ -10,11 +10,13 @@ import numpy as np
 
 from nbtext.bayes.binary_relevance import RelevanceScores, Smoothing
 from nbtext.bayes.label_calibration import Cells, Combination, collect_cells, fit_combination
+from nbtext.bayes.label_scaling import ScoreScaling
 from nbtext.bayes.label_shares import LabelPosteriors, fit_label_posteriors
 from nbtext.bayes.label_thresholds import Thresholds, fit_thresholds, precision_at_1
 from nbtext.bayes.prediction_sets import Quantiles
 from nbtext.bayes.relevance_leave_one_out import LeftOutBlock, RelevanceLeaveOneOut
 from nbtext.bayes.scorer import Floats
+from nbtext.errors import ModelError
 
 DEFAULT = Smoothing(1e4, 0.1)  # if no document can be left out; the search starts here
 DEFAULT_THRESHOLD = 0.5
@@ -50,7 +52,7 @@ class MultilabelEstimate:
 class MultilabelFit:
     """What a model of several labels has besides its scorer.
 
-    smoothing      of the scores A and B
+    smoothing      of the scores A and B; None: the model is linear
     combination    turns the scores into probabilities
     thresholds     (n_labels,), the probability from which each label is predicted
     fallback       the numbers of labels whose leave-one-out F1 was too low for a threshold of their own (FBR.1)
@@ -59,13 +61,20 @@ class MultilabelFit:
     posteriors     mean probabilities of left-out documents, to estimate shares of labels; None: they are not known
     """
 
-    smoothing: Smoothing
-    combination: Combination
+    smoothing: Smoothing | None
+    combination: Combination | ScoreScaling
     thresholds: Floats
     fallback: tuple[int, ...] = ()
     estimate: MultilabelEstimate | None = None
     nonconformity: Quantiles | None = None
     posteriors: LabelPosteriors | None = None
+
+    @property
+    def naive_bayes(self) -> tuple[Smoothing, Combination]:
+        """The smoothing and the combination of Naive Bayes; ModelError if the model is linear."""
+        if self.smoothing is None or isinstance(self.combination, ScoreScaling):
+            raise ModelError("a linear model has no smoothing of leave-one-out scores")
+        return self.smoothing, self.combination
 
 
 def select_multilabel(corpus: RelevanceLeaveOneOut, *, optimize: str | None, jobs: int = 1) -> MultilabelFit:
@@ -170,7 +179,21 @@ def _round(value: float) -> float:
 
 def _fit(cells: Cells, smoothing: Smoothing, start: Combination, *, by_label: bool) -> MultilabelFit:
     combination, _ = fit_combination(cells.sample(start), start)
-    probabilities = cells.probabilities(combination)
+    return make_multilabel_fit(cells, cells.probabilities(combination), combination, smoothing, by_label=by_label)
+
+
+def make_multilabel_fit(
+    cells: Cells,
+    probabilities: Floats,
+    combination: Combination | ScoreScaling,
+    smoothing: Smoothing | None = None,
+    *,
+    by_label: bool,
+) -> MultilabelFit:
+    """Return the fit that follows from the probabilities of cells that were left out, (n_cells,).
+
+    by_label  whether each label has its own threshold
+    """
     thresholds = fit_thresholds(cells, probabilities, by_label=by_label)
     return MultilabelFit(
         smoothing, combination, thresholds.values, thresholds.fallback,

@@ -103,7 +103,7 @@ def estimate_pair_noise(
     fit = select_multilabel(corpus, optimize=None)
     sizes = statistics.class_documents[1:]
     some = corpus.first(MAX_AT_ONCE)
-    rates = fit_noise_rates(*_judge(collect_cells(some, some.scores_of(fit.smoothing)), fit, sizes))
+    rates = fit_noise_rates(*_judge(collect_cells(some, some.scores_of(fit.naive_bayes[0])), fit, sizes))
     parts = [_find_wrong(part, fit, rates, sizes, minimum, start) for start, part in _divide(corpus)]
     found, wrong, counts = (list(each) for each in zip(*parts, strict=True))
     rows, labels, is_given = (np.concatenate(each) for each in zip(*found, strict=True))
@@ -130,7 +130,7 @@ def _judge(cells: Cells, fit: MultilabelFit, sizes: NDArray[np.int64]) -> tuple[
         cells, contents=cells.contents[is_judged], labels=cells.labels[is_judged],
         positives=cells.positives[is_judged], documents=cells.documents[is_judged],
     )  # fmt: skip
-    return judged, cells.probabilities(fit.combination)[is_judged]
+    return judged, cells.probabilities(fit.naive_bayes[1])[is_judged]
 
 
 def _find_wrong(
@@ -143,7 +143,7 @@ def _find_wrong(
 
     start  the row of the first document
     """
-    cells, probabilities = _judge(collect_cells(corpus, corpus.scores_of(fit.smoothing)), fit, sizes)
+    cells, probabilities = _judge(collect_cells(corpus, corpus.scores_of(fit.naive_bayes[0])), fit, sizes)
     given, missing = rates.wrong(probabilities)
     absent = cells.documents - cells.positives
     counts = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -29,6 +30,9 @@ MIN_GAIN = 0.995  # a value of C must lower the loss to this share of the best o
 # Fold models are solved roughly: what they tell of C and the temperature has a larger error than that.
 FOLD_TOLERANCE = 1e-3
 FOLD_MAX_ITER = 30
+NO_CONVERGENCE = (
+    "did not converge: the solver stopped after its maximum of passes; scale large values down, or use a smaller C"
+)
 
 
 class Learned(NamedTuple):
@@ -75,12 +79,11 @@ def learn(
         C, scores, start = _select_strength(problem, held_out.folds, data.classes, lengths, settings.seed)
     solution = problem.solve(SolverSettings(C, seed=settings.seed), start)
     if not solution.is_converged:
-        what = f"{settings.model} did not converge: the solver stopped after its maximum of passes"
-        warnings.warn(f"{what}; scale large values down, or use a smaller C", ConvergenceWarning, stacklevel=2)
+        warnings.warn(f"{settings.model} {NO_CONVERGENCE}", ConvergenceWarning, stacklevel=2)
     smoothing = settings.ratio_smoothing if "ratio_smoothing" in model.options else 0.0
     selection = Selection(Hyperparameters(smoothing, C, solution.is_converged))
     if has_folds and scores is None:
-        scores = problem.score_folds(held_out.folds, _rough(C, settings.seed), solution)
+        scores = problem.score_folds(held_out.folds, make_rough(C, settings.seed), solution)
     scorer = problem.scorer(solution)
     if scores is not None:
         selection = _judge(selection, data, held_out, scores, lengths, goals, is_calibrated=settings.calibrate)
@@ -149,37 +152,45 @@ def _judge(
     return selection._replace(estimate=estimate)
 
 
-def _rough(C: float, seed: int) -> SolverSettings:
+def make_rough(C: float, seed: int) -> SolverSettings:
+    """Return the settings of models of folds."""
     return SolverSettings(C, FOLD_TOLERANCE, FOLD_MAX_ITER, seed, is_rough=True)
 
 
 def _select_strength(
     problem: Problem, folds: NDArray[np.int32], classes: NDArray[np.int32], lengths: NDArray[Any], seed: int
 ) -> tuple[float, Floats, Any]:
-    """Return the C with the lowest calibrated log-loss on held-out documents, their scores, and a solution.
-
-    The search goes up and down from the default as long as that pays, in steps of a decade and then of half a decade.
-    Every solution continues from the one before, whose memory it may reuse.
-    """
+    """Return the C with the lowest calibrated log-loss on held-out documents, their scores, and a solution."""
     held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
     classes, lengths = classes[held_out], lengths[held_out]
 
-    def evaluate(exponent: float, start: Any) -> tuple[float, Floats, Any]:
-        solver = _rough(10.0**exponent, seed)
+    def evaluate(C: float, start: Any) -> tuple[float, Floats, Any]:
+        solver = make_rough(C, seed)
         solution = problem.solve(solver, start)
         scores = problem.score_folds(folds, solver, solution)
         own = scores[held_out]
         log_posterior = fit_scaled_temperature(own, lengths, classes).log_posterior(own, lengths)
         return -float(log_posterior[np.arange(len(classes)), classes].mean()), scores, solution
 
+    return search_strength(evaluate)
+
+
+def search_strength(evaluate: Callable[[float, Any], tuple[float, Floats, Any]]) -> tuple[float, Floats, Any]:
+    """Return the C with the lowest loss, its scores, and the solution that was computed last.
+
+    The search goes up and down from the default as long as that pays, in steps of a decade and then of half a decade.
+    Every solution continues from the one before, whose memory it may reuse.
+
+    evaluate  returns the loss, the scores and the solution of a C, from the solution of another one, or None
+    """
     best = float(np.log10(DEFAULT_C))
-    loss, scores, solution = evaluate(best, None)
+    loss, scores, solution = evaluate(10.0**best, None)
     tried = {best}
     for step in C_STEPS:
         for direction in (-step, step):
             while C_DECADES[0] <= best + direction <= C_DECADES[1] and best + direction not in tried:
                 tried.add(best + direction)
-                found_loss, found, solution = evaluate(best + direction, solution)
+                found_loss, found, solution = evaluate(10.0 ** (best + direction), solution)
                 if found_loss >= MIN_GAIN * loss:
                     break
                 best, loss, scores = best + direction, found_loss, found

@@ -14,6 +14,7 @@ from nbtext.linear.data import Floats
 from nbtext.linear.lbfgs import SolverSettings
 from nbtext.linear.logistic import LogisticRegression
 from nbtext.linear.nbsvm import NbSvm
+from nbtext.linear.one_vs_rest import OneVsRest
 from nbtext.linear.svm import LinearSvm
 
 
@@ -39,11 +40,13 @@ class LinearModel:
     """One linear model. `event_models.LINEAR_MODELS` registers them by name.
 
     problem  makes a Problem of TrainingData, LinearSettings and the number of threads
+    one_vs_rest  makes the problem of documents with several labels; None: each document has one label
     options  fields of ModelSettings that only some models take, and it takes
     searched  candidates of a model search: the names of a feature set and a weighting, and C
     """
 
     problem: Callable[..., Problem]
+    one_vs_rest: Callable[..., OneVsRest] | None = None
     options: tuple[str, ...] = ("C",)
     searched: tuple[tuple[str, str, float], ...] = ()
 
@@ -52,10 +55,11 @@ class LinearModel:
 LOGISTIC = LinearModel(problem=LogisticRegression, searched=(("characters", "log-tfidf", 3.0),))
 NBSVM = LinearModel(
     problem=NbSvm,
+    one_vs_rest=NbSvm,
     options=("C", "loss", "interpolation", "ratio_smoothing"),
     searched=(
         ("words", "log-tfidf", 1.0), ("pairs", "binary-tfidf", 1.0), ("pairs", "binary", 1.0),
         ("triples", "binary-tfidf", 1.0), ("characters", "log-tfidf", 1.0),
     ),
 )  # fmt: skip
-SVM = LinearModel(problem=LinearSvm, searched=(("words", "log-tfidf", 1.0),))
+SVM = LinearModel(problem=LinearSvm, one_vs_rest=LinearSvm, searched=(("words", "log-tfidf", 1.0),))

@@ -59,6 +59,18 @@ class Solution(NamedTuple):
     is_converged: bool
 
 
+class ClassWeights(NamedTuple):
+    """The weights of a class.
+
+    columns, values  (n,), of the features whose weight is not 0, ascending
+    """
+
+    own_class: int
+    bias: float
+    columns: NDArray[np.int32]
+    values: Floats
+
+
 class Factors(ABC):
     """The factors of the features in the problems of one fold, and the documents that are not in the fold.
 
@@ -200,28 +212,39 @@ class OneVsRest(ABC):
 
     def scorer(self, solution: Solution) -> LinearScorer:
         """Return a scorer of a solution. Of two labels the first has score 0."""
-        data, factors, bias = self._data, self._all, np.zeros(self._data.n_classes)
-        n_features = data.n_features - self._has_intercept
+        return self.compile(self.weigh(solution))
 
-        def weigh(own_class: int) -> tuple[NDArray[np.int64], Floats]:
+    def weigh(self, solution: Solution, *, max_weights: int | None = None) -> list[ClassWeights]:
+        """Return the weights of the classes of a solution.
+
+        max_weights  of a class; those with the largest magnitude are kept, of equal ones the first. None: all
+        """
+        factors, n_features = self._all, self._data.n_features - self._has_intercept
+
+        def weigh_class(own_class: int) -> ClassWeights:
             weights = self._weigh(own_class, factors, solution.classes[own_class], solution.C)
             check_finite(weights)
-            if self._has_intercept:
-                bias[own_class] = weights[n_features]
-            columns = np.flatnonzero(weights[:n_features])
-            return columns, weights[columns]
+            bias = float(weights[n_features]) if self._has_intercept else 0.0
+            columns = np.flatnonzero(weights[:n_features]).astype(np.int32)
+            if max_weights is not None and len(columns) > max_weights:
+                columns = np.sort(columns[np.argsort(-np.abs(weights[columns]), kind="stable")[:max_weights]])
+            return ClassWeights(own_class, bias, columns, weights[columns])
 
-        entries = list(parallel_map(weigh, self._classes, jobs=self._jobs))
-        widths = np.zeros(n_features, dtype=np.int64)
-        for columns, _ in entries:
-            widths[columns] += 1
+        return list(parallel_map(weigh_class, solution.classes, jobs=self._jobs))
+
+    def compile(self, weights: list[ClassWeights]) -> LinearScorer:
+        """Return the scorer of the weights of all classes, in ascending order."""
+        n_classes, bias = self._data.n_classes, np.zeros(self._data.n_classes)
+        widths = np.zeros(self._data.n_features - self._has_intercept, dtype=np.int64)
+        for each in weights:
+            widths[each.columns] += 1
         indptr = running_sums(widths)
         places, classes, deltas = indptr[:-1].copy(), np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
-        for own_class, (columns, values) in zip(self._classes, entries, strict=True):  # they ascend for each feature
+        for own_class, own_bias, columns, values in weights:  # they ascend for each feature
             own = places[columns]
-            classes[own], deltas[own] = own_class, values
+            bias[own_class], classes[own], deltas[own] = own_bias, own_class, values
             places[columns] += 1
-        return LinearScorer(bias, np.zeros(data.n_classes), indptr, classes, deltas)
+        return LinearScorer(bias, np.zeros(n_classes), indptr, classes, deltas)
 
     def _solve(
         self,

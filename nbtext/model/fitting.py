@@ -25,6 +25,7 @@ from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
 from nbtext.model.groups import count_groups, find_groups, group_corpus
+from nbtext.model.linear_fitting import check_complete, fit_linear_model, fit_linear_multilabel_model, fit_weighting
 from nbtext.model.source_counting import CountingTask, Executor, OnBatch, ThreadExecutor
 
 if TYPE_CHECKING:
@@ -127,15 +128,13 @@ def fit_model(
     if counts.statistics.n_documents == 0:
         raise ModelError("the counts contain no documents to train on")
     if counts.is_multilabel:
-        from nbtext.model.multilabel import check_multilabel_settings, fit_multilabel_model
-
-        check_multilabel_settings(features, model_settings)
+        _check_multilabel(features, model_settings)
     groups = None if selection is not None else find_groups(counts, model_settings)
     counts, columns = select_features(align_to_vocabulary(counts, features), features)
     n_hapax = count_unseen(counts, features, is_new, groups)
     if counts.is_multilabel:
-        fit = None if isinstance(selection, Selection) else selection
-        return fit_multilabel_model(counts, columns, n_hapax, features, model_settings, fit, jobs=jobs)
+        known = None if isinstance(selection, Selection) else selection
+        return _fit_multilabel_model(counts, columns, n_hapax, features, model_settings, known, jobs)
     is_binary_selected = False
     if model_settings.model == AUTO:
         is_model_selected, tf = True, features.tf
@@ -143,7 +142,7 @@ def fit_model(
         is_binary_selected = features.tf != tf
     if model_settings.is_linear:
         lengths = counts.sample.lengths if n_hapax is None else counts.sample.lengths - n_hapax
-        return _fit_linear_model(counts, columns, features, model_settings, lengths=lengths, groups=groups, jobs=jobs)
+        return fit_linear_model(counts, columns, features, model_settings, lengths=lengths, groups=groups, jobs=jobs)
     event_model = model_settings.event_model
     weighting = _weighting(counts, features, event_model)
     if weighting is not counts.weighting:
@@ -166,6 +165,30 @@ def fit_model(
         weighting, scorer.with_prior(log_priors), log_priors, *selection,
         is_model_selected=is_model_selected, is_binary_selected=is_binary_selected,
     )  # fmt: skip
+
+
+def _check_multilabel(features: FeatureSettings, model_settings: ModelSettings) -> None:
+    """Raise SettingsError if a setting does not apply to documents with several labels."""
+    from nbtext.model.multilabel import check_multilabel_settings
+
+    check_multilabel_settings(features, model_settings)
+
+
+def _fit_multilabel_model(
+    counts: CorpusCounts,
+    columns: NDArray[np.int64] | None,
+    n_hapax: NDArray[np.float64] | None,
+    features: FeatureSettings,
+    model_settings: ModelSettings,
+    selection: MultilabelFit | None,
+    jobs: int,
+) -> FittedModel:
+    """Fit a model of several labels: a linear one, or Naive Bayes."""
+    from nbtext.model.multilabel import fit_multilabel_model
+
+    if model_settings.is_linear:
+        return fit_linear_multilabel_model(counts, columns, features, model_settings, jobs)
+    return fit_multilabel_model(counts, columns, n_hapax, features, model_settings, selection, jobs=jobs)
 
 
 def _find_goals(model_settings: ModelSettings, labels: tuple[str, ...], *, adjusts_prior: bool) -> Goals:
@@ -209,44 +232,6 @@ def _select_event_model(
             prior = settings.prior_of(counts.labels)
             corpora.append(group_corpus(LeaveOneOut(*weighted, n_hapax, settings.event_model, prior, jobs), groups))
     return candidates[compare_event_models(corpora, model_settings.smoothing)]
-
-
-def _fit_linear_model(
-    counts: CorpusCounts,
-    columns: NDArray[np.int64] | None,
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    *,
-    lengths: NDArray[np.float64],
-    groups: NDArray[np.int64] | None,
-    jobs: int,
-) -> FittedModel:
-    """Fit a discriminative model to all documents.
-
-    lengths  (n_documents,), tokens of each document whose features occur in other documents too
-    groups   (n_documents,), the group of each document, which is in one fold; None: duplicates are in one fold
-    """
-    from nbtext.linear.data import TrainingData
-    from nbtext.linear.learning import learn
-
-    statistics, sample = counts.statistics, counts.sample
-    _check_complete(statistics, sample)
-    weighting = counts.weighting or _fit_weighting(statistics, features)
-    if counts.weighting is None:
-        weights = weighting.weights(sample.indptr, sample.indices, sample.counts)
-        sample = sample.weigh(np.asarray(weights, dtype=np.float64))
-    class_weights = model_settings.class_weights_of(counts.labels, statistics.class_documents.tolist())
-    data = TrainingData(
-        sample.indptr, sample.indices, np.asarray(sample.counts, dtype=np.float64), sample.classes,
-        statistics.n_features, statistics.n_classes, sample.hashes if groups is None else groups.astype(np.uint64),
-        None if class_weights is None else np.array(class_weights),
-    )  # fmt: skip
-    learned = learn(data, lengths, model_settings, goals=find_goals(model_settings, counts.labels), jobs=jobs)
-    log_priors = log_prior(statistics.class_documents, model_settings.prior_of(counts.labels))
-    return FittedModel(
-        counts.labels, features, model_settings, counts.vocabulary, columns,
-        weighting, learned.scorer, log_priors, *count_groups(learned.selection, groups),
-    )  # fmt: skip
 
 
 def select_features(counts: CorpusCounts, features: FeatureSettings) -> tuple[CorpusCounts, NDArray[np.int64] | None]:
@@ -298,17 +283,7 @@ def _weighting(counts: CorpusCounts, features: FeatureSettings, event_model: Eve
         )
     if event_model.is_of_counts and not features.is_counting:
         return Weighting("count")
-    return counts.weighting or _fit_weighting(counts.statistics, features)
-
-
-def _fit_weighting(statistics: ClassStatistics, features: FeatureSettings) -> Weighting:
-    n_documents, n_occurrences = statistics.n_documents, statistics.n_occurrences
-    return Weighting.fitted(
-        features,
-        statistics.document_frequencies,
-        n_documents=n_documents,
-        mean_length=n_occurrences / n_documents,
-    )
+    return counts.weighting or fit_weighting(counts.statistics, features)
 
 
 def _check_signs(event_model: EventModel, model_settings: ModelSettings, weighting: Weighting) -> None:
@@ -316,15 +291,6 @@ def _check_signs(event_model: EventModel, model_settings: ModelSettings, weighti
     if weighting.idf is not None and weighting.idf.min(initial=0) < 0 and not event_model.allows_negative:
         hint = "use --idf smooth or plain, or a linear model such as --model nbsvm"
         raise ModelError(f"{model_settings.model} needs weights >= 0, and --idf gives negative ones", hint=hint)
-
-
-def _check_complete(statistics: ClassStatistics, sample: DocumentCounts) -> None:
-    """Raise ModelError unless every document is in the sample."""
-    if len(sample) != statistics.n_documents:
-        raise ModelError(
-            "this model needs the counts of each document, and SOURCE contains only sums over documents",
-            hint="train it on the texts",
-        )
 
 
 def count_unseen(
@@ -359,7 +325,7 @@ def compute_sufficient_statistics(
         statistics, sample = weight_counts(statistics, sample, weighting)
     sufficient_statistics = model_settings.event_model.sufficient_statistics
     if sufficient_statistics is not None:
-        _check_complete(statistics, sample)
+        check_complete(statistics, sample)
         statistics = sufficient_statistics(statistics, sample, n_values=model_settings.values)
     return statistics, sample
 
@@ -375,5 +341,5 @@ def weight_counts(
     if weighting.is_linear and weighting.idf is not None:
         counted = statistics.binarize() if weighting.tf == "binary" else statistics
         return counted.scale(weighting.idf), weighted
-    _check_complete(statistics, sample)
+    check_complete(statistics, sample)
     return count_classes(weighted, statistics.n_features, statistics.n_classes), weighted

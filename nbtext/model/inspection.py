@@ -106,7 +106,7 @@ class LabelDecision:
 class MultilabelInspection(Inspection):
     """A summary of a model of documents with several labels."""
 
-    mu: float = 0.0  # of the smoothing towards the corpus
+    mu: float | None = None  # of the smoothing towards the corpus; None: the model is linear
     alpha: float | None = None  # of the contrast with the other labels; None: it is not used
     decisions: tuple[LabelDecision, ...] = ()
 
@@ -187,7 +187,7 @@ def inspect(
 
 def _add_decisions(inspection: Inspection, labels: Sequence[str], fit: MultilabelFit) -> MultilabelInspection:
     """Return the inspection of a model of several labels: its estimate, and when it predicts each label."""
-    estimate, shown = fit.estimate, {view.label for view in inspection.labels}
+    smoothing, estimate, shown = fit.smoothing, fit.estimate, {view.label for view in inspection.labels}
     names = ("micro_f1", "macro_f1", "precision_at_1", "log_loss", "documents")
     known: dict[str, Any] = {field.name: getattr(inspection, field.name) for field in fields(inspection)}
     known["smoothing"] = None
@@ -202,7 +202,9 @@ def _add_decisions(inspection: Inspection, labels: Sequence[str], fit: Multilabe
         for k, label in enumerate(labels)
         if label in shown
     )
-    return MultilabelInspection(**known, mu=fit.smoothing.mu, alpha=fit.smoothing.alpha, decisions=tuple(decisions))
+    if smoothing is not None:
+        known |= {"mu": smoothing.mu, "alpha": smoothing.alpha}
+    return MultilabelInspection(**known, decisions=tuple(decisions))
 
 
 def changed_settings(model: TrainedModel) -> dict[str, Any]:

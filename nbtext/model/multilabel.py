@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.binary_relevance import compile_relevance
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.diagnostics import Hyperparameters
-from nbtext.bayes.label_selection import DEFAULT_THRESHOLD, MACRO_F1, MultilabelFit, select_multilabel
+from nbtext.bayes.label_selection import DEFAULT, DEFAULT_THRESHOLD, MACRO_F1, MultilabelFit, select_multilabel
 from nbtext.bayes.label_sets import ALL_DOCUMENTS, LabelSets
 from nbtext.bayes.relevance_leave_one_out import RelevanceLeaveOneOut
 from nbtext.bayes.scorer import Floats
@@ -18,7 +18,7 @@ from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
-from nbtext.model.corpus_counts import CorpusCounts
+from nbtext.model.corpus_counts import CorpusCounts, LabelSet
 from nbtext.model.fitted_model import FittedModel
 
 SINGLE_HINT = "leave out this option, or train on documents with one label each"
@@ -26,14 +26,13 @@ SINGLE_HINT = "leave out this option, or train on documents with one label each"
 
 def check_multilabel_settings(features: FeatureSettings, model_settings: ModelSettings) -> None:
     """Raise SettingsError if a setting does not apply to documents with several labels."""
-    several = "documents with several labels"
-    if model_settings.model != AUTO:
-        raise SettingsError(
-            f"a {model_settings.model} model gives each document one label", where="model", hint=SINGLE_HINT
-        )
-    if not features.is_counting or features.idf != "none":
-        what = f"a model of {several} needs counts without weights"
-        raise SettingsError(what, where="weighting", hint="use --tf count or binary, without --idf and --norm")
+    several, is_linear = "documents with several labels", model_settings.is_linear
+    if model_settings.model != AUTO and not is_linear:
+        hint = "leave out --model for Naive Bayes, or use --model svm or nbsvm"
+        raise SettingsError(f"a {model_settings.model} model gives each document one label", where="model", hint=hint)
+    if not is_linear and (not features.is_counting or features.idf != "none"):
+        what, hint = f"Naive Bayes of {several} needs counts without weights", "use a linear model, such as --model svm"
+        raise SettingsError(what, where="weighting", hint=hint)
     if features.select is not None:
         hint = "use --min-df, --max-df or --max-features"
         raise SettingsError(f"features of {several} cannot be selected by mi or chi2", where="select", hint=hint)
@@ -67,25 +66,32 @@ def fit_multilabel_model(
     fit      the smoothing, the calibration and the thresholds; None: they are selected by leave-one-out
     jobs     number of threads
     """
+    labels, label_sets = check_labels(counts)
+    statistics, sample = counts.statistics, counts.sample
+    if features.tf == "binary":
+        statistics, sample = statistics.binarize(), sample.binarize()
+    if fit is None:
+        sets = LabelSets.of(label_sets, counts.labels)
+        corpus = RelevanceLeaveOneOut(statistics, sample, sets, n_hapax)
+        corpus = corpus if counts.has_all_documents else corpus.drop_last_content()
+        fit = select_multilabel(corpus, optimize=model_settings.optimize, jobs=jobs)
+    smoothing = fit.smoothing or DEFAULT
+    return FittedModel(
+        labels, features, model_settings, counts.vocabulary, columns,
+        Weighting("binary" if features.tf == "binary" else "count"),
+        compile_relevance(statistics, smoothing), log_shares(statistics.class_documents),
+        Hyperparameters(smoothing.alpha or 0.0), Calibration(), None, multilabel=fit,
+    )  # fmt: skip
+
+
+def check_labels(counts: CorpusCounts) -> tuple[tuple[str, ...], tuple[LabelSet, ...]]:
+    """Return the labels of counts, and the label sets of the documents; ModelError if there are none."""
     if counts.label_sets is None or counts.weighting is not None:
         raise ModelError("documents with several labels cannot be trained on as a matrix", hint="train on the texts")
     labels = tuple(label for label in counts.labels if label != ALL_DOCUMENTS)
     if not labels:
         raise ModelError("no document has a label", hint="add documents with labels")
-    statistics, sample = counts.statistics, counts.sample
-    if features.tf == "binary":
-        statistics, sample = statistics.binarize(), sample.binarize()
-    if fit is None:
-        sets = LabelSets.of(counts.label_sets, counts.labels)
-        corpus = RelevanceLeaveOneOut(statistics, sample, sets, n_hapax)
-        corpus = corpus if counts.has_all_documents else corpus.drop_last_content()
-        fit = select_multilabel(corpus, optimize=model_settings.optimize, jobs=jobs)
-    return FittedModel(
-        labels, features, model_settings, counts.vocabulary, columns,
-        Weighting("binary" if features.tf == "binary" else "count"),
-        compile_relevance(statistics, fit.smoothing), log_shares(statistics.class_documents),
-        Hyperparameters(fit.smoothing.alpha or 0.0), Calibration(), None, multilabel=fit,
-    )  # fmt: skip
+    return labels, counts.label_sets
 
 
 def log_shares(class_documents: NDArray[np.int64]) -> Floats:

@@ -121,8 +121,11 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
 def _multilabel_lines(inspection: MultilabelInspection) -> Iterator[tuple[str, str]]:
     """Yield the lines of a model of several labels: its smoothing, its estimate and its thresholds."""
     yield "labels", "several for a document, or none"
-    alpha = f", α {inspection.alpha:.4g}" if inspection.alpha is not None else ""
-    yield "smoothing", f"μ {inspection.mu:.4g}{alpha} ({inspection.chosen_by})"
+    if inspection.mu is None:
+        yield "C", f"{inspection.C:.4g} ({inspection.chosen_by})"
+    else:
+        alpha = f", α {inspection.alpha:.4g}" if inspection.alpha is not None else ""
+        yield "smoothing", f"μ {inspection.mu:.4g}{alpha} ({inspection.chosen_by})"
     found = inspection.expected
     if found is not None:
         scores = (f"{name} {found[key]:.4f}" for name, key in (("micro-F1", "micro_f1"), ("macro-F1", "macro_f1")))
@@ -136,7 +139,8 @@ def _multilabel_lines(inspection: MultilabelInspection) -> Iterator[tuple[str, s
     fallback = [each.label for each in inspection.decisions if each.is_fallback]
     if fallback:
         shown = ", ".join(fallback[:MAX_NAMES]) + (", …" if len(fallback) > MAX_NAMES else "")
-        yield "fallback", f"{number_of(len(fallback), 'label')} with a leave-one-out F1 below {MIN_F1}: {shown}"
+        judge = "held-out" if inspection.mu is None else "leave-one-out"
+        yield "fallback", f"{number_of(len(fallback), 'label')} with a {judge} F1 below {MIN_F1}: {shown}"
 
 
 def _matrix_summary(inspection: MatrixInspection) -> Iterator[tuple[str, str]]:

@@ -67,13 +67,17 @@ def format_training_summary(model: TrainedModel) -> str:
 def _format_multilabel_summary(model: TrainedModel, fit: MultilabelFit) -> str:
     statistics, n_labels = model.counts.statistics, len(model.fitted.labels)
     n_documents, n_given = statistics.n_documents, float(statistics.class_documents[1:].sum())
-    found = f"several labels for a document: {number_of(n_documents, 'document')}, {number_of(n_labels, 'label')} "
+    settings, C = model.fitted.model_settings, model.fitted.hyperparameters.C
+    found = f"{settings.model}, several" if C is not None else "several"
+    found += f" labels for a document: {number_of(n_documents, 'document')}, {number_of(n_labels, 'label')} "
     found += f"({n_given / max(1, n_documents):.2f} for a document), "
     found += number_of(model.fitted.scorer.n_features, "feature")
+    if C is not None:
+        found += f"; C {C:.4g}"
     expected = fit.estimate
     if expected is None:
         return found
-    judge = "leave-one-out"
+    judge = "leave-one-out" if C is None else f"{settings.folds} folds"
     if expected.documents < n_documents:
         judge += f" of {number_of(expected.documents, 'document')}"
     figures = f"micro F1 {expected.micro_f1:.4f}, precision at 1 {expected.precision_at_1:.4f}"

@@ -97,6 +97,28 @@ WRONG: list[tuple[str, Change]] = [
     ('"multilabel" does not fit the settings', put("model.model", "complement")),
     ('"multilabel" does not fit the settings', put("model.optimize", "accuracy")),
 ]
+WRONG_LINEAR: list[tuple[str, Change]] = [
+    ('"multilabel.scale" is missing', remove("multilabel.scale")),
+    ('"multilabel.scale"', put("multilabel.scale", 0.0)),
+    ('"multilabel.scale"', put("multilabel.scale", -1.0)),
+    ('"multilabel.scale"', put("multilabel.scale", float("inf"))),
+    ('"multilabel.scale"', put("multilabel.scale", "1")),
+    ('"multilabel.mu" is unknown', put("multilabel.mu", 1.0)),
+    ('"multilabel.intercept"', put("multilabel.intercept", float("nan"))),
+    ('"multilabel.biases"', put("multilabel.biases", np.zeros(4))),
+    ('"multilabel.biases"', fill("multilabel.biases", np.inf)),
+    ('"multilabel.thresholds"', fill("multilabel.thresholds", 1.5)),
+    ('"multilabel.fallback"', put("multilabel.fallback", (3,))),
+    ('"multilabel.estimate.micro_f1"', put("multilabel.estimate.micro_f1", 1.1)),
+    ('"multilabel.estimate.label_f1"', fill("multilabel.estimate.label_f1", 2.0)),
+    ('"multilabel.nonconformity.points"', fill("multilabel.nonconformity.points", 1.5)),
+    ('"hyperparameters.C"', put("hyperparameters.C", None)),
+    ('"class_documents"', put("class_documents", np.array([2, 2, 2]))),
+    ('"scorer', put("scorer.bias", np.zeros(7))),
+    ('"scorer.classes"', fill("scorer.classes", 3)),
+    ('"multilabel" does not fit the settings', put("model.optimize", "accuracy")),
+    ('"multilabel', put("model.model", "auto")),
+]
 WRONG_COUNTS: list[tuple[str, Change]] = [
     ('"statistics" should have at most', put("class_documents", np.array([4, 5, 5, 5]))),
     ('"statistics', fill("statistics.classes", 1)),
@@ -118,6 +140,15 @@ def test_an_invalid_number_is_refused(message: str, change: Change, tmp_path: Pa
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(("message", "change"), WRONG_LINEAR)
+def test_an_invalid_number_of_a_linear_model_is_refused(message: str, change: Change, tmp_path: Path) -> None:
+    """Reading the model names the wrong value; keys of Naive Bayes are unknown."""
+    path = damage(tmp_path, change, model="svm")
+    with pytest.raises(ArtifactError, match=message) as caught:
+        load_model(path)
+    assert "\n" not in str(caught.value)
+
+
 @pytest.mark.parametrize(("message", "change"), WRONG_COUNTS)
 def test_invalid_counts_are_refused(message: str, change: Change, tmp_path: Path) -> None:
     """Using the counts of the model names the wrong value."""
@@ -127,10 +158,10 @@ def test_invalid_counts_are_refused(message: str, change: Change, tmp_path: Path
     assert "\n" not in str(caught.value)
 
 
-def damage(folder: Path, change: Change) -> str:
+def damage(folder: Path, change: Change, model: str = "auto") -> str:
     """Save a model with a changed record, and return its path."""
     path = str(folder / "model")
-    TextClassifier(keep_sample=100).fit(TEXTS, LISTS).save(path)
+    TextClassifier(model=model, keep_sample=100).fit(TEXTS, LISTS).save(path)
     record = load(path)
     change(record)
     save(record, path)

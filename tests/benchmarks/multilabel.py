@@ -111,6 +111,10 @@ def programs() -> Iterator[tuple[str, Callable[[Path, Path, Path], Outcome]]]:
     """Every program, by name."""
     yield "nbtext", nbtext()
     yield "nbtext --optimize macro_f1", nbtext("--optimize", "macro_f1")
+    for model in ("nbsvm", "svm"):
+        options = ("--model", model, "--weighting", "log-tfidf")
+        yield f"nbtext --model {model}", nbtext(*options)
+        yield f"nbtext --model {model} --optimize macro_f1", nbtext(*options, "--optimize", "macro_f1")
     yield "scikit-learn ComplementNB", scikit_learn("complement")
     yield "scikit-learn LinearSVC", scikit_learn("svc")
     if shutil.which("fasttext"):

@@ -65,6 +65,7 @@ KINDS = {
     "relative": ["--tf", "relative", "--norm", "l1", "--no-calibrate"],
     "semi-supervised": ["--unlabeled", "test.csv", "--em", "3"],
     "marginals": ["--unlabeled", "test.csv", "--marginals"],
+    "several-svm": ["--model", "svm", "--label-separator", "|", "--weighting", "tfidf"],
 }
 
 # each command that reads a model, and the file that it writes, if any

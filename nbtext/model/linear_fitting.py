@@ -1,0 +1,116 @@
+"""Training of linear models: from the weighted counts of documents to a fitted model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.class_statistics import ClassStatistics, log_prior
+from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.targets import find_goals
+from nbtext.errors import ModelError
+from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.settings import FeatureSettings
+from nbtext.features.weighting import Weighting
+from nbtext.model.corpus_counts import CorpusCounts
+from nbtext.model.fitted_model import FittedModel
+from nbtext.model.groups import count_groups
+
+
+def fit_linear_model(
+    counts: CorpusCounts,
+    columns: NDArray[np.int64] | None,
+    features: FeatureSettings,
+    model_settings: ModelSettings,
+    *,
+    lengths: NDArray[np.float64],
+    groups: NDArray[np.int64] | None,
+    jobs: int,
+) -> FittedModel:
+    """Fit a discriminative model to all documents.
+
+    lengths  (n_documents,), tokens of each document whose features occur in other documents too
+    groups   (n_documents,), the group of each document, which is in one fold; None: duplicates are in one fold
+    """
+    from nbtext.linear.data import TrainingData
+    from nbtext.linear.learning import learn
+
+    statistics = counts.statistics
+    counts, weighting = weigh_documents(counts, features)
+    sample = counts.sample
+    class_weights = model_settings.class_weights_of(counts.labels, statistics.class_documents.tolist())
+    data = TrainingData(
+        sample.indptr, sample.indices, np.asarray(sample.counts, dtype=np.float64), sample.classes,
+        statistics.n_features, statistics.n_classes, sample.hashes if groups is None else groups.astype(np.uint64),
+        None if class_weights is None else np.array(class_weights),
+    )  # fmt: skip
+    learned = learn(data, lengths, model_settings, goals=find_goals(model_settings, counts.labels), jobs=jobs)
+    log_priors = log_prior(statistics.class_documents, model_settings.prior_of(counts.labels))
+    return FittedModel(
+        counts.labels, features, model_settings, counts.vocabulary, columns,
+        weighting, learned.scorer, log_priors, *count_groups(learned.selection, groups),
+    )  # fmt: skip
+
+
+def fit_linear_multilabel_model(
+    counts: CorpusCounts,
+    columns: NDArray[np.int64] | None,
+    features: FeatureSettings,
+    settings: ModelSettings,
+    jobs: int,
+) -> FittedModel:
+    """Fit a discriminative model to all documents with several labels, over its features.
+
+    columns  which features of the corpus these are; None: all
+    """
+    from nbtext.bayes.calibration import Calibration
+    from nbtext.bayes.label_sets import LabelSets
+    from nbtext.linear.data import TrainingData
+    from nbtext.linear.label_learning import learn_labels
+    from nbtext.model.multilabel import check_labels, log_shares
+
+    labels, label_sets = check_labels(counts)
+    counts, weighting = weigh_documents(counts, features)
+    sets, sample = LabelSets.of(label_sets, counts.labels), counts.sample
+    data = TrainingData(
+        sample.indptr, sample.indices, np.asarray(sample.counts, dtype=np.float64), sample.classes,
+        counts.statistics.n_features, len(labels), sample.hashes, sets=replace(sets, classes=sets.classes - 1),
+    )  # fmt: skip
+    learned = learn_labels(data, settings, jobs=jobs)
+    return FittedModel(
+        labels, features, settings, counts.vocabulary, columns, weighting, learned.scorer,
+        log_shares(counts.statistics.class_documents), learned.hyperparameters, Calibration(), None,
+        multilabel=learned.fit,
+    )  # fmt: skip
+
+
+def weigh_documents(counts: CorpusCounts, features: FeatureSettings) -> tuple[CorpusCounts, Weighting]:
+    """Return counts whose retained documents, which must be all, are weighted, and the weighting."""
+    check_complete(counts.statistics, counts.sample)
+    weighting = counts.weighting or fit_weighting(counts.statistics, features)
+    if counts.weighting is None:
+        sample = counts.sample
+        weights = weighting.weights(sample.indptr, sample.indices, sample.counts)
+        counts = replace(counts, sample=sample.weigh(np.asarray(weights, dtype=np.float64)))
+    return counts, weighting
+
+
+def fit_weighting(statistics: ClassStatistics, features: FeatureSettings) -> Weighting:
+    n_documents, n_occurrences = statistics.n_documents, statistics.n_occurrences
+    return Weighting.fitted(
+        features,
+        statistics.document_frequencies,
+        n_documents=n_documents,
+        mean_length=n_occurrences / n_documents,
+    )
+
+
+def check_complete(statistics: ClassStatistics, sample: DocumentCounts) -> None:
+    """Raise ModelError unless every document is in the sample."""
+    if len(sample) != statistics.n_documents:
+        raise ModelError(
+            "this model needs the counts of each document, and SOURCE contains only sums over documents",
+            hint="train it on the texts",
+        )

@@ -1,0 +1,248 @@
+"""Linear models of several labels: trained, saved, predicted, explained, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbtext.artifact.model import load_model, save_model
+from nbtext.bayes.label_scaling import ScoreScaling
+from nbtext.bayes.settings import ModelSettings
+from nbtext.documents.batch import Batch
+from nbtext.documents.settings import InputSettings
+from nbtext.documents.source import open_source
+from nbtext.errors import ModelError, NbtextWarning, SettingsError
+from nbtext.features.kernel import HAS_KERNEL
+from nbtext.features.settings import FeatureSettings
+from nbtext.linear import label_learning, lbfgs, one_vs_rest
+from nbtext.model.fitted_model import TrainedModel
+from nbtext.model.fitting import train_on_source
+from nbtext.model.multilabel_explanation import MultilabelExplainer
+from nbtext.model.source_prediction import predict_any_source
+from nbtext.text_classifier import TextClassifier
+
+REUTERS = Path("/tmp/corpora/reuters-90")
+MODELS = pytest.mark.parametrize("model", ["svm", "nbsvm"])
+LOG_TFIDF: dict[str, Any] = {"tf": "log", "idf": "smooth", "norm": "l2"}
+WORDS = {"fruit": "apple pear plum sweet", "garden": "spade earth rose tree", "car": "engine wheel oil road"}
+
+
+def documents(n: int = 120, seed: int = 0) -> tuple[list[str], list[list[str]]]:
+    """Texts with some words of each of their labels, and some with no label."""
+    random = np.random.default_rng(seed)
+    texts, labels = [], []
+    for _ in range(n):
+        own = [label for label in WORDS if random.random() < 0.4]
+        words = [*random.choice(["rain", "cloud", "wind", "sky", "day"], 3)]
+        words += [word for label in own for word in random.choice(WORDS[label].split(), 3)]
+        texts.append(" ".join(random.permutation(words)))
+        labels.append(own)
+    return texts, labels
+
+
+@pytest.fixture(scope="module", params=["svm", "nbsvm"])
+def fitted(request: pytest.FixtureRequest) -> TextClassifier:
+    """A model of three labels."""
+    return TextClassifier(model=request.param, **LOG_TFIDF).fit(*documents())
+
+
+def test_labels_are_predicted(fitted: TextClassifier) -> None:
+    """Most new documents get exactly their labels, as lists; a document can have none."""
+    texts, labels = documents(100, 1)
+    predicted = [sorted(each) for each in fitted.predict(texts)]
+    assert sum(own == sorted(each) for own, each in zip(predicted, labels, strict=True)) > 90
+    assert [] in predicted
+    estimate = fitted.fitted_.multilabel.estimate  # type: ignore[union-attr]
+    assert estimate is not None
+    assert estimate.documents == 120
+    assert estimate.micro_f1 > 0.9
+
+
+def test_an_indicator_matrix_is_the_same_as_lists(fitted: TextClassifier) -> None:
+    """Probabilities are the same, and predictions are a matrix."""
+    texts, labels = documents()
+    indicator = np.array([[label in own for label in sorted(WORDS)] for own in labels], dtype=int)
+    again = TextClassifier(**fitted.get_params()).fit(texts, indicator)
+    np.testing.assert_array_equal(again.predict_proba(texts), fitted.predict_proba(texts))
+    predicted = again.predict(texts)
+    assert predicted.shape == indicator.shape
+    assert (predicted == indicator).mean() > 0.9
+
+
+def test_a_saved_model_predicts_the_same(fitted: TextClassifier, tmp_path: Path) -> None:
+    """The file has the scale, and not what only Naive Bayes has; equal models have equal bytes."""
+    texts, _ = documents(20, 2)
+    paths = [tmp_path / "a", tmp_path / "b"]
+    fitted.save(paths[0])
+    loaded = TextClassifier.load(paths[0])
+    np.testing.assert_array_equal(loaded.predict_proba(texts), fitted.predict_proba(texts))
+    loaded.save(paths[1])
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    scaling = loaded.fitted_.multilabel.combination  # type: ignore[union-attr]
+    assert isinstance(scaling, ScoreScaling)
+    assert scaling.scale > 0
+
+
+def test_the_terms_of_an_explanation_add_up(fitted: TextClassifier) -> None:
+    """Words and the prior sum to the log-odds, and these are those of the probability; other labels add nothing."""
+    texts, _ = documents(30, 3)
+    for each in MultilabelExplainer(fitted.fitted_).explain_batch(Batch([""] * 30, (texts,), [None] * 30)):
+        for found in each if isinstance(each, list) else [each]:
+            assert found.terms is not None
+            total = found.terms.prior + found.terms.other_labels + sum(part.log_odds for part in found.contributions)
+            assert total == pytest.approx(found.log_odds, abs=1e-9)
+            assert 1 / (1 + np.exp(-total)) == pytest.approx(found.probability, abs=1e-9)
+            assert found.terms.other_labels == 0
+
+
+@MODELS
+@pytest.mark.parametrize("options", [{}, {"C": "auto"}, {"optimize": "macro_f1"}], ids=str)
+def test_threads_and_order_change_nothing(model: str, options: dict[str, Any], tmp_path: Path) -> None:
+    """The bytes of a model are the same for any number of threads, and any order of the documents."""
+    texts, labels = documents()
+    lines = [json.dumps({"text": text, "labels": own}) for text, own in zip(texts, labels, strict=True)]
+    found = []
+    for jobs, order in ((1, 1), (3, -1)):
+        path = tmp_path / f"{jobs}.jsonl"
+        path.write_text("\n".join(lines[::order]))
+        trained = train(path, ModelSettings(model=model, **options), jobs)
+        save_model(trained, tmp_path / "model")
+        found.append((tmp_path / "model").read_bytes())
+    assert found[0] == found[1]
+
+
+def train(path: Path, model_settings: ModelSettings, jobs: int = 1) -> TrainedModel:
+    """Train on JSON lines with a list of labels, with log TF-IDF."""
+    source = open_source([str(path)], InputSettings(label_field="labels"))
+    return train_on_source(source, FeatureSettings(**LOG_TFIDF), model_settings, jobs=jobs)
+
+
+@MODELS
+def test_few_weights_and_labels_at_once(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels in parts give the same model; with a bound of the weights, a label keeps its largest ones."""
+    texts, labels = documents()
+    options = {"model": model, "C": "auto", **LOG_TFIDF}
+    whole = TextClassifier(**options).fit(texts, labels)
+    monkeypatch.setattr(label_learning, "MAX_DUALS", 120)
+    parts = TextClassifier(**{**options, "C": whole.fitted_.hyperparameters.C}).fit(texts, labels)
+    np.testing.assert_allclose(parts.fitted_.scorer.weights(), whole.fitted_.scorer.weights(), atol=0.02)
+    assert TextClassifier(**options).fit(texts, labels).fitted_.hyperparameters.C is not None
+    monkeypatch.setattr(label_learning, "MAX_WEIGHTS", 3 * 4)
+    few = TextClassifier(**{**options, "C": whole.fitted_.hyperparameters.C}).fit(texts, labels).fitted_
+    weights, kept = parts.fitted_.scorer.weights(), few.scorer.weights()
+    assert (np.count_nonzero(kept, axis=1) == 4).all()
+    for k in range(3):
+        largest = np.argsort(-np.abs(weights[k]), kind="stable")[:4]
+        np.testing.assert_array_equal(kept[k, largest], weights[k, largest])
+
+
+def test_of_many_documents_some_are_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not more than their scores have room in memory."""
+    monkeypatch.setattr(label_learning, "MAX_SCORES", 3 * 50)
+    estimate = TextClassifier(model="svm").fit(*documents()).fitted_.multilabel.estimate  # type: ignore[union-attr]
+    assert estimate is not None
+    assert estimate.documents == 50
+
+
+TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "x1"]), max_size=6).map(" ".join)
+CORPORA = st.lists(
+    st.tuples(TEXTS, st.lists(st.sampled_from(["b", "a", "ä"]), max_size=3)), min_size=1, max_size=12
+).filter(lambda found: any(own for _, own in found) and any(text for text, _ in found))
+
+
+@MODELS
+@settings(max_examples=25, deadline=None)
+@given(corpus=CORPORA, optimize=st.sampled_from([None, "macro_f1"]), C=st.sampled_from([1.0, "auto"]))
+def test_any_corpus_gives_finite_probabilities(model: str, corpus: Any, optimize: Any, C: Any) -> None:
+    """Of labels that all documents have, or a single one, and documents without label, or empty."""
+    texts, labels = map(list, zip(*corpus, strict=True))
+    fitted = TextClassifier(model=model, C=C, optimize=optimize, **LOG_TFIDF).fit(texts, labels)
+    found = fitted.predict_proba([*texts, "", "never seen"])
+    assert found.shape == (len(texts) + 2, len(fitted.classes_))
+    assert ((found >= 0) & (found <= 1)).all()
+    fit = fitted.fitted_.multilabel
+    assert fit is not None
+    assert ((fit.thresholds >= 0) & (fit.thresholds <= 1)).all()
+
+
+@MODELS
+def test_rare_labels_fall_back(model: str) -> None:
+    """A label of a single document has no threshold of its own that floods other documents."""
+    texts, labels = documents()
+    labels[0] = [*labels[0], "rare"]
+    fitted = TextClassifier(model=model, optimize="macro_f1", **LOG_TFIDF).fit(texts, labels)
+    fit = fitted.fitted_.multilabel
+    assert fit is not None
+    assert fitted.fitted_.labels[fit.fallback[0]] == "rare"
+    assert sum("rare" in own for own in fitted.predict(documents(200, 5)[0])) <= 2
+
+
+def test_scipy_fits_without_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """L-BFGS gives nearly the same probabilities."""
+    texts, labels = documents(60)
+    usual = TextClassifier(model="nbsvm", **LOG_TFIDF).fit(texts, labels)
+    for module in (one_vs_rest, lbfgs):
+        monkeypatch.setattr(module, "HAS_KERNEL", False)
+    with pytest.warns(NbtextWarning, match="not compiled"):
+        plain = TextClassifier(model="nbsvm", **LOG_TFIDF).fit(texts, labels)
+    np.testing.assert_allclose(plain.predict_proba(texts), usual.predict_proba(texts), atol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"model": "logistic"}, "a logistic model gives each document one label"),
+        ({"model": "bernoulli"}, "a bernoulli model gives each document one label"),
+        ({"model": "svm", "calibrate": False}, "calibrate: it does not apply to documents with several labels"),
+        ({"model": "svm", "optimize": "accuracy"}, "accuracy"),
+        ({"model": "svm", "class_weight": "balanced"}, "class_weight"),
+        ({"model": "svm", "select": ("chi2", 5)}, "cannot be selected"),
+        ({"tf": "log"}, "Naive Bayes of documents with several labels needs counts without weights"),
+    ],
+    ids=str,
+)
+def test_what_does_not_fit_is_refused(options: dict[str, Any], message: str) -> None:
+    """In one line that says why."""
+    with pytest.raises(SettingsError, match=message) as caught:
+        TextClassifier(**options).fit(*documents(20))
+    assert "\n" not in str(caught.value)
+
+
+def test_growth_is_refused(fitted: TextClassifier) -> None:
+    """Linear models have no additive counts."""
+    with pytest.raises(ModelError, match="has no additive counts"):
+        fitted.partial_fit(*documents(5, 9))
+
+
+@pytest.mark.skipif(not REUTERS.exists() or not HAS_KERNEL, reason="needs the corpus reuters-90, and the kernel")
+@pytest.mark.parametrize(
+    ("model", "optimize", "micro_f1", "macro_f1"),
+    [("svm", "macro_f1", 0.88, 0.57), ("nbsvm", None, 0.88, 0.50), ("nbsvm", "macro_f1", 0.87, 0.57)],
+)
+def test_reuters(model: str, optimize: str | None, micro_f1: float, macro_f1: float, tmp_path: Path) -> None:
+    """The metrics on the test half, a classwise calibration error of at most 0.003, and a file of at most 10 MB."""
+    trained = train(REUTERS / "train.jsonl", ModelSettings(model=model, optimize=optimize))
+    save_model(trained, tmp_path / "model")
+    assert (tmp_path / "model").stat().st_size < 10_000_000
+    fitted = load_model(tmp_path / "model").fitted
+    source = open_source([str(REUTERS / "test.jsonl")], InputSettings(label_field="labels"))
+    places = {label: k for k, label in enumerate(fitted.labels)}
+    true, predicted, probabilities = [], [], []
+    for batch in predict_any_source(fitted, source, jobs=1):
+        probabilities.append(batch.probabilities)  # type: ignore[union-attr]
+        for own, found in zip(batch.true_labels, batch.predicted, strict=True):  # type: ignore[union-attr]
+            true.append(np.isin(np.arange(90), [places[label] for label in own or ()]))
+            predicted.append(np.isin(np.arange(90), [places[label] for label in found]))
+    y, p, values = np.array(true), np.array(predicted), np.concatenate(probabilities)
+    hits, sums = (y & p).sum(axis=0), y.sum(axis=0) + p.sum(axis=0)
+    assert 2 * hits.sum() / sums.sum() >= micro_f1
+    assert (2 * hits / sums)[y.any(axis=0)].mean() >= macro_f1
+    bins = np.minimum((values * 15).astype(int), 14)
+    gaps = [abs((values - y)[:, k][bins[:, k] == b].sum()) for k in range(90) for b in range(15)]
+    assert sum(gaps) / len(y) / 90 <= 0.003
