@@ -108,7 +108,7 @@ def several_labels_parameters(model: FittedModel) -> dict[str, Any]:
     """
     if model.multilabel is None:
         return {}
-    combination, n_labels = model.multilabel.combination, len(model.labels)
+    (_, combination), n_labels = model.multilabel.naive_bayes, len(model.labels)
     return {
         "weights": list(combination.weights),
         "exponent": combination.exponent,
