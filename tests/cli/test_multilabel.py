@@ -336,41 +336,6 @@ def test_models_of_different_kinds(nbtext: Any, folder: Path, model: str) -> Non
     assert "--keep-sample" in result.err
 
 
-@pytest.mark.parametrize("model", ["svm", "nbsvm"])
-def test_linear_models(nbtext: Any, folder: Path, model: str) -> None:
-    """They go through all commands; those that need additive counts refuse them in one line."""
-
-    def run(*arguments: str) -> Any:
-        done = nbtext(*arguments, cwd=folder)
-        assert done.status == 0, done.err
-        return done
-
-    options = ("--model", model, "--weighting", "log-tfidf", "--optimize", "macro_f1")
-    trained = run("train", "train.jsonl", *options, "-o", "s").err
-    assert trained.startswith(f"{model}, several labels for a document: 150 documents, 3 labels")
-    assert "; C 1; estimated micro F1 " in trained
-    assert "(5 folds)" in trained
-    evaluated = json.loads(run("evaluate", "test.jsonl", "-m", "s", "--to", "json", "--report", "p.html").out)
-    assert evaluated["micro_f1"] > 0.9
-    assert len({each["threshold"] for each in evaluated["per_label"]}) > 1
-    folds = json.loads(run("evaluate", "train.jsonl", "--folds", "3", *options, "--to", "json").out)
-    assert folds["micro_f1"] > 0.85
-    assert [len(each["labels"]) for each in records(nbtext, folder, "test.jsonl", "-m", "s", "--at-least-one")] != [0]
-    explained = [json.loads(line) for line in run("explain", "test.jsonl", "-m", "s", "--to", "jsonl").out.splitlines()]
-    assert {each["label"] for each in explained} == set(LABELS)
-    inspected = run("inspect", "s", "--to", "table").out
-    assert "C" in inspected
-    assert "one for each label, from" in inspected
-    compared = json.loads(run("compare", "test.jsonl", "-m", "s", "-m", "m", "--to", "json").out)
-    assert [each["model"] for each in compared["models"]] == [model, "several labels"]
-    assert run("diff", "s", "m").out
-    for command in (("update", "s", "train.jsonl"), ("forget", "s", "train.jsonl"), ("merge", "s", "s")):
-        refused = nbtext(*command, "-o", "x", cwd=folder)
-        assert refused.status == 1
-        assert f"a {model} model has no additive counts" in refused.err
-        assert refused.err.count("\n") == 1
-
-
 def test_a_model_of_one_label_refuses_lists(nbtext: Any, folder: Path) -> None:
     """Nothing is dropped silently: the document with several labels is named."""
     (folder / "one.csv").write_text("text,label\ndog cat,a\nsoup,c\nbread,c\ncow,a\n")

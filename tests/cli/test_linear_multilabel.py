@@ -1,0 +1,62 @@
+"""Linear models of several labels, as a user types the commands."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+WORDS = {"animals": "cat dog horse cow", "cities": "paris rome street bridge", "food": "bread soup cheese rice"}
+
+
+def write(path: Path, n: int, seed: int) -> None:
+    """Write texts with the words of their labels: two, one or none of three."""
+    rng, lines = random.Random(seed), []
+    for _ in range(n):
+        labels = sorted(rng.sample(sorted(WORDS), rng.choice((0, 1, 1, 1, 2, 2))))
+        words = [word for label in labels for word in rng.sample(WORDS[label].split(), 2)]
+        words += rng.sample(["the", "a", "of", "and", "in", "to", "is", "was"], 4)
+        rng.shuffle(words)
+        lines.append(json.dumps({"text": " ".join(words), "label": labels}) + "\n")
+    path.write_text("".join(lines))
+
+
+@pytest.mark.parametrize("model", ["svm", "nbsvm"])
+def test_linear_models(nbtext: Any, tmp_path: Path, model: str) -> None:
+    """They go through all commands; those that need additive counts refuse them in one line."""
+
+    def run(*arguments: str) -> Any:
+        done = nbtext(*arguments, cwd=tmp_path)
+        assert done.status == 0, done.err
+        return done
+
+    for name, n, seed in (("train", 150, 1), ("test", 60, 2)):
+        write(tmp_path / f"{name}.jsonl", n, seed)
+    run("train", "train.jsonl", "-o", "m")
+    options = ("--model", model, "--weighting", "log-tfidf", "--optimize", "macro_f1")
+    trained = run("train", "train.jsonl", *options, "-o", "s").err
+    assert trained.startswith(f"{model}, several labels for a document: 150 documents, 3 labels")
+    assert "; C 1; estimated micro F1 " in trained
+    assert "(5 folds)" in trained
+    evaluated = json.loads(run("evaluate", "test.jsonl", "-m", "s", "--to", "json", "--report", "p.html").out)
+    assert evaluated["micro_f1"] > 0.9
+    assert len({each["threshold"] for each in evaluated["per_label"]}) > 1
+    folds = json.loads(run("evaluate", "train.jsonl", "--folds", "3", *options, "--to", "json").out)
+    assert folds["micro_f1"] > 0.85
+    assert len(run("predict", "test.jsonl", "-m", "s", "--at-least-one").out.splitlines()) == 60
+    explained = [json.loads(line) for line in run("explain", "test.jsonl", "-m", "s", "--to", "jsonl").out.splitlines()]
+    assert {each["label"] for each in explained} == set(WORDS)
+    inspected = run("inspect", "s", "--to", "table").out
+    assert "C" in inspected
+    assert "one for each label, from" in inspected
+    compared = json.loads(run("compare", "test.jsonl", "-m", "s", "-m", "m", "--to", "json").out)
+    assert [each["model"] for each in compared["models"]] == [model, "several labels"]
+    assert run("diff", "s", "m").out
+    for command in (("update", "s", "train.jsonl"), ("forget", "s", "train.jsonl"), ("merge", "s", "s")):
+        refused = nbtext(*command, "-o", "x", cwd=tmp_path)
+        assert refused.status == 1
+        assert f"a {model} model has no additive counts" in refused.err
+        assert refused.err.count("\n") == 1
