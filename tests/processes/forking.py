@@ -81,7 +81,10 @@ class Forker:
             Those of `subprocess.Popen`: the streams and how they are read, cwd, env, start_new_session.
         """
         given = {**self._own, **(options.get("env") or os.environ)}
-        changed = {name for name, _ in given.items() ^ self._environment.items() if not name.startswith("PYTEST_")}
+        # scikit-learn, once imported, sets KMP variables, which nbtext does not read
+        changed = {
+            name for name, _ in given.items() ^ self._environment.items() if not name.startswith(("KMP_", "PYTEST_"))
+        }
         if changed <= READ_LATE:
             return _Forked(self._address, [*NBTEXT, *map(str, arguments)], before, **options)
         assert not before
