@@ -44,6 +44,7 @@ from nbtext.model.sklearn_multilabel import (
 if TYPE_CHECKING:
     from nbtext.documents.matrix import Matrix
     from nbtext.documents.source import Source
+    from nbtext.model.prevalence import Prevalence
 
 
 @in_python_terms
@@ -327,15 +328,17 @@ class TextClassifier:
     def explain(self, X: Iterable[str], *, label: Any = None, against: Any = None) -> list[Explanation]:
         """Return for each text the terms that add up to the log-odds of its label.
 
-        Parameters
-        ----------
-        label
-            The label to explain; None: the predicted one.
-        against
-            The label to compare with; None: the most probable other one.
+        label    the label to explain; None: the predicted one
+        against  the label to compare with; None: the most probable other one
         """
         names = [None if each is None else str(each) for each in (label, against)]
         return explain_batch(self.fitted_, text_batch(list_texts(X)), *names)
+
+    def prevalence(self, X: Iterable[str]) -> Prevalence:
+        """Estimate the share of each label among texts X, with 95 % intervals, as `nbtext prevalence` does."""
+        from nbtext.model.prevalence import estimate_text_prevalence
+
+        return estimate_text_prevalence(self.fitted_, self._log_posterior(X))
 
     @property
     def model_(self) -> TrainedModel:

@@ -65,13 +65,31 @@ def estimate_prevalence(
     check_prevalence(model)
     if model.multilabel is not None:
         return _estimate_labels(model, source, jobs=jobs, on_batch=on_batch)
-    known = model.calibration.mean_posteriors
     sums, predicted = PosteriorSums(len(model.labels)), np.zeros(len(model.labels), dtype=np.int64)
     for predictions in predict_source(model, source, jobs=jobs, on_batch=on_batch):
         posteriors = predictions.probabilities
         sums.add(posteriors[~np.isnan(posteriors[:, 0])])
         has_label = [label is not None for label in predictions.labels]
         predicted += np.bincount(predictions.label_classes[has_label], minlength=len(predicted))
+    return _estimate_shares(model, sums, predicted)
+
+
+def estimate_text_prevalence(model: FittedModel, log_posteriors: NDArray[np.float64]) -> Prevalence:
+    """Return the shares of labels among some documents; see `estimate_prevalence`.
+
+    log_posteriors  (n_documents, n_classes), of the model
+    """
+    model.check_single("estimate shares of texts")
+    check_prevalence(model)
+    sums = PosteriorSums(len(model.labels))
+    sums.add(np.exp(log_posteriors))
+    predicted = np.bincount(model.calibration.decide(log_posteriors), minlength=len(model.labels))
+    return _estimate_shares(model, sums, predicted)
+
+
+def _estimate_shares(model: FittedModel, sums: PosteriorSums, predicted: NDArray[np.int64]) -> Prevalence:
+    """Return the shares of labels; InputError if there is no document."""
+    known = model.calibration.mean_posteriors
     if sums.n_documents == 0 or known is None:
         raise InputError("SOURCE has no documents to estimate shares from")
     unmeasured = tuple(model.labels[k] for k in np.flatnonzero(known.documents == 0).tolist())

@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+from nbtext import load_model
+from nbtext.errors import InputError
+
 LABELS = ["noise", "parking", "permits", "streets", "taxes", "trash"]
 
 
@@ -246,3 +249,18 @@ def test_update_keeps_the_estimate(nbtext: Any, spam: Path) -> None:
     result = nbtext("prevalence", "new.jsonl", "-m", "m3", cwd=spam)
     assert (result.status, result.err.count("\n")) == (1, 1)
     assert "nbtext calibrate" in result.err
+
+
+def test_from_python(nbtext: Any, spam: Path) -> None:
+    """TextClassifier.prevalence returns what the command prints; no texts are an error."""
+    rows = [json.loads(line) for line in (spam / "new.jsonl").read_text(encoding="utf-8").splitlines()]
+    classifier = load_model(spam / "m")
+    found = classifier.prevalence([row["text"] for row in rows])
+    printed = nbtext("prevalence", "new.jsonl", "-m", "m", "--to", "jsonl", cwd=spam).out.splitlines()
+    for place, each in enumerate(map(json.loads, printed)):
+        assert each["label"] == found.labels[place]
+        assert each["share"] == pytest.approx(found.estimate.shares[place], abs=1e-6)
+        assert each["low"] == pytest.approx(found.estimate.low[place], abs=1e-3)
+        assert each["predicted"] == found.predicted[place]
+    with pytest.raises(InputError, match="no documents to estimate shares from"):
+        classifier.prevalence([])
