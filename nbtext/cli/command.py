@@ -22,8 +22,8 @@ MODEL_OPTION = "model_option"  # the parameter of -m, in commands that also acce
 SOURCE_HELP = (
     "SOURCE is a directory (DIR/LABEL/**/FILE, or files without labels), a file (.jsonl, .json, .csv, .tsv, .txt, "
     ".mbox, .eml, each also compressed as .gz, .bz2, .xz or .zst; .parquet, .arrow, .db, or a matrix .npz), or - for "
-    "standard input. A .txt file holds one text per line; --input-format files reads it as one text. A command that "
-    "uses a model reads .txt files as the model was trained."
+    "standard input. A .txt file holds one text per line; --input-format files reads it as one text. With a model, "
+    ".txt files are read like those that it was trained on."
 )
 SHORT_SOURCE_HELP = (
     "SOURCE is a directory with a folder per label, a .csv, .tsv, .jsonl, .txt or .mbox file, or - for standard input."

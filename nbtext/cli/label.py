@@ -13,7 +13,7 @@ import click
 
 from nbtext.cli.command import Option, command, refuse
 from nbtext.cli.files import INPUT, MODEL, OUTPUT
-from nbtext.cli.options import INPUT_STAGE, RUN_PARTS, SOURCES, Parsed, RunSettings, parse_names
+from nbtext.cli.options import RUN_PARTS, SOURCES, UNLABELED_INPUT_STAGE, Parsed, RunSettings, parse_names
 from nbtext.cli.running import open_documents, say, screen
 from nbtext.cli.training_options import FEATURE_STAGE
 from nbtext.errors import InputError, ModelError, SettingsError, number_of
@@ -48,7 +48,7 @@ Keywords = dict[str, tuple[str, ...]]
     Option("--pool", "pool_size", metavar="N", type=click.IntRange(min=1), default=POOL_SIZE,
            default_help=f"{POOL_SIZE:,}",
            help="Largest number of documents to choose from. If SOURCE has more, a random sample is taken."),
-    INPUT_STAGE,
+    UNLABELED_INPUT_STAGE,
     FEATURE_STAGE,
     *RUN_PARTS,
     common="-m -o --labels --keywords --multi-label --pool --input-format --text-field --id-field",

@@ -65,8 +65,8 @@ def _parse_keywords(path: str) -> dict[str, tuple[str, ...]]:
            help="File with the ids of documents that are left out, one per line."),
     Option("--keywords", type=FileType(parse=_parse_keywords), title="Unlabeled documents",
            help="Words and phrases of each label, instead of labeled documents: TOML such as spam = [\"free\", \"prize "
-           "money\"], or CSV with a label and its words on each line. SOURCE holds the unlabeled documents; "
-           "if --unlabeled is given, that holds them, and SOURCE holds labeled documents. --em may be added."),
+           "money\"], or CSV with a label and its words on each line. SOURCE holds the unlabeled documents. "
+           "With --unlabeled, that names them, and SOURCE holds labeled documents. --em may be added."),
     CLUSTER_STAGE,
     *RUN_PARTS,
     deferred=(SEARCHED_MODEL_STAGE, FEATURE_STAGE),
@@ -94,8 +94,8 @@ def train(
 ) -> None:
     """Train a model on labeled documents, and save it.
 
-    SOURCE may also be a model file. Then a new model is fitted to the counts in that file, with other options of the
-    group Model. No text is read.
+    SOURCE may also be a model file. Then a new model is fitted to the counts in that file, with the options of the
+    group Model that you give. No text is read.
     """
     if exclude_ids is not None:
         input_settings = _exclude_ids(sources, input_settings, exclude_ids)

@@ -146,7 +146,7 @@ MODEL_STAGE = stage(
            default_help="empirical; uniform for complement",
            help="Class prior of Naive Bayes. N,N… is one weight for each label, in sorted order of the labels."),
     Option("--calibrate/--no-calibrate", default=None, default_help="--calibrate",
-           help="Calibrate probabilities with leave-one-out scores."),
+           help="Calibrate probabilities with leave-one-out scores, or those of cross-validation for linear models."),
     Option("--optimize", type=click.Choice(METRICS), metavar="METRIC",
            help="Metric to optimize on leave-one-out scores. For accuracy and macro_f1, an offset for each label is "
            "added to its log-probability before the label is chosen; reported probabilities do not change. log_loss "
@@ -178,8 +178,8 @@ MODEL_STAGE = stage(
            help="Number of documents whose counts the model retains. With them, update, merge and forget refit "
            "smoothing and calibration."),
     Option("--group", type=click.Choice([NEAR_DUPLICATES]), metavar="NAME",
-           help="Groups of documents that leave-one-out leaves out as a whole, as it does with equal documents. "
-           "Cross-validation keeps a group in one fold. Memory grows with the number of documents."),
+           help="Kind of groups that leave-one-out leaves out as a whole: near-duplicates. Equal documents are always "
+           "left out together. Cross-validation keeps a group in one fold. Memory grows with the number of documents."),
 )  # fmt: skip
 
 SEARCH_STAGE = stage(
@@ -223,7 +223,8 @@ CURVE_STAGE = stage(
     Option("--models", type=Parsed("MODEL,…", parse_names),
            shell_complete=completion.names(models_to_compare, alone=BEST),
            default_help="those that `update` can extend",
-           help="Models to train and compare: values of --model, or `best` alone for all candidates of a search."),
+           help="Models to train and compare, such as multinomial,svm (see `nbtext train`), or `best` alone for "
+           "all candidates of a search."),
     Option("--sizes", type=Parsed("N,N…", _parse_sizes), default_help="50, 100, 200 and so on, up to 70 % of SOURCE",
            help="Sizes of the training set, in documents. Each training set contains the smaller ones."),
     Option("--seeds", type=int, metavar="N", help="Number of random splits."),

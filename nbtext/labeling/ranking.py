@@ -1,10 +1,10 @@
 """The order in which documents are labeled: the one that teaches most comes first.
 
-A document is worth the uncertainty of the documents that it resembles, as far as no labeled document resembles them
-more: sum over documents i of u_i · max(0, s(d, i)³ − b_i), where s is the cosine of two documents, u_i is 1 minus the
-difference of the two largest probabilities of i, and b_i is the largest s(l, i)³ of a labeled document l. This is the
-gain of a facility-location function, whose elements are weighted by uncertainty. So the document is uncertain and
-typical, and a near duplicate of a labeled document is worth almost nothing.
+A document ranks high if it resembles many documents that are uncertain and that no labeled document resembles more. Its
+score is the sum over documents i of u_i · max(0, s(d, i)³ − b_i), where s is the cosine of two documents, u_i is 1
+minus the difference of the two largest probabilities of i, and b_i is the largest s(l, i)³ of a labeled document l.
+This is the gain of a facility-location function, whose elements are weighted by uncertainty. So the document is
+uncertain and typical, and a near duplicate of a labeled document is worth almost nothing.
 
 Sources: uncertainty, then facility location: Wei, Iyer, Bilmes, Submodularity in Data Subset Selection and Active
 Learning, 2015; the best of a random sample at each step: Mirzasoleiman et al., Lazier Than Lazy Greedy, 2015; latent

@@ -117,7 +117,7 @@ class Session:
     def search(self, words: str) -> int:
         """Show only documents that contain the words, from now on; "": all. Return how many there are.
 
-        Upper and lower case are equal. If there is none, the search before stays.
+        Upper and lower case are equal. If no document matches, the previous search is kept.
         """
         if not words:
             self._search = None

@@ -90,8 +90,8 @@ def learn_labels(data: TrainingData, settings: ModelSettings, *, jobs: int = 1) 
 def _hold_out(data: TrainingData, settings: ModelSettings) -> NDArray[np.int32]:
     """Return the fold of each document, (n_documents,); NEVER_HELD_OUT of all if there are fewer documents than folds.
 
-    The documents of each rare label are spread over the folds: documents are stratified by their rarest label. The
-    only document of a label is held out, too, because new documents have labels without an example as well.
+    The documents of each rare label are spread over the folds: documents are stratified by their rarest label. If a
+    label has only one document, that is held out, too, because labels of new documents may also lack examples.
     """
     sizes = np.array([len(members) for members in data.members])
     order = np.argsort(-sizes, kind="stable")

@@ -106,7 +106,7 @@ class HeldOut(NamedTuple):
 def _hold_out(data: TrainingData, settings: ModelSettings, goals: Goals) -> HeldOut:
     """Choose documents to hold out: none if there are fewer than folds.
 
-    Without goals, only as many folds are held out as CALIBRATION_SIZE documents need: more do not pay for their models.
+    Without goals, only enough folds are held out for CALIBRATION_SIZE documents: more are not worth the time.
     """
     class_documents = np.bincount(data.classes, minlength=data.n_classes)
     folds = stratified_folds(

@@ -41,7 +41,7 @@ class LinearModel:
 
     problem  makes a Problem of TrainingData, LinearSettings and the number of threads
     one_vs_rest  makes the problem of documents with several labels; None: each document has one label
-    options  fields of ModelSettings that only some models take, and it takes
+    options  fields of ModelSettings that this model takes, but not every model
     searched  candidates of a model search: the names of a feature set and a weighting, and C
     """
 
