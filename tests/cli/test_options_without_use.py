@@ -52,10 +52,10 @@ WITHOUT_USE = [
         "evaluate texts.tsv --predictions p.tsv --coverage 0.9",
         "--coverage: prediction sets cannot be changed in a file of predictions",
     ),
-    ("inspect matrix.npz --word red", "--word: a matrix has no weights"),
-    ("inspect matrix.npz --label x", "--label: a matrix has no weights"),
-    ("inspect matrix.npz --by z", "--by: a matrix has no weights"),
-    ("inspect matrix.npz --words-from texts.tsv", "--words-from: a matrix has no weights"),
+    ("inspect matrix.npz --word red", "--word: this option needs a model, and the file is a matrix"),
+    ("inspect matrix.npz --label x", "--label: this option needs a model, and the file is a matrix"),
+    ("inspect matrix.npz --by z", "--by: this option needs a model, and the file is a matrix"),
+    ("inspect matrix.npz --words-from texts.tsv", "--words-from: this option needs a model, and the file is a matrix"),
 ]
 
 
