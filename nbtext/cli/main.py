@@ -186,6 +186,8 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return _print_error("interrupted", INTERRUPTED)
     except Exception as error:
+        if any(isinstance(each, KeyboardInterrupt) for each in _list_causes(error)):  # during the creation of a class
+            return _print_error("interrupted", INTERRUPTED)
         if "--debug" in arguments:
             raise
         return _print_error(*_describe(error))
@@ -211,13 +213,18 @@ def _describe(error: Exception) -> tuple[str, int]:
     return f"internal error ({type(error).__name__}: {error}); add --debug to see where, and report it", 1
 
 
-def _is_out_of_memory(error: BaseException | None) -> bool:
+def _is_out_of_memory(error: BaseException) -> bool:
     """Return whether this error, or one of its causes, means that memory ran out."""
-    while error is not None:
-        if isinstance(error, MemoryError) or any(sign in str(error) for sign in OUT_OF_MEMORY):
-            return True
-        error = error.__context__
-    return False
+    causes = _list_causes(error)
+    return any(isinstance(each, MemoryError) or any(sign in str(each) for sign in OUT_OF_MEMORY) for each in causes)
+
+
+def _list_causes(error: BaseException) -> list[BaseException]:
+    """Return the error, and the errors during whose handling it was raised."""
+    causes = [error]
+    while (context := causes[-1].__context__) is not None:
+        causes.append(context)
+    return causes
 
 
 def _print_error(sentence: str, status: int) -> int:

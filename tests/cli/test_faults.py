@@ -240,6 +240,24 @@ def test_an_interrupt_in_every_phase(letters: Path, model: str, tmp_path: Path, 
     assert n_interrupted > 2
 
 
+def test_an_interrupt_while_a_class_is_made() -> None:
+    """Python 3.11 makes a RuntimeError of it; it is an interrupt nevertheless."""
+    code = """if True:
+        import sys
+        from nbtext.cli.main import cli, main
+
+        class Attribute:
+            def __set_name__(self, owner, name):
+                raise KeyboardInterrupt
+
+        cli.main = lambda *arguments, **options: type("Record", (), {"attribute": Attribute()})
+        sys.argv[1:] = ["--version"]
+        sys.exit(main())
+    """
+    done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "nbtext: interrupted\n")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are not obeyed elsewhere")
 def test_too_little_memory(letters: Path, tmp_path: Path) -> None:
     """Under any limit of memory a command does its work, or says in one line that there was too little."""
