@@ -62,4 +62,6 @@ NBSVM = LinearModel(
         ("triples", "binary-tfidf", 1.0), ("characters", "log-tfidf", 1.0),
     ),
 )  # fmt: skip
-SVM = LinearModel(problem=LinearSvm, one_vs_rest=LinearSvm, searched=(("words", "log-tfidf", 1.0),))
+# The search leaves it out: its results are so near to those of NB-SVM on small subsets that pairs of words were
+# given up for it, and 20 Newsgroups lost 0.014 of its test accuracy.
+SVM = LinearModel(problem=LinearSvm, one_vs_rest=LinearSvm)
