@@ -273,7 +273,7 @@ def _score(part: Cells, fit: Combination) -> tuple[Floats, Floats, Factors, Floa
     of_labels = fit.intercept + fit.prior_weight * part.priors + fit.biases
     baseline = of_labels[part.labels] + fit.slope * logs
     log_odds = factors.baseline * baseline
-    for weight, scores in zip(factors, part.scores):  # noqa: B905
+    for weight, scores in zip(factors[: len(part.scores)], part.scores, strict=True):
         log_odds += weight * scores
     return log_odds, baseline, factors, logs
 
@@ -288,7 +288,9 @@ def _derive(part: Cells, fit: Combination) -> tuple[Floats, Floats, Floats]:
     derivative by the bias of the cell's label, (n_cells,)
     """
     log_odds, baseline, factors, logs = _score(part, fit)
-    derivatives = [weight * (scores - log_odds) for weight, scores in zip(factors, part.scores)]  # noqa: B905
+    derivatives = [
+        weight * (scores - log_odds) for weight, scores in zip(factors[: len(part.scores)], part.scores, strict=True)
+    ]
     of_logs = factors.baseline * logs
     derivatives.append((fit.exponent - MIN_EXPONENT) * of_logs * (baseline - log_odds))
     derivatives += [factors.baseline, factors.baseline * part.priors[part.labels], of_logs]

@@ -94,7 +94,7 @@ def label(
             features = _resolve_features(replace(features, fields=source.field_names), words)
         pool = read_pool(_read_batches(source, on_batch), features, pool_size)
     if not pool.documents:
-        raise InputError("there is no document to label", where=sources[0], hint="name a source with documents")
+        raise InputError("no documents to label", where=sources[0], hint="name a source with documents")
     if pool.n_left_out:
         say(f"chosen at random: {len(pool.documents):,} documents of {len(pool.documents) + pool.n_left_out:,}; "
             "for more, give a larger --pool", quiet=run.quiet)  # fmt: skip

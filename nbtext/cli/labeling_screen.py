@@ -107,7 +107,7 @@ class LabelingScreen:
         elif self._guess is not None:
             self._answer((self._guess,))
         else:
-            self._message = "there is no guess to accept: press the key of a label, or n to type one"
+            self._message = "no guess to accept: press the key of a label, or n to type one"
 
     def _choose(self, label: str) -> None:
         if self._session.is_multilabel:
@@ -134,7 +134,7 @@ class LabelingScreen:
             self._message = str(error)
             return
         self._show_document()
-        self._message = "the last answer is removed" if is_undone else "there is no answer to undo"
+        self._message = "the last answer is removed" if is_undone else "no answer to undo"
 
     def _edit(self, key: str) -> None:
         """Change what is typed at a prompt."""

@@ -148,7 +148,7 @@ def _indicators(label: NewLabel, names: tuple[str, ...]) -> list[tuple[str, int]
     """Return 1 for each column of a label, and 0 for the others."""
     labels = label if isinstance(label, list) else [label]
     if unknown := sorted(set(labels) - set(names)):
-        raise InputError(f"there is no column for the label {unknown[0]!r}", hint="name it in --label-fields")
+        raise InputError(f"no column for the label {unknown[0]!r}", hint="name it in --label-fields")
     return [(name, int(name in labels)) for name in names]
 
 

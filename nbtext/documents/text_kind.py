@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 EXAMINED = 1 << 18  # characters of a document that are examined
-MIN_CHARACTERS = 200  # characters that a document needs to be taken for data or a table
+MIN_CHARACTERS = 200  # minimum length of a document that can be classified as data or a table
 LONG_RUN = 40  # characters without a space; words are shorter, and addresses are few
 MIN_LETTERS = 0.25  # share of letters in a long run of encoded data; a drawn line has none
 MAX_ENCODED = 0.5  # share of the characters in long runs of ASCII

@@ -40,7 +40,7 @@ class Learner:
     Parameters
     ----------
     features
-        How texts are counted, if there is no existing model.
+        Features of a model that starts without counts.
     trained
         The existing model; None: there is none.
     is_multilabel
@@ -101,7 +101,7 @@ class Learner:
         return explain_batch(fitted, Batch([document.id], columns, [None]), None, None)
 
     def fit(self) -> FittedModel | None:
-        """Return the model of all documents; None if there is no label, or no feature."""
+        """Return the model of all documents; None without labels or features."""
         if self._fitted is None and self.labels and self._counts is not None and self._counts.statistics.n_features:
             self._fitted = fit_model(self._counts, *self._settings(), selection=self._selection())
         return self._fitted

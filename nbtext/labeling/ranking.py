@@ -35,7 +35,7 @@ MIN_DOCUMENTS = 2  # that have a feature of the vectors
 MAX_SHARE = 0.3  # of all documents that have such a feature
 N_CANDIDATES = 400  # documents of which the best is shown
 MAX_COMPARED = 12_000  # documents with which each candidate is compared, so that the time is bounded
-MAX_SCORED = 6_000  # of these, documents whose uncertainty is computed anew for one answer
+MAX_SCORED = 6_000  # of these, documents whose uncertainty is recomputed after an answer
 SMOOTHING = 1.0  # of the model whose uncertainty counts
 SEED = 0
 LENGTH_EXPONENT = 0.5
@@ -135,7 +135,7 @@ class Ranking:
         return count_classes(copies, self._n_features, max(classes) + 1)
 
     def _refresh(self) -> NDArray[np.float32]:
-        """Return the uncertainty of each compared document, after it was computed anew for MAX_SCORED of them.
+        """Return the uncertainty of each compared document, after recomputing that of at most MAX_SCORED.
 
         The first time, it is computed for all of them.
         """

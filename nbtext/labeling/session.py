@@ -36,7 +36,7 @@ class Session:
     Attributes
     ----------
     current : PoolDocument or None
-        The document to label; None: there is no other one.
+        The document to label; None: no document is left.
     labels : list of str
         The labels that the person can choose, in a constant order; new ones come last.
     """
@@ -76,7 +76,7 @@ class Session:
 
     @property
     def n_found(self) -> int | None:
-        """Number of documents without an answer that the search finds; None: there is no search."""
+        """Number of documents without an answer that the search finds; None without a search."""
         return None if self._search is None else int((self._search & self._is_open).sum())
 
     def explain(self) -> list[Explanation]:

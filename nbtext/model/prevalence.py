@@ -88,7 +88,7 @@ def estimate_text_prevalence(model: FittedModel, log_posteriors: NDArray[np.floa
 
 
 def _estimate_shares(model: FittedModel, sums: PosteriorSums, predicted: NDArray[np.int64]) -> Prevalence:
-    """Return the shares of labels; InputError if there is no document."""
+    """Return the shares of labels; InputError if `sums` counts no documents."""
     known = model.calibration.mean_posteriors
     if sums.n_documents == 0 or known is None:
         raise InputError("SOURCE has no documents to estimate shares from")

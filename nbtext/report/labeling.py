@@ -37,7 +37,7 @@ class View:
     """What the screen shows.
 
     header   the first line
-    text     the text, with its words marked; None: there is no document
+    text     the text, with its words marked; None: no document is left
     top      the first line of the text that is shown; None: the one where the telling words are
     window   start of the characters where the telling words are, for a number of characters
     guess    what the model predicts

@@ -37,7 +37,7 @@ class ColumnSettings:
         for name in self.columns:
             if name not in FIELDS:
                 raise SettingsError(
-                    f"there is no column {name!r}", where="columns", hint=f"choose from {', '.join(FIELDS)}"
+                    f"unknown column {name!r}", where="columns", hint=f"choose from {', '.join(FIELDS)}"
                 )
         if not self.columns or len(set(self.columns)) < len(self.columns):
             raise SettingsError("name each column once", where="columns", hint=f"choose from {', '.join(FIELDS)}")

@@ -149,7 +149,7 @@ REFUSED = [
     (("t.csv", "--rank", "uncertainty"), 2, "--rank: with --add-columns, the rows keep their order"),
     (("t.csv", "--cluster", "local"), 2, "--cluster: with --add-columns, this option does not work on a cluster"),
     (("t.csv", "--spreadsheet-safe"), 2, "--spreadsheet-safe: with --add-columns, the rows keep their cells"),
-    (("t.csv", "--columns", "label,score"), 2, "--columns: there is no column 'score'; choose from label, probability"),
+    (("t.csv", "--columns", "label,score"), 2, "--columns: unknown column 'score'; choose from label, probability"),
     (("t.csv", "--columns", ""), 2, "'' holds no name; separate several names with commas"),
     (("t.csv", "--columns", "label,label"), 2, "--columns: name each column once"),
     (("t.csv", "-o", "out.jsonl"), 2, "-o: the rows are written as csv, the format of SOURCE; out.jsonl says .jsonl"),

@@ -139,7 +139,7 @@ def test_all_keys(start: Start, tmp_path: Path, nbtext: Any) -> None:
     assert max(map(len, screen)) <= 80
     assert "1 sport" in "\n".join(screen) and "2 baking" in "\n".join(screen)
     assert DOCUMENTS[shown_id(screen)] in "\n".join(screen)
-    terminal.press("\r", "there is no guess to accept")
+    terminal.press("\r", "no guess to accept")
     terminal.press("9", "no label has this key")
     assert "Tab completes" in "\n".join(terminal.press("?", "any key: back"))
     terminal.press("x", "no guess yet")
@@ -265,7 +265,7 @@ def test_errors(start: Start, tmp_path: Path, nbtext: Any) -> None:
     (tmp_path / "empty.jsonl").write_text("")
     terminal = start(source="empty.jsonl")
     assert terminal.end() == 1
-    assert "there is no document to label" in terminal.shown
+    assert "no documents to label" in terminal.shown
     (tmp_path / "labels.jsonl").write_text("text,label\n")
     terminal = start()
     assert terminal.end() == 1

@@ -139,7 +139,7 @@ def test_columns_of_labels(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("text,a,b\nt,1,0\nu,0,1\n")
     assert correct(path, {0: ["b"], 1: ["a", "b"]}, label_fields=("a", "b")) == b"text,a,b\nt,0,1\nu,1,1\n"
-    with pytest.raises(InputError, match=r"x\.csv:3: there is no column for the label 'c'"):
+    with pytest.raises(InputError, match=r"x\.csv:3: no column for the label 'c'"):
         correct(path, {1: "c"}, label_fields=("a", "b"))
     path.write_text("text,label\nt,a|b\n")
     assert correct(path, {0: ["c", "d"]}, label_separator="|") == b"text,label\nt,c|d\n"
