@@ -5,11 +5,9 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
-import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -212,32 +210,68 @@ def test_two_writers(letters: Path, tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["out"]
 
 
+# Python code: interrupts the process when it has come to a step, or writes the number of its steps. A step is the
+# start or end of a function in the main thread. The first is within the `try` of nbtext/__main__.py.
+INTERRUPT = """if True:
+    import os, signal, sys
+    number, end = -1, os._exit
+
+    def count(frame, event, argument):
+        global number
+        number += number >= 0 or (frame.f_code.co_name == "main" and frame.f_code.co_filename.endswith("__main__.py"))
+        if number == {step}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def leave(status):
+        sys.setprofile(None)
+        with open("steps", "w") as file:
+            file.write(str(number))
+        end(status)
+
+    if {step} == sys.maxsize:
+        os._exit = leave
+    sys.setprofile(count)
+"""
+
+
+def interrupt_at_steps(start: Callable[[str], subprocess.CompletedProcess[str]], folder: Path, n_steps: int) -> None:
+    """Interrupt a command at steps that are spread over its life; `start` runs it after some Python code."""
+    assert start(INTERRUPT.format(step=sys.maxsize)).returncode == 0
+    n_all = int((folder / "steps").read_text())
+    (folder / "steps").unlink()
+    new = (folder / "out").read_bytes()
+    for number in range(n_steps):
+        (folder / "out").write_bytes(b"old")
+        done = start(INTERRUPT.format(step=1 + (n_all - 1) * number // n_steps))
+        assert (done.stderr, done.returncode) == ("nbtext: interrupted\n", 130), number
+        assert os.listdir(folder) == ["out"]
+        assert (folder / "out").read_bytes() in (b"old", new)
+
+
 @pytest.mark.parametrize("number", range(3))
-def test_an_interrupt_in_every_phase(letters: Path, model: str, tmp_path: Path, number: int) -> None:
-    """Ctrl-C at any time gives status 130 and one line; the old output stays, and no temporary file is left."""
+def test_an_interrupt_in_every_phase(forker: Any, letters: Path, model: str, tmp_path: Path, number: int) -> None:
+    """Ctrl-C at any step gives status 130 and one line; the old output stays, and no temporary file is left."""
     command = writers(letters, model)[number]
-    (tmp_path / "out").write_bytes(b"old")
-    start = time.monotonic()
-    assert run(*command, cwd=tmp_path).returncode == 0
-    seconds = time.monotonic() - start
-    new = (tmp_path / "out").read_bytes()
-    n_interrupted = 0
-    for moment in range(8):
-        (tmp_path / "out").write_bytes(b"old")
-        with subprocess.Popen(
-            [*NBTEXT, *command], cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
-        ) as process:
-            time.sleep(seconds * (moment + 0.5) / 8)
-            process.send_signal(signal.SIGINT)
-            assert process.stderr is not None
-            said, status = process.stderr.read(), process.wait(60)
-        assert os.listdir(tmp_path) == ["out"]
-        assert (tmp_path / "out").read_bytes() in (b"old", new)
-        if any(line.startswith("nbtext: ") for line in said.splitlines()):  # else it struck Python itself
-            assert (said.strip(), status) == ("nbtext: interrupted", 130)
-            n_interrupted += 1
-        assert f"{TOP / 'nbtext' / 'cli'}" not in said
-    assert n_interrupted > 2
+
+    def start(before: str) -> subprocess.CompletedProcess[str]:
+        done: subprocess.CompletedProcess[str] = forker().run(command, before=before, cwd=tmp_path, text=True)
+        return done
+
+    interrupt_at_steps(start, tmp_path, 16)
+
+
+def test_an_interrupt_during_imports(model: str, tmp_path: Path) -> None:
+    """The same in a Python of its own, which imports everything."""
+    arguments = ["nbtext", "predict", "-", "-m", model, "-q", "--force", "-o", "out"]
+
+    def start(before: str) -> subprocess.CompletedProcess[str]:
+        code = f"import runpy, sys\nsys.argv = {arguments}\n{before}\nrunpy.run_module('nbtext', run_name='__main__')"
+        return subprocess.run(
+            [sys.executable, "-c", code], input="parking\n", cwd=tmp_path, env=ENVIRONMENT, capture_output=True,
+            text=True, check=False,
+        )  # fmt: skip
+
+    interrupt_at_steps(start, tmp_path, 16)
 
 
 def test_an_interrupt_while_a_class_is_made() -> None:
