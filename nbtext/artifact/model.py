@@ -279,7 +279,7 @@ def _read_fitted_model(
 
 
 def _write_multilabel(fit: MultilabelFit | None) -> Record:
-    """Return the part of the record that only models of several labels have."""
+    """Return the part of the record that only multi-label models have."""
     if fit is None:
         return {}
     from nbtext.artifact.multilabel import write_multilabel

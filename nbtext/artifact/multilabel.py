@@ -1,4 +1,4 @@
-"""The sections of a model of several labels in a record, with checks of every value."""
+"""The sections of a multi-label model in a record, with checks of every value."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SMALLEST, LARGEST = 1e-20, 1e20  # of smoothing and weights, so that products ar
 
 
 def write_multilabel(fit: MultilabelFit) -> Record:
-    """Return the fit of a model of several labels as plain data."""
+    """Return the fit of a multi-label model as plain data."""
     estimate, combination = fit.estimate, fit.combination
     if isinstance(combination, ScoreScaling):
         of_scores: Record = {"scale": combination.scale}

@@ -1,4 +1,4 @@
-"""Selection of the model of several labels: its smoothing, its scores and its thresholds, by leave-one-out."""
+"""Selection of the multi-label model: its smoothing, its scores and its thresholds, by leave-one-out."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class MultilabelEstimate:
 
 @dataclass(frozen=True, eq=False)
 class MultilabelFit:
-    """What a model of several labels has besides its scorer.
+    """What a multi-label model has besides its scorer.
 
     smoothing      of the scores A and B; None: the model is linear
     combination    turns the scores into probabilities

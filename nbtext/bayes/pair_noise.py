@@ -82,7 +82,7 @@ def estimate_pair_noise(
 ) -> PairNoise:  # fmt: skip
     """Return the pairs of a document and a label that are wrong with a probability above `minimum`.
 
-    The probability of each pair is that of the model of several labels without the document and its copies. A document
+    The probability of each pair is that of the multi-label model without the document and its copies. A document
     without a token that another one has is not judged, nor is a label that only one other document has, or none. Of the
     labels that a document does not have, the 64 with the highest score are judged.
 

@@ -279,7 +279,7 @@ def _evaluate_sets(
     from nbtext.model.multilabel_predictions import MultilabelPredictions
 
     if foreign is not None:
-        what = "a model of several labels has no likelihood of a document"
+        what = "a multi-label model has no likelihood of a document"
         raise SettingsError(what, where="--foreign", hint="leave out --foreign")
     log, evaluator = SetLog(), MultilabelEvaluator()
     evaluator.add_all(select_predictions(predicted, MultilabelPredictions, log if with_details else None))

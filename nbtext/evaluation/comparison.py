@@ -228,7 +228,7 @@ def _list_results(
     for k, (name, trained, size) in enumerate(candidates):
         fitted, n_documents = trained.fitted, trained.counts.statistics.n_documents
         is_named = fitted.multilabel is None or fitted.model_settings.is_linear
-        kind = fitted.model_settings.model if is_named else "several labels"
+        kind = fitted.model_settings.model if is_named else "multi-label"
         estimates = _estimates(measured.metrics, values[k], replicates[:, k])
         results.append(Result(name, kind, n_documents, fitted.scorer.n_features, size, float(seconds[k]), estimates))
     return tuple(results)

@@ -148,7 +148,7 @@ def predict_label_sets(
     decisions: DecisionSettings,
     n_features: int,
 ) -> Iterator[MultilabelPredictions]:
-    """Predict documents with a model of several labels.
+    """Predict documents with a multi-label model.
 
     held_out    documents over all features that the model was trained on, of which it selected some
     label_sets  the labels of each class of the documents

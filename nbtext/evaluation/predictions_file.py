@@ -30,7 +30,7 @@ class Record:
     label   The predicted label; None: there is none.
     scores  The known probabilities, by label.
     labels  The prediction set, if there is one.
-    several  The predicted labels of a model of several labels for a document; None: of a model of one label.
+    several  The predicted labels of a multi-label model; None: of a single-label model.
     """
 
     label: str | None
@@ -105,7 +105,7 @@ class PredictionsFile:
 
     @property
     def is_multilabel(self) -> bool:
-        """Whether the predictions are of a model of several labels for a document."""
+        """Whether the predictions are of a multi-label model."""
         return any(record.several is not None for record in islice(self._records.values(), 1))
 
     @property

@@ -58,7 +58,7 @@ const severalProbabilities = (scores, known) => {
 
 /**
  * Return the label of a text (null if the text has no feature), and the probability of each label.
- * A model of several labels returns `labels` instead, the most probable one first.
+ * A multi-label model returns `labels` instead, the most probable one first.
  */
 export function classify(text) {
   const found = features(text), counts = new Map();

@@ -102,7 +102,7 @@ def probability_parameters(model: FittedModel) -> dict[str, Any]:
 
 
 def several_labels_parameters(model: FittedModel) -> dict[str, Any]:
-    """Return the parameters that convert the scores of a model of several labels to probabilities and labels.
+    """Return the parameters that convert the scores of a multi-label model to probabilities and labels.
 
     They are those of `bayes/label_calibration.py`, and the threshold of each label. Empty: the model gives one label.
     """

@@ -44,10 +44,10 @@ def export(model: FittedModel, name: str, path: str, *, escape: Callable[[bytes]
     exporter = EXPORTERS[name]
     if model.multilabel is not None and not exporter.has_several_labels:
         others = " or ".join(each.name for each in EXPORTERS.values() if each.has_several_labels)
-        what = f"{name} has no form for the probabilities of a model of several labels"
+        what = f"{name} has no form for the probabilities of a multi-label model"
         raise ModelError(what, hint=f"export it as {others}")
     if model.multilabel is not None and model.model_settings.is_linear:
-        raise ModelError("a linear model of several labels cannot be exported", hint="export one of Naive Bayes")
+        raise ModelError("a linear multi-label model cannot be exported", hint="export one of Naive Bayes")
     exporter.check(model)
     with atomic_output(path) as file:
         for part in exporter.write(model):

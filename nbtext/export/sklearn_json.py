@@ -29,7 +29,7 @@ def check_sklearn(model: FittedModel) -> None:
     if same is not None and same.needs_smoothing and model.hyperparameters.smoothing == 0:
         raise ModelError(f"scikit-learn's {same.name} needs smoothing", hint="train with --smoothing 1e-10")
     if model.model_settings.is_linear and len(model.labels) == 1:
-        raise ModelError("scikit-learn has no linear model of one label", hint="train with two labels or more")
+        raise ModelError("scikit-learn has no linear model with a single label", hint="train with two labels or more")
 
 
 def sklearn_json(model: FittedModel) -> Iterator[bytes]:
@@ -103,7 +103,7 @@ def _estimator(model: FittedModel) -> Step:
         )
     bias = scorer.bias
     if len(bias) == 1:
-        raise ModelError("scikit-learn has no linear model of one label", hint="train with two labels or more")
+        raise ModelError("scikit-learn has no linear model with a single label", hint="train with two labels or more")
     if len(bias) == 2:  # LogisticRegression has one weight vector for two labels
         weights, bias = weights[-1:] - weights[:1], bias[-1:] - bias[:1]
     return _step("LogisticRegression", {}, coef_=weights, intercept_=bias, **shared)

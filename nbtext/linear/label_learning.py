@@ -1,4 +1,4 @@
-"""Train a linear model of several labels: each label against the rest, with probabilities and thresholds from folds.
+"""Train a linear multi-label model: each label against the rest, with probabilities and thresholds from folds.
 
 Memory. The dual variables of some labels are in memory at once, and the weights of a label that are kept are bounded:
 of many labels, each keeps its largest weights, as in DiSMEC (Babbar and Schölkopf 2017). Of many labels and documents,
@@ -35,7 +35,7 @@ DEFAULT_SCALE = 4.0  # without folds: a score of 0 has the probability ½
 
 
 class LearnedLabels(NamedTuple):
-    """A linear model of several labels, and what was fitted to its held-out scores."""
+    """A linear multi-label model, and what was fitted to its held-out scores."""
 
     scorer: LinearScorer
     hyperparameters: Hyperparameters
@@ -43,7 +43,7 @@ class LearnedLabels(NamedTuple):
 
 
 def learn_labels(data: TrainingData, settings: ModelSettings, *, jobs: int = 1) -> LearnedLabels:
-    """Fit a linear model of several labels to all documents. The result does not depend on the number of threads.
+    """Fit a linear multi-label model to all documents. The result does not depend on the number of threads.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ def compare_models(before: TrainedModel, after: TrainedModel, *, n_features: int
     """Return the differences between two trained models.
 
     n_features  how many changed features of each label, and how many new and lost features, to return
-    raises      ModelError: one of the models predicts several labels for a document, and the other one
+    raises      ModelError: one of the models is a multi-label model, and the other is not
     """
     check_kinds(before, after)
     old, new = inspect(before, n_features=0), inspect(after, n_features=0)

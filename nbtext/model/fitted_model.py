@@ -106,7 +106,7 @@ class FittedModel:
     def check_single(self, what: str) -> None:
         """Raise ModelError if documents can have several labels; `what` is what such a model cannot do."""
         if self.multilabel is not None:
-            raise ModelError(f"a model of several labels cannot {what}", hint="train on documents with one label each")
+            raise ModelError(f"a multi-label model cannot {what}", hint="train on documents with one label each")
 
     @property
     def requested_settings(self) -> tuple[FeatureSettings, ModelSettings]:

@@ -183,7 +183,7 @@ def _fit_multilabel_model(
     selection: MultilabelFit | None,
     jobs: int,
 ) -> FittedModel:
-    """Fit a model of several labels: a linear one, or Naive Bayes."""
+    """Fit a multi-label model: a linear one, or Naive Bayes."""
     from nbtext.model.multilabel import fit_multilabel_model
 
     if model_settings.is_linear:

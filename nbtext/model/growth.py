@@ -174,7 +174,7 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
     check_growth(model)
     if model.fitted.multilabel is not None:
         hint = "train it with --keep-sample N, and update or merge calibrate it again; or train it on all documents"
-        raise ModelError("a model of several labels is calibrated on its own training documents only", hint=hint)
+        raise ModelError("a multi-label model is calibrated on its own training documents only", hint=hint)
     features, settings = model.fitted.feature_settings, model.fitted.model_settings
     if settings.group is not None:
         raise ModelError("the model does not store the groups of its training documents", hint="train it again")

@@ -186,7 +186,7 @@ def inspect(
 
 
 def _add_decisions(inspection: Inspection, labels: Sequence[str], fit: MultilabelFit) -> MultilabelInspection:
-    """Return the inspection of a model of several labels: its estimate, and when it predicts each label."""
+    """Return the inspection of a multi-label model: its estimate, and when it predicts each label."""
     smoothing, estimate, shown = fit.smoothing, fit.estimate, {view.label for view in inspection.labels}
     names = ("micro_f1", "macro_f1", "precision_at_1", "log_loss", "documents")
     known: dict[str, Any] = {field.name: getattr(inspection, field.name) for field in fields(inspection)}

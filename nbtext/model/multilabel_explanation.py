@@ -22,7 +22,7 @@ from nbtext.model.settings import DecisionSettings
 
 
 class MultilabelExplainer:
-    """Explains the predictions of a model of several labels; several threads may share it.
+    """Explains the predictions of a multi-label model; several threads may share it.
 
     The log-odds of label k are in bayes/label_calibration.py. A word adds its weight in A_k times the factor of A, and
     its weight in S_k minus the mean of all labels times the factor of B. The rest of B_k is the term of other labels.
@@ -145,11 +145,11 @@ def refuse_against(against: str | None) -> None:
     """Raise SettingsError if a label is given to compare with, because each label is explained alone."""
     if against is not None:
         hint = "leave out this option; other labels are one of the terms"
-        raise SettingsError("a model of several labels explains each label alone", where="against", hint=hint)
+        raise SettingsError("a multi-label model explains each label alone", where="against", hint=hint)
 
 
 def explain_batch(model: FittedModel, batch: Batch, label: str | None, against: str | None) -> list[Explanation]:
-    """Return the explanations of a batch by a model of one label or of several; see the explainers."""
+    """Return the explanations of a batch by a single-label or multi-label model; see the explainers."""
     if model.multilabel is None:
         return Explainer(model).explain_batch(batch, label=label, against=against)
     refuse_against(against)

@@ -20,7 +20,7 @@ from nbtext.model.settings import DecisionSettings
 
 
 class MultilabelPredictor:
-    """Predicts the labels of documents with a model of several labels; several threads may share it."""
+    """Predicts the labels of documents with a multi-label model; several threads may share it."""
 
     def __init__(self, model: FittedModel) -> None:
         self.model = model
@@ -119,7 +119,7 @@ def _select_sets(model: FittedModel, probabilities: Floats, coverage: float | No
 
 
 def fit_of(model: FittedModel) -> MultilabelFit:
-    """Return the fit of a model of several labels; ModelError if it gives each document one label."""
+    """Return the fit of a multi-label model; ModelError if it gives each document one label."""
     if model.multilabel is None:
         raise ModelError("the model gives each document one label")
     return model.multilabel

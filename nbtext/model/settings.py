@@ -127,8 +127,8 @@ class DecisionSettings:
     threshold        labels with the minimum probability at which each is predicted, from 0 to 1
     explain          number of features that explain each prediction; None: no explanation
     top_k            number of most probable labels that are reported; None: see the output format
-    label_threshold  probability from which a model of several labels predicts each; None or "auto": its own thresholds
-    at_least_one     whether a model of several labels predicts the most probable one if none reaches its threshold
+    label_threshold  probability from which a multi-label model predicts each; None or "auto": its own thresholds
+    at_least_one     whether a multi-label model predicts the most probable one if none reaches its threshold
     """
 
     min_probability: float | None = None
@@ -198,7 +198,7 @@ def check_decisions(decisions: DecisionSettings, labels: Iterable[str], *, is_mu
         if getattr(decisions, name) in (None, False):
             continue
         if is_multilabel:
-            what, hint = "it needs a model of one label for a document", "use --threshold, --at-least-one or --coverage"
+            what, hint = "it needs a single-label model", "use --threshold, --at-least-one or --coverage"
             raise SettingsError(what, where=name, hint=hint)
         what, hint = "the model predicts one label for a document", "use --threshold LABEL=P or --min-probability"
         raise SettingsError(what, where="threshold" if name == "label_threshold" else name, hint=hint)

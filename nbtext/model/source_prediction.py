@@ -69,13 +69,13 @@ def predict_any_source(
     decisions: DecisionSettings = MOST_PROBABLE,
     on_batch: OnBatch | None = None,
 ) -> Iterator[AnyPredictions]:
-    """Yield the predictions of a model of one label or of several for all documents of a source; see predict_source."""
+    """Yield the predictions of a single-label or multi-label model for all documents of a source; see predict_source."""
     predict = any_batch_predictor(model, decisions)
     yield from map_batches(predict, model, source, jobs=jobs, on_batch=on_batch)
 
 
 def any_batch_predictor(model: FittedModel, decisions: DecisionSettings) -> Callable[[Batch], AnyPredictions]:
-    """Return the function that predicts a batch with a model of one label or of several."""
+    """Return the function that predicts a batch with a single-label or multi-label model."""
     check_decisions(decisions, model.labels, is_multilabel=model.multilabel is not None)
     if model.multilabel is None:
         return batch_predictor(model, decisions)

@@ -119,7 +119,7 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
 
 
 def _multilabel_lines(inspection: MultilabelInspection) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a model of several labels: its smoothing, its estimate and its thresholds."""
+    """Yield the lines of a multi-label model: its smoothing, its estimate and its thresholds."""
     yield "labels", "several for a document, or none"
     if inspection.mu is None:
         yield "C", f"{inspection.C:.4g} ({inspection.chosen_by})"

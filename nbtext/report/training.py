@@ -68,9 +68,9 @@ def _format_multilabel_summary(model: TrainedModel, fit: MultilabelFit) -> str:
     statistics, n_labels = model.counts.statistics, len(model.fitted.labels)
     n_documents, n_given = statistics.n_documents, float(statistics.class_documents[1:].sum())
     settings, C = model.fitted.model_settings, model.fitted.hyperparameters.C
-    found = f"{settings.model}, several" if C is not None else "several"
-    found += f" labels for a document: {number_of(n_documents, 'document')}, {number_of(n_labels, 'label')} "
-    found += f"({n_given / max(1, n_documents):.2f} for a document), "
+    found = f"{settings.model}, multi-label" if C is not None else "multi-label"
+    found += f": {number_of(n_documents, 'document')}, {number_of(n_labels, 'label')} "
+    found += f"({n_given / max(1, n_documents):.2f} per document), "
     found += number_of(model.fitted.scorer.n_features, "feature")
     if C is not None:
         found += f"; C {C:.4g}"

@@ -169,7 +169,7 @@ def damage(folder: Path, change: Change, model: str = "auto") -> str:
 
 
 def test_models_of_one_label_have_none_of_the_keys(tmp_path: Path) -> None:
-    """The file of a model of one label for each document is as it was before several labels were supported."""
+    """The file of a single-label model is as it was before several labels were supported."""
     path = str(tmp_path / "model")
     TextClassifier(keep_sample=100).fit(TEXTS, [labels[0] if labels else "none" for labels in LISTS]).save(path)
     record = load(path)
@@ -178,7 +178,7 @@ def test_models_of_one_label_have_none_of_the_keys(tmp_path: Path) -> None:
 
 
 def test_a_model_of_one_label_cannot_claim_to_be_of_several(tmp_path: Path) -> None:
-    """The key of several labels in the file of a model of one label is refused."""
+    """The key of several labels in the file of a single-label model is refused."""
     several, single = str(tmp_path / "several"), str(tmp_path / "single")
     TextClassifier().fit(TEXTS, LISTS).save(several)
     TextClassifier().fit(TEXTS, [labels[0] if labels else "red" for labels in LISTS]).save(single)

@@ -1,4 +1,4 @@
-"""Linear models of several labels, as a user types the commands."""
+"""Linear multi-label models, as a user types the commands."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_linear_models(nbtext: Any, tmp_path: Path, model: str) -> None:
     run("train", "train.jsonl", "-o", "m")
     options = ("--model", model, "--weighting", "log-tfidf", "--optimize", "macro_f1")
     trained = run("train", "train.jsonl", *options, "-o", "s").err
-    assert trained.startswith(f"{model}, several labels for a document: 150 documents, 3 labels")
+    assert trained.startswith(f"{model}, multi-label: 150 documents, 3 labels")
     assert "; C 1; estimated micro F1 " in trained
     assert "(5 folds)" in trained
     evaluated = json.loads(run("evaluate", "test.jsonl", "-m", "s", "--to", "json", "--report", "p.html").out)
@@ -53,7 +53,7 @@ def test_linear_models(nbtext: Any, tmp_path: Path, model: str) -> None:
     assert "C" in inspected
     assert "one for each label, from" in inspected
     compared = json.loads(run("compare", "test.jsonl", "-m", "s", "-m", "m", "--to", "json").out)
-    assert [each["model"] for each in compared["models"]] == [model, "several labels"]
+    assert [each["model"] for each in compared["models"]] == [model, "multi-label"]
     assert run("diff", "s", "m").out
     for command in (("update", "s", "train.jsonl"), ("forget", "s", "train.jsonl"), ("merge", "s", "s")):
         refused = nbtext(*command, "-o", "x", cwd=tmp_path)

@@ -65,7 +65,7 @@ def test_train_says_so(nbtext: Any, folder: Path) -> None:
     """The summary says that documents have several labels; the model is the same for any number of threads."""
     done = nbtext("train", "train.jsonl", "-o", "other", "-j", "2", cwd=folder)
     n_labels = sum(len(labels) for _, labels in documents(150, 1))
-    assert f"several labels for a document: 150 documents, 3 labels ({n_labels / 150:.2f} for a document)" in done.err
+    assert f"multi-label: 150 documents, 3 labels ({n_labels / 150:.2f} per document)" in done.err
     assert "micro F1" in done.err
     assert len(done.err.splitlines()) == 1
     assert (folder / "other").read_bytes() == (folder / "m").read_bytes()
@@ -131,8 +131,8 @@ def test_fasttext_lines(nbtext: Any, folder: Path) -> None:
     lines = [f"__label__{labels[0].partition(' ')[0]} {text}" for text, labels in documents(150, 1) if len(labels) == 1]
     (folder / "one.txt").write_text("\n".join(lines) + "\n")
     (folder / "two.txt").write_text("\n".join([*lines, "__label__food __label__animals soup of the cow"]) + "\n")
-    assert "several" not in nbtext("train", "one.txt", "-o", "one", cwd=folder).err
-    assert "several labels" in nbtext("train", "two.txt", "-o", "two", cwd=folder).err
+    assert "multi-label" not in nbtext("train", "one.txt", "-o", "one", cwd=folder).err
+    assert "multi-label" in nbtext("train", "two.txt", "-o", "two", cwd=folder).err
     found = nbtext("predict", "-", "-m", "two", "--to", "fasttext", input=b"cheese soup dog horse\n", cwd=folder).out
     assert set(found.split()) <= {"__label__food", "__label__animals", "__label__cities"}
     refused = nbtext("train", "two.txt", "--single-label", "-o", "x", cwd=folder)
@@ -207,7 +207,7 @@ def test_tables_and_fasttext(nbtext: Any, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--min-probability", "0.5"), "--min-probability: it needs a model of one label"),
+        (("--min-probability", "0.5"), "--min-probability: it needs a single-label model"),
         (("--threshold", "0.5", "--threshold", "auto"), "the threshold of all labels is given twice"),
         (("--threshold", "foot=0.5"), "the model has no label 'foot'"),
     ],
@@ -221,7 +221,7 @@ def test_options_of_one_label(nbtext: Any, folder: Path, arguments: tuple[str, .
 
 @pytest.mark.parametrize("arguments", [("--threshold", "0.5"), ("--threshold", "auto"), ("--at-least-one",)])
 def test_options_of_several_labels(nbtext: Any, model: str, tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    """Options of several labels are refused by a model of one label."""
+    """Options of several labels are refused by a single-label model."""
     (tmp_path / "t.txt").write_text("bins\n")
     done = nbtext("predict", "t.txt", "-m", model, *arguments, cwd=tmp_path)
     assert done.status == 2
@@ -287,7 +287,7 @@ def test_evaluate(nbtext: Any, folder: Path) -> None:
     assert json.loads(folds.out)["micro_f1"] > 0.9
     assert nbtext("evaluate", "train.jsonl", "--folds", "5", "--to", "json", "-j", "2", cwd=folder).out == folds.out
     foreign = nbtext("evaluate", "test.jsonl", "-m", "m", "--foreign", "train.jsonl", cwd=folder)
-    assert "--foreign: a model of several labels has no likelihood" in foreign.err
+    assert "--foreign: a multi-label model has no likelihood" in foreign.err
 
 
 def test_a_file_of_predictions(nbtext: Any, folder: Path) -> None:
@@ -305,7 +305,7 @@ def test_a_file_of_predictions(nbtext: Any, folder: Path) -> None:
 
 
 def test_compare(nbtext: Any, folder: Path) -> None:
-    """Models of several labels are compared by micro F1, and by the documents with exactly the right labels."""
+    """Multi-label models are compared by micro F1, and by the documents with exactly the right labels."""
     options = ("--label-field", "topics", "--label-separator", "|")
     (folder / "half.csv").write_text("".join((folder / "train.csv").read_text().splitlines(keepends=True)[:40]))
     assert nbtext("train", "half.csv", *options, "-o", "h", cwd=folder).status == 0
@@ -315,7 +315,7 @@ def test_compare(nbtext: Any, folder: Path) -> None:
     expected = json.loads(nbtext("evaluate", "test.csv", "-m", "h", "--to", "json", cwd=folder).out)
     for name in ("micro_f1", "subset_accuracy", "precision_at_1"):
         assert found["models"][0][name]["value"] == pytest.approx(expected[name])
-    assert found["models"][0]["model"] == "several labels"
+    assert found["models"][0]["model"] == "multi-label"
     assert found["labels"] == list(LABELS)
     assert "Differences in subset accuracy" in (folder / "p.html").read_text()
     (folder / "one.csv").write_text("text,label\ndog cat,a\nsoup,c\nbread,c\ncow,a\n")

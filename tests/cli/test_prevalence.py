@@ -133,7 +133,7 @@ def test_models_that_cannot_estimate(nbtext: Any, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def topics(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a model of several labels, and new documents half of which have a label that a sixth had before."""
+    """A folder with a multi-label model, and new documents half of which have a label that a sixth had before."""
     folder = tmp_path_factory.mktemp("topics")
     words = {"fruit": "apple pear plum cherry", "sea": "wave boat tide reef", "tools": "saw nail drill bolt"}
     for name, share, seed in (("train", 1 / 6, 1), ("new", 0.5, 2)):

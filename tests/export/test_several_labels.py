@@ -1,4 +1,4 @@
-"""Exported models of several labels: the same probabilities and labels as the model, in programs without nbtext."""
+"""Exported multi-label models: the same probabilities and labels as the model, in programs without nbtext."""
 
 from __future__ import annotations
 
@@ -137,6 +137,6 @@ def test_other_formats_refuse(classifier: TextClassifier, tmp_path: Path) -> Non
     others = [name for name, exporter in EXPORTERS.items() if not exporter.has_several_labels]
     assert set(others) >= {"csv", "onnx", "sklearn-json"}
     for name in others:
-        with pytest.raises(ModelError, match=r"probabilities of a model of several labels; export it as .*js"):
+        with pytest.raises(ModelError, match=r"probabilities of a multi-label model; export it as .*js"):
             export(classifier.fitted_, name, str(tmp_path / "model"))
     assert list(tmp_path.iterdir()) == []

@@ -105,7 +105,7 @@ def test_label_sets() -> None:
 
 
 def test_fasttext() -> None:
-    """As fastText prints them, also of a model of one label; a label with a space is refused."""
+    """As fastText prints them, also of a single-label model; a label with a space is refused."""
     found = replace(predictions(("a", "b", "ü")), reasons=[None] * 4)
     assert written("fasttext", found) == "__label__a __label__ü\n__label__b\n\n\n"
     assert written("fasttext", found, top_k=2).splitlines()[0] == "__label__a 0.900000 __label__ü 0.750000"

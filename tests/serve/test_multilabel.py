@@ -52,7 +52,7 @@ def test_predictions(start: Callable[..., Any], topics: Path) -> None:
     assert len(service.post("/v1/predict?threshold=0", texts).value[0]["labels"]) == 3
     assert len(service.post("/v1/predict?threshold=1&at_least_one=true", texts).value[1]["labels"]) == 1
     refused = service.post("/v1/predict?min_probability=0.5", texts)
-    assert (refused.status, "needs a model of one label" in refused.value["error"]) == (400, True)
+    assert (refused.status, "needs a single-label model" in refused.value["error"]) == (400, True)
     assert len(service.post("/v1/predict?explain=2", texts).value[0]["explanation"]) == 2
     (described,) = service.ask("GET", "/v1/models").value["models"]
     assert described["several_labels"] is True
@@ -102,7 +102,7 @@ def test_most_labels_of_a_document_that_are_explained(start: Callable[..., Any],
 
 
 def test_options_of_several_labels(start: Callable[..., Any], model: Path) -> None:
-    """A model of one label refuses them."""
+    """A single-label model refuses them."""
     service = start("-m", model)
     for option in ("threshold=0.5", "at_least_one=true"):
         answer = service.post(f"/v1/predict?{option}", {"text": "the bins"})
