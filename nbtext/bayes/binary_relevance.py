@@ -1,17 +1,21 @@
-"""Naive Bayes for several labels: two scores of each document and label.
+"""Multi-label Naive Bayes: two scores of each document and label.
 
 Relevance. Label k against the rest, both multinomial and smoothed towards the corpus (Dirichlet smoothing):
 
-    A_k = π_k + Σ_j x_j log θ_kj / φ_kj,  π_k = log (n_k + ½) / (n − n_k + ½)
+    A_k = π_k + Σ_j x_j log(θ_kj / φ_kj),  π_k = log((n_k + ½) / (n − n_k + ½))
     θ_kj = (t_kj + μ g_j) / (T_k + μ),  φ_kj = (t_j − t_kj + μ g_j) / (T − T_k + μ)
 
-where t_j and T are counts of all documents, each once, and g_j = t_j / T. A feature that label k does not have adds
-log μ / (T + μ), whatever its t_j. So the weights are sparse: one number for each feature that a label has.
+where x_j is the count of feature j in the document, t_kj its occurrences in the documents with label k, T_k = Σ_j t_kj,
+n_k the number of these documents; t_j, T and n are the same for all documents, each counted once; g_j = t_j / T. A
+feature that label k does not have adds log(μ / (T + μ)) + log((T − T_k + μ) / (T_k + μ)), which is the same for all
+such features. So the weights are sparse: one number for each feature that a label has.
 
 Contrast. The log-likelihood of label k against the mean likelihood of the K − 1 other labels, in an ordinary
 multinomial model with additive smoothing α:
 
-    S_k = Σ_j x_j log (t_kj + α) / (T_k + αV),  B_k = S_k − log Σ_{l ≠ k} exp S_l / (K − 1)
+    S_k = Σ_j x_j log((t_kj + α) / (T_k + αV)),  B_k = S_k − log(Σ_{l ≠ k} exp(S_l) / (K − 1))
+
+with V features and K labels.
 
 Without tokens, A_k is the prior π_k, and B_k is 0. One scorer holds both: A_k is its score k, S_k its score K + k.
 
@@ -39,7 +43,8 @@ NO_CONTRAST = 0.0  # the score B if there is only one label
 class Smoothing(NamedTuple):
     """The smoothing of both scores.
 
-    mu     μ, tokens of the corpus that are added to those of each label and of its rest
+    mu     μ, the number of pseudo-tokens, distributed as in the corpus, that are added to each label and to its
+           complement
     alpha  α, the pseudo-count of each feature in each label; None: the score B is not used
     """
 
@@ -102,7 +107,11 @@ def first_score(scorer: LinearScorer, n_labels: int) -> LinearScorer:
 
 
 def _interleave(indptr: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the order in which each row of two equal lists of rows follows the same row of the other list."""
+    """Return the order that interleaves the entries of two lists of rows: row 0 of the first, row 0 of the second, row
+    1 …
+
+    indptr  (n_rows + 1,), the rows of each list; both lists have the same row lengths
+    """
     n, widths = int(indptr[-1]), np.diff(indptr)
     places = np.arange(n) + np.repeat(indptr[:-1], widths)
     order = np.empty(2 * n, dtype=np.int64)
@@ -112,7 +121,7 @@ def _interleave(indptr: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def log_absent(T: Any, mu: float) -> Any:
-    """Return what a token adds to the score of a label that does not have it, the normalization aside."""
+    """Return log(μ / (T + μ)): the weight of a feature that a label does not have, but for a term of T_k."""
     return np.log(mu) - np.log(T + mu)
 
 

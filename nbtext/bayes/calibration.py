@@ -61,10 +61,11 @@ class Calibration:
     temperature        None: scores are normalized without scaling
     prior_adjustment   (n_classes,), added to log-probabilities, which are normalized again
     decision_offsets   (n_classes,), added to log-probabilities for the decision only
-    nonconformity      of the true labels of left-out documents, for prediction sets
-    likelihoods        of left-out documents, log p(x) per token in nats, for outliers
-    outlier_threshold  the likelihood below which a document is an outlier
-    mean_posteriors    of the documents of each class, to estimate class shares; None: there are too many classes
+    nonconformity      distribution of the nonconformity of the true labels of left-out documents, for prediction sets
+    likelihoods        distribution of log p(x) per token of left-out documents, in nats, to find outliers
+    outlier_threshold  the log p(x) per token below which a document is an outlier
+    mean_posteriors    mean probabilities on the left-out documents of each class, to estimate class shares; None: there
+                       are too many classes
     """
 
     temperature: TemperatureScaling | None = None
@@ -106,8 +107,8 @@ def fit_temperature(
     ------
     ModelError : scores are not finite, or too large
 
-    Sources: length-dependent temperature scaling; temperature scaling: Guo, Pleiss, Sun, Weinberger, On Calibration of
-    Modern Neural Networks, 2017, section 4.2.
+    Source of temperature scaling: Guo, Pleiss, Sun, Weinberger, On Calibration of Modern Neural Networks, 2017, section
+    4.2. That the temperature depends on the length is our own.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         centered = scores - scores.max(axis=1, keepdims=True)
@@ -129,8 +130,8 @@ def fit_scaled_temperature(
 ) -> TemperatureScaling:
     """Fit the calibration of scores that are not in nats; see `fit_temperature`.
 
-    They are first divided by the average evidence of a token (of a document if lengths are not known), because the
-    prior of the temperature is in nats.
+    They are first divided by their mean difference between the highest and the mean score of a document, per token (per
+    document if lengths are not known), because the prior of the temperature is in nats.
     """
     evidence = scores.max(axis=1) - scores.mean(axis=1)
     unit = float(evidence.sum() / max(1, len(scores) if lengths is None else lengths.sum())) or 1.0

@@ -187,7 +187,10 @@ def leave_groups_out(statistics: ClassStatistics, left_out: LeftOutGroups, *, sm
 
 
 def _shift(remainders: Remainders, width: int, values: NDArray[np.int64] | int) -> NDArray[np.int64]:
-    """Return the positions of other values of the members' features: those of the first value, plus `values`."""
+    """Return, for each entry of the left-out documents, the position in `remainders` of another value of its feature.
+
+    values  how many values later than the first one
+    """
     if width == 1:
         return remainders.positions
     sizes = np.diff(remainders.indptr)  # all values of a feature have the same classes
@@ -208,7 +211,8 @@ def _weigh_absent(others: NDArray[np.int64], totals: Floats, smoothing: float) -
 def _score_empty(
     statistics: ClassStatistics, present: NDArray[np.int64], n_values: int, others: NDArray[np.int64], smoothing: float
 ) -> Floats:
-    """Return the score of a document without features, of classes with fewer documents, but the same features.
+    """Return the score that each class gives a document without features, if only the number of its documents
+    decreased.
 
     others  (n_groups, n_classes), the remaining documents of each class
     """
@@ -259,7 +263,7 @@ def draw_values(weights: Floats, random: np.random.Generator, length: int) -> Fe
 
 
 def sum_log_probabilities(scorer: LinearScorer) -> float:
-    """Return Σ_kj log p_kj (1 − p_kj): the logarithm of a Beta(α + 1, α + 1) density, per unit of α."""
+    """Return Σ_kj log(p_kj (1 − p_kj)): the logarithm of a Beta(α + 1, α + 1) density, per unit of α."""
 
     def of_log_odds(weights: Floats) -> Floats:
         return np.asarray(-np.abs(weights) - 2 * np.log1p(np.exp(-np.abs(weights))))

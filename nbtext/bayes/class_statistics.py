@@ -51,7 +51,8 @@ class ClassStatistics:
     classes          (n_entries,) int32
     documents        (n_entries,) int64 or float64, documents of class k that have feature j, d_kj
     occurrences      (n_entries,) int64 or float64, occurrences (or weights) of feature j in class k, t_kj
-    has_totals       whether class 0 is of all documents, each once, because documents have several labels or none
+    has_totals       whether class 0 counts all documents, each once, as in a multi-label corpus; the other classes are
+                     labels
     """
 
     class_documents: NDArray[Any]
@@ -201,7 +202,7 @@ class ClassStatistics:
         )
 
     def locate(self, documents: DocumentCounts) -> NDArray[np.int64]:
-        """Return, for each entry of documents of this corpus, the position of (its feature, its document's class)."""
+        """Return, for each entry of documents of this corpus, the entry of its feature and class in the statistics."""
         return documents.locate(self.indptr, self.classes)
 
     def may_contain(self, documents: DocumentCounts) -> NDArray[np.bool_]:
@@ -262,8 +263,8 @@ def _combine(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> ClassStati
 def _is_difference(rest: ClassStatistics, a: ClassStatistics, b: ClassStatistics) -> bool:
     """Return whether the difference `rest` of a and b can be the counts of a set of documents.
 
-    It can if all occurrences of `b` were subtracted, each document that has a feature has at least one occurrence of
-    it, and no feature occurs in more documents of a class than the class has.
+    It can be if three conditions hold: every occurrence in `b` was found in `a`; no feature has more documents than
+    occurrences; no feature has more documents of a class than the class has.
     """
     if rest.occurrences.dtype.kind == "f":  # sums of weights are rounded, so it cannot be decided
         return True
@@ -277,7 +278,7 @@ def _is_difference(rest: ClassStatistics, a: ClassStatistics, b: ClassStatistics
 
 
 def _total(statistics: ClassStatistics) -> int:
-    """Return the largest of the sums of occurrences, documents of features, and documents of classes."""
+    """Return the largest of three sums: of all occurrences, of document frequencies, and of documents."""
     exact = int(statistics.occurrences.sum()) if statistics.occurrences.dtype.kind == "i" else 0
     return max(exact, int(statistics.documents.sum()), int(statistics.class_documents.sum()))
 

@@ -34,11 +34,12 @@ class Optimized(NamedTuple):
 
 
 class StepMetric(NamedTuple):
-    """A metric of decisions: a step function of the decision offsets, which maximize it.
+    """A metric that depends only on the predicted classes. Decision offsets are fitted to maximize it.
 
-    evaluate  computes it from the predicted classes, the true classes, and the number of classes
-    gains     returns its change after each document whose prediction changes to a class, up to a constant factor: of
-              the runner-up and the true class of each document, the class, and the documents of each class
+    evaluate  evaluate(predicted, truth, n_classes) returns the metric
+    gains     gains(runner_ups, truth, k, support) returns the change of the metric, up to a constant factor, after the
+              first, the first two, … documents change from their runner-ups to class k; `support` is the number of
+              documents of each class
     """
 
     evaluate: Callable[[NDArray[Any], NDArray[Any], int], float]
@@ -163,7 +164,10 @@ STEP_METRICS = {
 
 
 def adjust_prior(log_posterior: Floats, classes: NDArray[Any]) -> Floats | None:
-    """Return the offsets that minimize log-loss; None if those of one half do not decrease that of the other half."""
+    """Return the offsets that minimize log-loss.
+
+    None if offsets that are fitted to one half of the documents do not decrease the log-loss of the other half.
+    """
     if len(classes) < 2:
         return None
     halves = np.split(np.arange(len(classes)), [len(classes) // 2])

@@ -14,7 +14,7 @@ METHODS = ("em", "marginals")  # of training on unlabeled documents
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Two classes, and how many documents of each are predicted as the other."""
+    """Two classes, and how many documents of each are predicted as the other (both directions)."""
 
     first: int  # before the second
     second: int
@@ -28,7 +28,7 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True)
 class Proportion:
-    """A number of successes among a number of trials, such as documents of a label and those predicted as it."""
+    """A number of successes among a number of trials, such as the correctly predicted documents of a label."""
 
     correct: int
     documents: int

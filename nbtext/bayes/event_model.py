@@ -1,4 +1,8 @@
-"""The record that describes an event model to the rest of the program."""
+"""The record that describes an event model to the rest of the program.
+
+An event model is a kind of Naive Bayes: the distribution of features in the documents of a class, such as multinomial,
+Bernoulli or Gaussian (McCallum and Nigam, A Comparison of Event Models for Naive Bayes Text Classification, 1998).
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ Record_co = TypeVar("Record_co", covariant=True)
 class Registry(Mapping[str, Record_co]):
     """The records by name. A record's module is imported when the record is needed: names alone need no NumPy.
 
-    places  name: "module:record"
+    places  where each record is, by name: "module:record"
     """
 
     def __init__(self, places: Mapping[str, str]) -> None:

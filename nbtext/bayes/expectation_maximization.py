@@ -49,7 +49,7 @@ class ExpectationMaximization:
 
     where p(θ) is the prior that smoothing by α implies: Dirichlet(α + 1) for the words of each class of the
     multinomial model, which is α Σ_kj log θ_kj; Beta(α + 1, α + 1) for each feature of the Bernoulli model, which is
-    α Σ_kj log p_kj (1 − p_kj). A step computes the probability of each label of each unlabeled document,
+    α Σ_kj log(p_kj (1 − p_kj)). A step computes the probability of each label of each unlabeled document,
     r_uk = P(k | u, θ), and adds λ r_uk times the counts of u to each class k. Then the model is fitted to the sums. No
     step decreases l(θ).
 
@@ -87,7 +87,7 @@ class ExpectationMaximization:
 
         labeled     counts of the labeled documents; binary counts if the model is binary
         jobs        number of threads
-        is_watched  whether to compute the log-likelihood after the last step, which takes half as long as a step
+        is_watched  whether to compute the log-likelihood after the last step as well; it takes half the time of a step
         """
         log_likelihoods: list[float] = []
         statistics, steps = labeled, self.steps if self.weight > 0 else 0

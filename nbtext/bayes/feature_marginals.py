@@ -23,8 +23,9 @@ MAX_SHARE = 1 - 1e-12  # a word with a larger share of all tokens is treated as 
 class FeatureMarginals:
     """Fits the differences between classes to labeled documents, and the frequency of each word to all documents.
 
-    Class k has N_k labeled tokens, t_k of which are the word; P_k = N_k / Σ N_k. P is the share of the word among all
-    tokens, labeled and unlabeled. The probabilities θ_k = P(word | k) maximize the likelihood subject to this share:
+    Class k has N_k labeled tokens, t_k of which are the word; P_k = N_k / N with N = Σ_l N_l. P is the share of the
+    word among all tokens, labeled and unlabeled. The probabilities θ_k = P(word | k) maximize the likelihood subject to
+    this share:
 
         maximize Σ_k t_k log θ_k + (N_k − t_k) log (1 − θ_k)  subject to  Σ_k P_k θ_k = P.
 

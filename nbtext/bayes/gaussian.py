@@ -221,13 +221,13 @@ def leave_groups_out(statistics: ClassStatistics, left_out: LeftOutGroups, *, sm
 def _may_lack(
     statistics: Moments, n_lost: NDArray[np.int64], entries: NDArray[np.int64] | slice = slice(None)
 ) -> NDArray[np.bool_]:
-    """Return for each entry whether a class has as many documents without the feature as it loses."""
+    """Return for each entry whether at least as many documents of the class lack the feature as the class loses."""
     n_without = statistics.class_documents[statistics.classes] - statistics.documents
     return np.asarray(n_without[entries] >= n_lost)
 
 
 def _score_empty(statistics: Moments, n_lost: NDArray[np.int64], floor: float) -> tuple[Floats, Floats]:
-    """Return both parts of the score of a document without features, of classes that lose documents without features.
+    """Return both parts of the score that each class gives a document without features, after it lost such documents.
 
     n_lost  (n_groups, n_classes), the documents that each class loses
     """

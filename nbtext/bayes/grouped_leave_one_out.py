@@ -59,7 +59,7 @@ class GroupedLeaveOneOut(LeaveOneOut):
         return self
 
     def drop_single_documents(self) -> GroupedLeaveOneOut:
-        """Return only the documents of groups without which every label still has documents."""
+        """Return the documents without those of groups that hold all documents of a label."""
         n_classes = self.statistics.n_classes
         keys, numbers = np.unique(self.member_groups * n_classes + self.members.classes, return_counts=True)
         is_last = numbers >= self.statistics.class_documents[keys % n_classes]

@@ -1,15 +1,15 @@
-"""Probabilities of several labels, fitted to leave-one-out scores.
+"""Probabilities of a multi-label model, fitted to leave-one-out scores.
 
     p_k = σ(z_k)
     z_k = (w₁ A_k + w₂ (B_k + π_k) + L^b (c + s log L + v π_k + bias_k)) / (L^b + w₁ + w₂)
 
 A, B and the prior π are those of binary_relevance, L is the number of known tokens. z is a weighted mean: of the two
 log-odds of Naive Bayes, and of log-odds that do not depend on the words. The tokens of a text are not independent (as
-in calibration.py), so the weight of Naive Bayes falls with L. Without tokens, z_k is π_k. However long all training
-documents are, a short text has at most the log-odds of Naive Bayes.
+in calibration.py), so the weight of Naive Bayes falls with L. Without tokens, z_k = π_k. Even if all training
+documents are long, the log-odds of a short text are not larger than those of Naive Bayes.
 
 The weights are positive, and b is above ½. Weak Gaussian priors keep every parameter finite. The prior of bias_k has
-the standard deviation 1, so that a rare label hardly moves from the others.
+the standard deviation 1, so that the bias of a rare label stays near 0.
 """
 
 from __future__ import annotations
@@ -118,14 +118,15 @@ def _dot(a: Floats, b: Floats) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Leave-one-out scores of pairs of a content and a label: all labels of the content, and the next MAX_KEPT.
+    """Leave-one-out scores of pairs of a distinct document ("content") and a label: its own labels and the next
+    MAX_KEPT.
 
     contents    (n_cells,), ascending
     labels      (n_cells,)
     positives   (n_cells,), documents of this content that have the label
     documents   (n_cells,), documents of this content
     scores      one or two arrays (n_cells,): A and B + π
-    priors      (n_labels,), π with nothing left out: its labels could be told from the π without the document
+    priors      (n_labels,), π of all documents; left out of π, a document would be recognizable by its labels
     lengths     (n_contents,), known tokens of each content
     n_labels, n_documents
     """
@@ -142,7 +143,7 @@ class Cells:
 
     @property
     def n_copies(self) -> float:
-        """The mean number of documents of a content. The priors count as often, as duplicates do not add evidence."""
+        """The mean number of copies of a document, by which priors are multiplied: duplicates add no evidence."""
         return self.n_documents / max(1, len(self.lengths))
 
     def probabilities(self, fit: Combination) -> Floats:

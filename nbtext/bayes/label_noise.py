@@ -73,7 +73,8 @@ def estimate_label_noise(
     ----------
     documents : counts of labeled documents
     n_classes : number of labels
-    is_vocabulary : whether features that occur in one document only are out of vocabulary without it
+    is_vocabulary : whether the vocabulary is that of these documents, so that a feature of a single document is unknown
+        while this document is left out
     jobs : number of threads
 
     Source: the noise matrix is a maximum a posteriori estimate by expectation-maximization, as in Dawid and Skene,

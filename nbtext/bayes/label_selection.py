@@ -55,7 +55,8 @@ class MultilabelFit:
     smoothing      of the scores A and B; None: the model is linear
     combination    turns the scores into probabilities
     thresholds     (n_labels,), the probability from which each label is predicted
-    fallback       the numbers of labels whose leave-one-out F1 was too low for a threshold of their own (FBR.1)
+    fallback       the numbers of labels whose leave-one-out F1 was too low for a threshold of their own; see
+                   label_thresholds
     estimate       None: no document could be left out
     nonconformity  1 − p of the true pairs of a document and a label, for prediction sets; None: there was none
     posteriors     mean probabilities of left-out documents, to estimate shares of labels; None: they are not known
@@ -105,7 +106,7 @@ def without_contrast(smoothing: Smoothing) -> Smoothing:
 
 
 class _Trials:
-    """The fits of smoothings to some documents, each computed once.
+    """Fits a model with each smoothing that is tried to some documents, each smoothing once.
 
     start  parameters from which the first fits start
     """
@@ -157,8 +158,8 @@ class _Trials:
 def _search(corpus: RelevanceLeaveOneOut) -> tuple[Smoothing, Combination]:
     """Return the smoothing with the lowest loss, and its parameters.
 
-    It is that of A alone, or that of A and B together if there are several labels. Some documents find its order of
-    magnitude, and more of them the steps between.
+    It is that of A alone, or that of A and B together if there are several labels. Its order of magnitude is
+    searched on some of the documents, in large steps, and its value on more of them, in smaller steps.
     """
     coarse, fine = (corpus.first(min(size, SEARCH_SCORES // corpus.labels.n_classes)) for size in SEARCH_SIZES)
     trials = _Trials(coarse)

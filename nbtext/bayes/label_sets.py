@@ -34,7 +34,11 @@ class LabelSets:
 
     @classmethod
     def of(cls, sets: Sequence[Sequence[str]], labels: Sequence[str]) -> LabelSets:
-        """Return some sets, each with its labels in sorted order, as numbers of sorted labels."""
+        """Return sets of labels as sets of their positions in `labels`.
+
+        sets    each with its labels in sorted order
+        labels  sorted
+        """
         places = {label: k for k, label in enumerate(labels)}
         indptr = running_sums(np.array([len(each) for each in sets], dtype=np.int64))
         return cls(indptr, np.array([places[label] for each in sets for label in each], dtype=np.int32))

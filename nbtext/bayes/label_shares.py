@@ -1,7 +1,7 @@
-"""Shares of labels that documents can have together: each label against the rest, from its probabilities.
+"""Prevalence of each label among multi-label documents: each label against the rest, from its probabilities.
 
 With m₁ and m₀ the mean probability of label k on left-out documents with and without it, and m that on new documents,
-the share of k among these is (m − m₀) / (m₁ − m₀), cut to [0, 1]: PACC with two classes, see prevalence.py.
+the share of k among these is (m − m₀) / (m₁ − m₀), clipped to [0, 1]: PACC with two classes, see prevalence.py.
 """
 
 from __future__ import annotations

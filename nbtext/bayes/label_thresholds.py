@@ -1,4 +1,4 @@
-"""Thresholds on the probabilities of several labels, fitted to leave-one-out probabilities.
+"""Thresholds on the probabilities of a multi-label model, fitted to leave-one-out probabilities.
 
 By default, one for all labels that maximizes micro-F1: of all such thresholds, the one nearest to F1 / 2. To maximize
 macro-F1, one for each label (SCut): of all thresholds with the highest F1 of the label, the lowest. A label whose F1 is
@@ -63,9 +63,9 @@ def fit_thresholds(cells: Cells, probabilities: Floats, *, by_label: bool) -> Th
 
 
 def _highest_dropped(cells: Cells, probabilities: Floats) -> float:
-    """Return about the highest probability of the pairs that are not kept: that of the last label kept for a document.
+    """Return an estimate of the highest probability of the pairs that are not kept; 0 if all pairs are kept.
 
-    0 if all pairs are kept.
+    It is the highest, over all documents, of the lowest kept probability.
     """
     if cells.n_labels <= MAX_KEPT or len(probabilities) == 0:
         return 0.0
@@ -99,7 +99,7 @@ def _best_threshold(
 ) -> tuple[float, float]:
     """Return the threshold with the highest F1, and this F1.
 
-    is_lowest  return the lowest such threshold, but not below `floor` without need; otherwise the one nearest to half
+    is_lowest  return the lowest such threshold, at least `floor` if there is one; otherwise the one nearest to half
                of F1, which is the best one for probabilities that are right
     n_tried    how many of the highest probabilities are tried before all; None: four for each positive pair
     """

@@ -107,9 +107,9 @@ def leave_one_out(
 ) -> Floats:
     """Return the scores of each document under the model of all documents with other content.
 
-    The scores equal those of refitted models to 1e-9, for weights up to the rounding of sums. The vocabulary, the
-    labels, the idf and the ε of a gaussian model are those of the whole corpus. A class without another document has
-    score −∞, unless the prior does not depend on the documents.
+    The scores of counts equal those of refitted models to 1e-9, those of weights up to the rounding of their sums. The
+    vocabulary, the labels, the idf and the ε of a gaussian model are those of the whole corpus. A class without another
+    document has score −∞, unless the prior does not depend on the documents.
 
     Parameters
     ----------
@@ -214,7 +214,8 @@ class LeaveOneOut:
             start = stop
 
     def complete(self) -> LeaveOneOut:
-        """Return a sample without its last group of duplicates, if some of them may not be retained.
+        """Return a sample without its last group of duplicates if that may be incomplete, because the sample ends
+        there.
 
         The group is complete if one of its features occurs in no other document.
         """
@@ -275,7 +276,10 @@ class LeaveOneOut:
 
     @cached_property
     def _hapax_counts(self) -> Floats:
-        """The tokens of hapaxes in each document; if the model is for integer counts only, each hapax counts once."""
+        """The tokens of hapaxes in each document; if the model is for integer counts only, each hapax counts once.
+
+        A hapax is a feature that occurs only in a document and its duplicates.
+        """
         return count_hapaxes(self.statistics, self.documents, self.is_new, is_binary=self.model.is_of_counts)
 
 

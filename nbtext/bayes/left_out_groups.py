@@ -105,7 +105,7 @@ class Remainders:
     classes    (n_entries,)
     entries    (n_entries,), the entry of the statistics
     groups     (n_entries,), the group
-    positions  for each entry of the members, which of these entries has its group, feature and class
+    positions  for each entry of the left-out documents, the entry here that has the same group, feature and class
     """
 
     indptr: NDArray[np.int64]

@@ -63,11 +63,12 @@ def minimize(
     bound: float = np.inf,
     solve: Solve = solve_densely,
 ) -> Floats:
-    """Return the minimum of a loss, to TOLERANCE of the loss; each step is halved until the loss decreases.
+    """Return the parameters that minimize a loss, to TOLERANCE of the loss; each step is halved until the loss
+    decreases.
 
     SciPy's optimizers do the same, but importing them takes longer than most trainings.
 
-    bound   of the absolute value of each parameter
+    bound   upper bound of the absolute value of each parameter
     solve   returns Newton's step, not negated, from the third value of `evaluate` and the gradient
     raises  ModelError: the loss is not finite at the start
     """

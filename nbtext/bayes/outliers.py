@@ -46,10 +46,10 @@ def threshold(typical: Quantiles) -> float:
 
 
 def typicality(likelihoods: Floats, typical: Quantiles) -> Floats:
-    """Return the typicality, a conformal p-value: the share of left-out documents that are less likely.
+    """Return the typicality, a conformal p-value: with n left-out documents, m of them at most as likely, m / (n + 1).
 
-    For likelihoods below those of all n left-out documents it decreases from 1 / (n + 1) by a factor of e per nat, so
-    that outliers can be ranked.
+    For likelihoods below those of all left-out documents it decreases from 1 / (n + 1) by a factor of e per nat, so
+    that outliers can be ranked. It is never 0.
 
     likelihoods  (n_documents,), log p(x) per token; the typicality of NaN is NaN
     """

@@ -44,7 +44,7 @@ class NoiseRates(NamedTuple):
     def wrong(self, probabilities: Floats) -> tuple[Floats, Floats]:
         """Return how probably a given label of these pairs is wrong, and how probably a label that is not given is.
 
-        probabilities  of the labels as they are given, without the document itself
+        probabilities  probabilities of the labels as they are given, from a model without the document
         """
         true = sigmoid(self.slope * _log_odds(probabilities) + self.intercept)
         added, given = self.added * (1 - true), (1 - self.missing) * true
@@ -59,8 +59,8 @@ class PairNoise:
     documents   (n_pairs,)
     labels      (n_pairs,)
     is_given    (n_pairs,), whether the document has the label, which should be removed; else it should be added
-    wrong       (n_pairs,), the probability of this
-    n_documents documents that were judged
+    wrong       (n_pairs,), the probability that the pair is wrong
+    n_documents  number of documents that were judged
     n_given     given pairs that were judged
     n_wrong     expected number of given pairs that are wrong
     n_missing   expected number of pairs that are missing
@@ -88,9 +88,10 @@ def estimate_pair_noise(
 
     Parameters
     ----------
-    documents : counts of documents; their classes number `sets`
+    documents : counts of documents; the class of a document is the index of its set in `sets`
     sets : the label sets, whose classes are 1 to `n_labels`
-    is_vocabulary : whether features that occur in one document only are out of vocabulary without it
+    is_vocabulary : whether the vocabulary is that of these documents, so that a feature of a single document is unknown
+        while this document is left out
     """
     order = documents.order(documents.classes)
     documents = documents.take(order)

@@ -142,7 +142,8 @@ def left_out_products(
     """Return Π factor^count of each document in each class as mantissas and exponents of 2, (n_documents, n_classes).
 
     The factor of a feature that a class has is (t + a) / ((left − t + a) · scale). A product of factors takes
-    one logarithm, where a sum takes many. Powers of 2 are exact, so the rounding does not depend on them.
+    one logarithm, where a sum takes many. Multiplying by powers of 2 is exact, so splitting them off does not change
+    the rounding.
 
     rows    (indptr, indices, counts): documents that the corpus holds
     own     (indptr, classes, copies): the classes of each document, and its copies in each; t is without them
@@ -150,7 +151,7 @@ def left_out_products(
     left    two arrays (n_entries,): the occurrences of the feature in all other documents, and a; without
             occurrences, the factor is 1
     scales  (n_documents,)
-    limits  (n_documents,), factors whose product is below 2^500, at least 1
+    limits  (n_documents,), the number of factors whose product is surely below 2^500, at least 1
     raises  ValueError: a document is not part of the corpus
     """
     n_rows, owners = len(rows[0]) - 1, np.repeat(np.arange(len(rows[0]) - 1), np.diff(rows[0]))

@@ -54,14 +54,14 @@ class Quantiles:
 def nonconformity(probabilities: Floats) -> Floats:
     """Return the nonconformity score of each label for each document, shape (n_documents, n_classes).
 
-    It is the score of adaptive prediction sets: the sum of the probabilities of all more probable labels, from 0 to 1.
-    The most probable label would always have score 0. Its score is the logarithm of the probability of all other labels
-    instead, which is below 0. So ties are rare, and the coverage needs no randomization. If the coverage is below the
-    accuracy, the least certain documents have empty sets.
+    It is the score of adaptive prediction sets: the sum of the probabilities of all more probable labels, between 0 and
+    1. The most probable label would always have score 0. Its score is the logarithm of the probability of all other
+    labels instead, which is below 0. So scores are in (−∞, 1], ties are rare, and the coverage needs no randomization.
+    If the coverage is below the accuracy, the least certain documents have empty sets.
 
     probabilities  (n_documents, n_classes), rows that sum to one
-    source         Romano, Sesia, Candès, Classification with Valid and Adaptive Coverage, 2020, section 2 (there u is
-                   random; here it is 0, and 1 for the most probable label, on another scale)
+    source         Romano, Sesia, Candès, Classification with Valid and Adaptive Coverage, 2020, section 2 (without
+                   its randomization of scores)
     """
     order = np.argsort(-probabilities, axis=1, kind="stable")
     descending = np.take_along_axis(probabilities, order, axis=1)

@@ -129,7 +129,8 @@ def solve_on_simplex(columns: Floats, target: Floats, *, start: Floats | None = 
     """Return the x that minimizes |columns @ x − target|² with x ≥ 0 and Σ x = 1.
 
     Block principal pivoting: the variables are divided into free ones and zeros; those that violate the optimality
-    conditions change sides. If this makes no progress, only the last one of them does, which terminates.
+    conditions change sides. If this makes no progress, only the last one of them changes sides, so that the algorithm
+    terminates.
 
     columns  (n, n_variables)
     target   (n,)

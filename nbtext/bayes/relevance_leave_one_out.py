@@ -1,7 +1,8 @@
-"""Exact leave-one-out scores of several labels: those of each document under the model of all others, in one pass.
+"""Exact leave-one-out scores of a multi-label model: those of each document under the model of all others, in one pass.
 
-For its own labels, the document is subtracted from the label, and their rest stays. For all others, it is subtracted
-from the rest. It leaves the totals once. Identical documents leave together.
+A document is subtracted from the counts of each of its labels, and once from the counts of all documents. So the
+complement of its own labels does not change, and the complement of each other label loses it. Identical documents
+("contents") are left out together.
 
 The sums of logarithms of binary_relevance are logarithms of products here, which are faster.
 """
@@ -40,7 +41,7 @@ class RelevanceLeaveOneOut:
     """The retained documents of a corpus, for exact leave-one-out scores. Duplicates leave together.
 
     statistics  of the whole corpus, with totals
-    documents   some of its documents; their classes number `sets`
+    documents   some of its documents; the class of a document is the index of its set in `sets`
     sets        the label sets of the documents
     n_hapax     (n_documents,), tokens of each document whose features no other document has: they are out of
                 vocabulary. None: the vocabulary does not depend on the documents
@@ -59,7 +60,7 @@ class RelevanceLeaveOneOut:
         return self._slice(int(np.searchsorted(hashes, hashes[max(1, size) - 1], side="right")))
 
     def drop_last_content(self) -> RelevanceLeaveOneOut:
-        """Return a sample without its last documents of equal hashes, because some may not be retained."""
+        """Return a sample without its last group of duplicates, which may be incomplete."""
         hashes = self.documents.hashes
         return self._slice(int(np.searchsorted(hashes, hashes[-1]))) if len(hashes) else self
 
@@ -118,13 +119,13 @@ class RelevanceLeaveOneOut:
 
     @cached_property
     def n_known(self) -> Floats:
-        """The counts of each content whose features are in the vocabulary of the others."""
+        """The sum of the counts of each distinct document, without features that no other document has."""
         counts = self.distinct.totals
         return counts if self.n_hapax is None else counts - count_hapaxes(self.statistics, self.documents)[self._first]
 
     @cached_property
     def lengths(self) -> Floats:
-        """The tokens of each content that are in the vocabulary of the others, also if the counts are binary."""
+        """The tokens of each distinct document, without features that no other document has."""
         lengths = self.distinct.lengths
         return lengths if self.n_hapax is None else lengths - self.n_hapax[self._first]
 
@@ -235,7 +236,7 @@ class LeftOutBlock:
 
     @property
     def known(self) -> Floats:
-        """The tokens of each content that count for the labels."""
+        """The part of `n_known` that belongs to this block."""
         return self.corpus.n_known[self.start : self.stop]
 
     @property

@@ -37,7 +37,7 @@ class Derivation(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LinearScorer(SparseWeights):
-    """Weights that give each class a score; natural logarithms if the model has probabilities.
+    """The weights by which a model scores classes. The scores of a probabilistic model are natural logarithms.
 
     derivation  derives columns from features; None: each feature is a column. With a derivation, the "features" of
                 SparseWeights are columns, and its "classes" are partial scores
@@ -144,7 +144,7 @@ class ClassWeights:
         return weights
 
     def common(self) -> Floats | None:
-        """Return the weights, (n_features,), of a class that stores no weights, up to a constant.
+        """Return the weights, (n_features,), of features in a class that does not have them, up to a constant.
 
         None: classes differ in more than a constant.
         """

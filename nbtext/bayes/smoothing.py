@@ -146,7 +146,7 @@ def add_likelihoods(selection: Selection, likelihoods: Floats) -> Selection:
 def compare_event_models(corpora: Sequence[LeaveOneOut], smoothing: float | None) -> int:
     """Return the index of the event model with the highest leave-one-out accuracy; ties are broken by log-loss.
 
-    The estimates are exact. The first documents tell the best smoothing of each event model in COMPARED, and which
+    The estimates are exact. The first documents select the smoothing of each event model in COMPARED, and show which
     event models are significantly less accurate than the best one. The others are compared on more documents.
 
     Parameters
@@ -156,7 +156,7 @@ def compare_event_models(corpora: Sequence[LeaveOneOut], smoothing: float | None
 
     Returns
     -------
-    The first index if no document can be left out.
+    The index of the event model in `corpora`; 0 if no document can be left out.
     """
     if len(corpora) == 1:
         return 0

@@ -162,7 +162,8 @@ def _find_precision_step(scores: Floats, classes: NDArray[Any], target: Target) 
 
     The predictions of the label are tested from the most certain ones to all of them. Tests in a fixed order control
     the error of all tests: if one succeeds, its error level passes to the next. Half of the level is given to the first
-    test, and half to later starts, so that one wrong document among the most certain ones does not end the search.
+    test, and half to tests that start again after a failure, so that one wrong document among the most certain ones
+    does not end the search.
 
     Source: Wiens, A fixed sequence Bonferroni procedure for testing multiple endpoints, 2003; Angelopoulos, Bates,
     Candès, Jordan and Lei, Learn then Test: Calibrating Predictive Algorithms to Achieve Risk Control, 2021, section 3.

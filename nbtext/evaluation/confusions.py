@@ -37,7 +37,7 @@ class MisleadingWord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Documents of one label for which another one was predicted.
+    """Documents of one label for which another one was predicted (one direction).
 
     examined         Number of documents, the most probable ones, whose words were examined.
     words            Those with the largest contributions to the wrong label, without common words.

@@ -32,7 +32,7 @@ N_TYPICALITY_BINS = 20
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The largest part of the documents whose answers reach an accuracy; None: there is none."""
+    """The largest part of the documents, the most certain ones, with at least this accuracy; None: there is none."""
 
     accuracy: float
     part: AnsweredPart | None
@@ -81,7 +81,7 @@ class Confusions:
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """What needs the probabilities of all labels, from every `step`-th document."""
+    """The curves of labels and sizes of prediction sets. They are computed from every `step`-th document."""
 
     labels: tuple[LabelCurve, ...]
     set_sizes: tuple[SetSize, ...]
@@ -90,7 +90,7 @@ class Curves:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """Whether predictions are correct as often as their probabilities say, and what thresholds do.
+    """The calibration of the probabilities, and the accuracy and share of answers at each threshold.
 
     before  Reliability of the same predictions without calibration; None: the model has no calibration.
     """
@@ -111,7 +111,8 @@ class Diagnosis:
         Curves of labels; None: only the probability of the predicted label is known.
     top_features : Inspection, optional
         The features with the largest weights, of the labels that are shown.
-    has_conformal_scores the model has nonconformity scores, so prediction sets keep the coverage asked for
+    has_conformal_scores
+        Whether the model has nonconformity scores, so that prediction sets keep the coverage asked for.
     has_names, has_texts of documents
     """
 

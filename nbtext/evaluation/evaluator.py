@@ -57,14 +57,14 @@ class Evaluation:
 
     A document without a predicted label is incorrect, and in no column of the confusion matrix. Its probabilities
     count in log-loss, Brier score and calibration error like those of all others: all metrics but accuracy among
-    answered are means over the same documents.
+    answered are computed on the same documents.
 
     metrics            The metrics, by name.
     labels             The labels of the model and of the documents, sorted.
     confusion_matrix   Rows are true labels, columns predicted ones; None if there are more than 2,048 labels.
     reliability        Bins that have a document.
     foreign_documents  Number of foreign documents with a likelihood; None: there was no foreign source.
-    targets            The targets of the model; None: it has none, or its labels are not what was evaluated.
+    targets            The targets of the model; None: it has none, or they do not apply to these predictions.
     """
 
     documents: int

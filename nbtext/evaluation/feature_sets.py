@@ -1,4 +1,4 @@
-"""The feature sets of a model search: words, pairs and triples of words and marks, and character n-grams."""
+"""The feature sets of a model search: words, pairs and triples of words and punctuation marks, character n-grams."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNSPACED_SCRIPTS = ((0xE0B8, 0xE0BF), (0xE180, 0xE182), (0xE19E, 0xE19F), (0xE2B
 
 
 def list_feature_sets(features: FeatureSettings, given: Collection[str]) -> dict[str, FeatureSettings]:
-    """Return the settings of each feature set by name; only `GIVEN` if the user chose what a feature is.
+    """Return the settings of each feature set by name; only `GIVEN` if the user set an option of OWN_FEATURES.
 
     With stop words or stems, tokens are those of the default pattern, for which lists and stemmers are made.
     """

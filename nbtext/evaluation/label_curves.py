@@ -102,7 +102,7 @@ class LabelCurve:
 
 
 def compute_label_curve(label: str, probabilities: Floats, is_own: NDArray[np.bool_]) -> LabelCurve:
-    """Compute the curves of a label from its probability for each document, and whether that has the label."""
+    """Compute the curves of a label from its probability for each document and whether the document has it."""
     ranking = Ranking.of(probabilities, is_own)
     along = ranking.recall + ranking.false_positive_rate
     places = np.zeros(0, dtype=np.int64)

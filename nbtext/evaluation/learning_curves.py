@@ -125,7 +125,7 @@ def compute_learning_curves(
 
 
 def growing_order(classes: NDArray[np.int32], *, seed: int) -> NDArray[np.int64]:
-    """Shuffle documents so that every beginning of the order is stratified.
+    """Shuffle documents so that every prefix of the order is stratified.
 
     Parameters
     ----------

@@ -28,7 +28,8 @@ class MultilabelOutcomes:
     n_correct    Number of predicted labels that are true.
     n_unknown    Number of true labels that the model does not know.
     hits         Shape (n_documents, 3): true labels among the 1, 3 and 5 most probable ones.
-    ranking      Label-ranking average precision, without the share of labels that the model does not know.
+    ranking      Label-ranking average precision of the labels that the model knows. Unknown labels are ranked last;
+                 their part is added in `sum_outcomes`.
     """
 
     n_true: Integers

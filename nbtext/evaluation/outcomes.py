@@ -31,8 +31,8 @@ class Outcomes:
                      know.
     squared_errors   Shape (n_documents,): Σ_k (p_k - y_k)².
     is_chosen_right  Shape (n_documents,): the chosen label is the true one, even if it was not given as the answer.
-    is_answerable    Shape (n_documents,): the document was read and has a known token; only a threshold withholds the
-                     label.
+    is_answerable    Shape (n_documents,): the document was read and has a known token, so that only a threshold could
+                     withhold its label.
     typicality       Shape (n_documents,): the conformal p-value of the document; NaN if the model has none.
     is_outlier       Shape (n_documents,).
     """
@@ -80,7 +80,7 @@ class LabelNumbers:
         return tuple(sorted(self._numbers))
 
     def positions(self, labels: tuple[str, ...]) -> NDArray[np.int64]:
-        """Return the position of each numbered label among these, by number."""
+        """Return, for each number, the position of its label in `labels`."""
         places = {label: place for place, label in enumerate(labels)}
         return np.array([places[label] for label in self._numbers], dtype=np.int64)
 

@@ -27,9 +27,9 @@ _TSV_ESCAPES = {"\\t": "\t", "\\n": "\n", "\\r": "\r"}
 class Record:
     """The prediction for one document.
 
-    label   The predicted label; None: there is none.
-    scores  The known probabilities, by label.
-    labels  The prediction set, if there is one.
+    label    The predicted label; None: there is none.
+    scores   The known probabilities, by label.
+    labels   The prediction set; None: there is none.
     several  The predicted labels of a multi-label model; None: of a single-label model.
     """
 

@@ -3,7 +3,7 @@
 A candidate is a feature set, a weighting and a model. The text is read once for words and pairs of words; single words
 are some of the columns. Short texts and texts without spaces are read again, for triples and character n-grams.
 
-Counting models are estimated by leave-one-out on all documents. Linear models race on growing stratified subsets
+Naive Bayes models are estimated by leave-one-out on all documents. Linear models race on growing stratified subsets
 (successive halving), estimated by cross-validation; the finalists are fitted to all documents. Each fit predicts how
 long the next larger one will take: none is started that will not finish within the budget.
 
@@ -72,7 +72,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The estimate for new documents of a candidate.
+    """The estimate of how well a candidate predicts new documents.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class Budget:
 def list_candidates(
     features: FeatureSettings, model_settings: ModelSettings, given: Collection[str]
 ) -> list[Candidate]:
-    """List the candidates of a search, counting models and then linear ones, the fastest first: the default model.
+    """List the candidates of a search: Naive Bayes models, the default model first, and then linear ones.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ class _Fitter:
         return self._budget.allows(n_fits * rate * _work(candidate, corpus))
 
     def fit(self, candidate: Candidate, corpus: CorpusCounts, *, folds: int = N_FOLDS) -> _Fit | None:
-        """Fit a candidate to a corpus; None if it cannot be fitted, or only the others can be estimated."""
+        """Fit a candidate to a corpus; None if it cannot be fitted, or cannot be estimated although others can."""
         settings = _without_goals(candidate.model_settings)
         if candidate.is_linear:
             settings = replace(settings, folds=folds)
@@ -375,7 +375,7 @@ def _work(candidate: Candidate, corpus: CorpusCounts) -> float:
 
 
 def _is_small(corpus: CorpusCounts, candidate: Candidate) -> bool:
-    """Return whether the weights of a linear model fit into the memory that the documentation promises."""
+    """Return whether the weights of a linear model fit into memory: MAX_WEIGHTS at most."""
     return corpus.statistics.n_features * len(corpus.labels) <= MAX_WEIGHTS
 
 

@@ -14,7 +14,13 @@ BEST = "best"  # the value of --model that searches settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldSettings:
-    """How documents are split for cross-validation."""
+    """How documents are split for cross-validation.
+
+    folds        number of folds; None: the default of the kind of split
+    group_field  field whose equal values are in the same fold; None: documents are not grouped
+    order_field  field by which a time-series split orders documents; None: folds are random
+    seed         seed of the random folds
+    """
 
     folds: int | None = None
     group_field: str | None = None
@@ -44,7 +50,7 @@ class FoldSettings:
 
 
 def models_to_compare() -> tuple[str, ...]:
-    """Return the names of all models."""
+    """Return the names of models that `compare --models` accepts."""
     (model,) = (field for field in fields(ModelSettings) if field.name == "model")
     return tuple(model.metadata["choices"])
 

@@ -28,7 +28,7 @@ def assign_folds(
     documents : DocumentCounts
         With the group or timestamp of each document if the settings ask for it.
     together : array of int64, shape (n_documents,), optional
-        Equal for documents of the same fold, if the settings name no field; None: those of equal content.
+        Documents with equal values are in the same fold, if the settings name no field; None: those of equal content.
 
     Raises
     ------

@@ -35,10 +35,11 @@ class CorpusCounts:
     vocabulary   The feature of each column; None if features are hashed.
     statistics   Class statistics of all documents, over all features.
     sample       The retained documents: those with the smallest content hashes, at most `sample_size`.
-    sample_size  None: all documents are retained. 0: none is, or the sample cannot be combined with another one.
+    sample_size  None: all documents are retained. 0: no documents are retained, or those that are cannot be combined
+                 with the sample of another corpus.
     weighting    Of a matrix of weights: how its counts were weighted. Otherwise None.
-    below        The sample holds all documents whose hashes are below this bound. After a subtraction from a larger
-                 corpus, the documents with the next larger hashes are not known.
+    below        The sample holds all documents whose hashes are below this bound. After a subtraction, the documents
+                 with larger hashes are not known, so the sample can be smaller than `sample_size`.
     label_sets   If documents have several labels: the distinct label sets of the retained documents, sorted, each with
                  its labels sorted. The class of a retained document is the number of its set. Then the first label is
                  ALL_DOCUMENTS, and the first class of the statistics is of all documents. Otherwise None.
@@ -187,7 +188,7 @@ class CorpusCounts:
         return sample.below(below).subtract(removed.below(below)), below
 
     def with_known_bound(self) -> CorpusCounts:
-        """Return the counts without a bound if the sample has its full size."""
+        """Return the counts without a bound in `below` if the sample has its full size, so that none is needed."""
         is_full = len(self.sample) == self.sample_size or self.has_all_documents
         return replace(self, below=ALL_HASHES) if is_full else self
 

@@ -42,11 +42,11 @@ class LogOddsTerms:
     absent
         The log-odds of a document without features; in a Bernoulli model, the sum over all absent features.
     temperature
-        The change by the division by the temperature.
+        How much dividing by the temperature changes the log-odds.
     noise
-        The change by the label-noise rate.
+        How much the label-noise rate changes the log-odds.
     prior_adjustment
-        The change by the prior adjustment of model="auto" or optimize="log_loss".
+        How much the prior adjustment of model="auto" or optimize="log_loss" changes the log-odds.
     """
 
     prior: float = 0.0
@@ -63,7 +63,7 @@ class MultilabelTerms(LogOddsTerms):
     Attributes
     ----------
     other_labels
-        The change by how well the other labels fit the document.
+        How much the fit of the other labels to the document changes the log-odds.
     """
 
     other_labels: float = 0.0
@@ -84,11 +84,11 @@ class Explanation:
     temperature : float
         The value by which the log-odds of the evidence are divided, for a document of this length.
     noise_rate : float
-        The share of random labels that calibration assumes.
+        The label-noise rate: the share of random labels that calibration assumes.
     contributions
         The contributions of all known features, the strongest first.
     known : float
-        Coverage of the vocabulary: the share of the document's tokens that are in it.
+        The share of the document's tokens that are in the vocabulary.
     """
 
     id: str

@@ -54,7 +54,7 @@ class FittedModel:
     vocabulary
         The feature of each column of the scorer; None if features are hashed.
     columns : (n_features,) or None
-        Which features of the counts (or of the given vocabulary) these are; None: all of them.
+        For each feature of the model, its column in the counts (or in the given vocabulary); None: all columns.
     weighting
         How a document's counts are weighted before they are scored.
     scorer

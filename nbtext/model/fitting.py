@@ -122,7 +122,8 @@ def fit_model(
     jobs       number of threads
     selection  the smoothing and calibration; None: they are selected
     is_new     (n_sampled,), which documents of the sample are not in the counts; None: none
-    is_model_selected  whether the settings name an event model that was selected earlier; it is calibrated like one
+    is_model_selected  whether the settings name an event model that was selected earlier; then the model is calibrated
+                       as after a selection
     raises     ModelError: no documents or features are left; SettingsError: the settings do not fit the model
     """
     if counts.statistics.n_documents == 0:

@@ -22,7 +22,7 @@ def find_groups(counts: CorpusCounts, settings: ModelSettings) -> NDArray[np.int
     """Return the group of each retained document, from 0 on, shape (n_sampled,); None if documents are not grouped.
 
     counts  over all features; they retain all documents, because a group is left out as a whole
-    raises  SettingsError: documents have several labels, or do not name groups; ModelError: some are not retained
+    raises  SettingsError: documents have several labels, or no groups; ModelError: some are not retained
     """
     if settings.group is None:
         return None
@@ -56,10 +56,10 @@ def count_groups(selection: Selection, groups: NDArray[np.int64] | None) -> Sele
 
 
 def name_groups(counts: CorpusCounts, groups: Iterable[Any], rows: NDArray[np.int64]) -> CorpusCounts:
-    """Return counts whose retained documents name their groups.
+    """Return counts with the group of each retained document.
 
     groups  of all texts, any values
-    rows    (n_sampled,), the text of each retained document
+    rows    (n_sampled,), the index of the text of each retained document
     raises  InputError: there are not as many groups as texts
     """
     names = np.array(list(map(str, groups)), dtype=object)

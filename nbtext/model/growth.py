@@ -52,7 +52,7 @@ def update_source(
     Parameters
     ----------
     factor
-        The new weight of each earlier document, from 0 to 1; see `decay_counts`.
+        The number by which the weight of each earlier document is multiplied, from 0 to 1; see `decay_counts`.
 
     Raises
     ------
@@ -313,9 +313,9 @@ def check_growth(model: TrainedModel) -> None:
 
 
 def _size(model: TrainedModel) -> tuple[float | str | bytes, ...]:
-    """Return the sort key of the model whose choices a merged model keeps: most documents, then the largest smoothing.
+    """Return a sort key of models. A merged model keeps the choices of the model with the largest key.
 
-    The rest makes the key independent of the order of the models.
+    It compares documents, then smoothing. The rest makes the result independent of the order of the models.
     """
     calibration = model.fitted.calibration
     temperature = calibration.temperature

@@ -125,7 +125,8 @@ class Inspector:
     def _z_candidates(self, k: int, n_features: int) -> tuple[NDArray[np.int64], Floats]:
         """Return columns among which are the n with the largest z, and their z.
 
-        They are the features of the class, and a few of the others: of these, all with one count everywhere have one z.
+        They are the features of the class, and a few of the others. Of the others, all features with the same count in
+        all classes together have the same z.
         """
         columns, total = self._entries(k), self._total(k)
         values = self.statistics.documents if self._counts_documents else self.statistics.occurrences
@@ -307,8 +308,8 @@ def z_scores(counts: NDArray[Any], total: float, everywhere: NDArray[Any], whole
     feature and b that of all others in the class, c and d the same in all other classes, ½ added to each. Then
     z = (ln a/b − ln c/d) / √(1/a + 1/b + 1/c + 1/d).
 
-    counts      (n_features,), counts in the class; `total` is the largest value that a count can have
-    everywhere  (n_features,), counts in all classes; `whole` is the largest value that a count can have
+    counts      (n_features,), counts in the class; `total` is the largest possible one: its tokens, or its documents
+    everywhere  (n_features,), counts in all classes; `whole` is the largest possible one
     source      Monroe, Colaresi, Quinn, Fightin' Words, 2008, section 3.3; the variance: Gart and Zweifel, On the Bias
                 of Various Estimators of the Logit and Its Variance, 1967
     """

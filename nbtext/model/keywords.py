@@ -192,8 +192,8 @@ def train_with_keywords(
 
     A document has the probabilities softmax(s), where s_k is the sum of the idf of the keywords of label k that it
     contains; a document without keywords weighs 0. The counts of each class are the sums of its documents' counts,
-    weighted by these probabilities, and pseudo-documents of each keyword. Labeled documents are added with weight 1,
-    and calibrate the model.
+    weighted by these probabilities, and of pseudo-documents of each label, which contain all of its keywords. Labeled
+    documents are added with weight 1, and calibrate the model.
 
     Parameters
     ----------
@@ -338,7 +338,8 @@ class _Learner:
 
 
 def _measure_agreement(learner: _Learner, found: KeywordColumns, steps: int, jobs: int) -> tuple[float, float] | None:
-    """Return how many documents with a hidden keyword are predicted as its label, before and after the steps.
+    """Return the share of the documents with a hidden keyword that are predicted as its label, before and after the
+    steps.
 
     Half of the keywords of each label are hidden: they are removed from the documents. None: no label has two.
     """

@@ -64,7 +64,8 @@ def vectorize_source(source: Source, features: FeatureSettings, *, on_batch: OnB
 def matrix_features(matrix: Matrix) -> FeatureSettings:
     """Return the settings that turn texts into rows of a matrix.
 
-    The features are already selected. If the matrix lacks some features of its documents, its own are the vocabulary.
+    The features are already selected: if only some features of the documents are columns of the matrix, these columns
+    become the vocabulary.
 
     raises  InputError: the matrix does not hold its settings
     """
@@ -99,7 +100,8 @@ def train_on_matrix(matrix: Matrix, model_settings: ModelSettings) -> TrainedMod
 def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int | None = None) -> CorpusCounts:
     """Return the counts of a matrix, with all of its documents retained.
 
-    keep_sample  number of documents that the model retains; None: all, but no other sample can be added to them
+    keep_sample  number of documents that the model retains; None: all, but documents of another model cannot be added
+                 to them
     raises       InputError: a document has no label, or the matrix does not hold the counts of its documents
     """
     if None in matrix.labels:

@@ -103,7 +103,7 @@ def log_shares(class_documents: NDArray[np.int64]) -> Floats:
 
 
 def keep_multilabel(earlier: FittedModel, settings: ModelSettings) -> MultilabelFit | None:
-    """Return the fit of an earlier model; ModelError if other settings need other thresholds than it has."""
+    """Return the fit of an earlier model; ModelError if other settings need other thresholds than the fit has."""
     check_multilabel_settings(earlier.feature_settings, settings)
     if settings != earlier.model_settings:
         raise ModelError("the model retains no documents to select thresholds by", hint="train with --keep-sample")

@@ -24,8 +24,9 @@ from nbtext.model.settings import DecisionSettings
 class MultilabelExplainer:
     """Explains the predictions of a multi-label model; several threads may share it.
 
-    The log-odds of label k are in bayes/label_calibration.py. A word adds its weight in A_k times the factor of A, and
-    its weight in S_k minus the mean of all labels times the factor of B. The rest of B_k is the term of other labels.
+    The log-odds of label k are in bayes/label_calibration.py. A word adds two terms: its weight in A_k times the
+    factor of A; and, times the factor of B, its weight in S_k minus its mean weight over all labels. The rest of B_k is
+    the term of other labels.
     """
 
     def __init__(self, model: FittedModel) -> None:

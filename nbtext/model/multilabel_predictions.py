@@ -24,9 +24,9 @@ class MultilabelPredictions:
     classes : tuple of str
         The labels of the model, sorted.
     probabilities : (n_documents, n_classes)
-        The probability of each label, which do not sum to 1; NaN for a document that could not be read.
+        The probabilities of the labels, which need not sum to 1; NaN for a document that could not be read.
     known : (n_documents,)
-        Coverage of the vocabulary: the share of the document's tokens that are in it; 0 without tokens.
+        The share of the document's tokens that are in the vocabulary; 0 without tokens.
     outliers
         Whether each document is unlike the training documents; None if it is not known.
     reasons

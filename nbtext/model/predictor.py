@@ -42,7 +42,7 @@ class Predictions:
     probabilities : (n_documents, n_classes)
         Rows sum to 1; NaN for a document that could not be read.
     known : (n_documents,)
-        Coverage of the vocabulary: the share of the document's tokens that are in it; 0 without tokens.
+        The share of the document's tokens that are in the vocabulary; 0 without tokens.
     outliers
         Whether each document is unlike the training documents; None if it is not known.
     true_labels
@@ -52,7 +52,7 @@ class Predictions:
     likelihoods : (n_documents,) or None
         log p(x) per token in nats; NaN without tokens.
     typicality : (n_documents,) or None
-        The share of left-out training documents that are less likely.
+        The conformal p-value of the document: about the share of left-out training documents that are less likely.
     label_sets
         Prediction sets, each by decreasing probability; None if they are not requested.
     explanations
@@ -293,7 +293,7 @@ class Unpredicted(NamedTuple):
     """A label that costs rule out, because no probability of the model is high enough.
 
     label     the label
-    needed    the probability from which its cost is the lowest; infinity if it never does
+    needed    the probability from which its cost is the lowest; infinity if it never is
     highest   the highest probability that the model can give it
     """
 

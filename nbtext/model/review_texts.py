@@ -39,7 +39,8 @@ class TextCollector:
 
 
 def weigh_words(corpus: ReviewedCorpus, findings: Sequence[Finding]) -> Iterator[dict[str, float] | None]:
-    """Yield the log-odds for the finding of each word of each label error: of the likely label against the given one.
+    """Yield, for each label error, the log-odds of each word of the document: of the likely label against the given
+    one.
 
     They are ratios of the shares of the documents with the word, without the document itself. With several labels, they
     compare the documents with the label and those without it. None for other findings, and if features are hashed.

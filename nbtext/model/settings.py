@@ -174,7 +174,7 @@ class DecisionSettings:
 
     @property
     def replaces_label(self) -> bool:
-        """Whether the label does not follow the decision offsets of the model."""
+        """Whether costs or thresholds choose the label, instead of the decision offsets of the model."""
         return self.cost is not None or bool(self.threshold)
 
     def check(self, labels: Iterable[str]) -> None:

@@ -36,7 +36,8 @@ def is_table(y: Any) -> bool:
 def indicator_matrix(y: Any) -> NDArray[Any] | None:
     """Return labels as an indicator matrix; None if they are lists of labels.
 
-    Lists are one if each has the same number of items, two at least, and all items are 0 or 1, as in scikit-learn.
+    Lists are an indicator matrix if each has the same number of items, two at least, and all items are 0 or 1, as in
+    scikit-learn.
     """
     if is_table(y):
         return np.asarray(y.toarray() if hasattr(y, "toarray") else y)
@@ -81,7 +82,8 @@ def label_lists(y: Any) -> tuple[list[tuple[str, ...]], str]:
 def count_texts(
     X: Any, y: Any, settings: FeatureSettings, *, sample_size: int | None, label_type: str | None
 ) -> tuple[CorpusCounts, str, NDArray[np.int64]]:
-    """Return the counts of texts and labels, the type of the labels, and the text of each retained document.
+    """Return the counts of texts and labels, the type of the labels, and the index of the text of each retained
+    document.
 
     sample_size  how many documents the counts retain; None: all
     label_type   the type that labels must have; None: any

@@ -69,7 +69,7 @@ def predict_any_source(
     decisions: DecisionSettings = MOST_PROBABLE,
     on_batch: OnBatch | None = None,
 ) -> Iterator[AnyPredictions]:
-    """Yield the predictions of a single-label or multi-label model for all documents of a source; see predict_source."""
+    """Yield the predictions of a single-label or multi-label model for all documents of a source."""
     predict = any_batch_predictor(model, decisions)
     yield from map_batches(predict, model, source, jobs=jobs, on_batch=on_batch)
 
