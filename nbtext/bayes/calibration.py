@@ -113,7 +113,7 @@ def fit_temperature(
     with np.errstate(over="ignore", invalid="ignore"):
         centered = scores - scores.max(axis=1, keepdims=True)
     if not np.isfinite(centered).all():
-        raise ModelError("the scores cannot be calibrated: they are not finite", hint="scale the weights down")
+        raise ModelError("the scores are not finite, so they cannot be calibrated", hint="scale the weights down")
     log_lengths = None if lengths is None else np.log(np.maximum(lengths, 1).astype(np.float64))
     problem = _Problem(centered, log_lengths, (np.arange(len(classes)), classes))
     if near is None:

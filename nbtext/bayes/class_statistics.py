@@ -245,7 +245,7 @@ def count_classes(documents: DocumentCounts, n_features: int, n_classes: int) ->
 def _combine(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> ClassStatistics:
     """Return a + sign × b, entry by entry, without entries that become 0."""
     if (a.n_features, a.n_classes, a.has_totals) != (b.n_features, b.n_classes, b.has_totals):
-        raise ValueError("the statistics have different shapes: align them first")
+        raise ValueError("the statistics have different features or classes; call align first")
     if sign > 0 and _total(a) + _total(b) > MAX_COUNTED:
         raise ModelError(f"the sum of the counts is above {MAX_COUNTED:,}, the largest that is supported")
     class_documents = a.class_documents + sign * b.class_documents

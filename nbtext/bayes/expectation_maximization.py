@@ -130,7 +130,7 @@ class ExpectationMaximization:
         own = np.diagonal(scorer.scores(indptr, indices, of_classes.data))
         log_likelihood = float((own + (labeled.class_documents - 1) * scorer.bias).sum())
         if self.model.log_prior_density is None:
-            raise ValueError("the event model does not learn from unlabeled documents")
+            raise ValueError("expectation-maximization needs an event model with log_prior_density")
         return log_likelihood + self.weight * marginal + self.smoothing * self.model.log_prior_density(scorer)
 
 

@@ -114,7 +114,7 @@ def compile_gaussian(statistics: ClassStatistics, *, smoothing: float = FLOOR) -
     where a feature has the same fractional weight in all documents of a class.
     """
     if not isinstance(statistics, Moments):
-        raise TypeError("a gaussian model needs Moments")
+        raise TypeError("a gaussian model is fitted to Moments, not to ClassStatistics")
     n_classes, n_features, of_class = statistics.n_classes, statistics.n_features, statistics.classes
     floor, unit = _floor(statistics, smoothing)
     means = statistics.occurrences / np.maximum(statistics.class_documents, 1)[of_class]
@@ -145,7 +145,7 @@ def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *,
     of squares, and the number of copies from its documents. Rows with the same number of copies are scored together.
     """
     if not isinstance(statistics, Moments):
-        raise TypeError("a gaussian model needs Moments")
+        raise TypeError("a gaussian model is fitted to Moments, not to ClassStatistics")
     floor, unit = _floor(statistics, smoothing)
     documents, of_class = left_out.documents, statistics.classes
     sums, squares, entries = statistics.occurrences, statistics.squares, statistics.locate(documents)
@@ -181,7 +181,7 @@ def leave_groups_out(statistics: ClassStatistics, left_out: LeftOutGroups, *, sm
     loses; then the features of the group are corrected.
     """
     if not isinstance(statistics, Moments):
-        raise TypeError("a gaussian model needs Moments")
+        raise TypeError("a gaussian model is fitted to Moments, not to ClassStatistics")
     documents, remainders = left_out.documents, left_out.remainders(statistics)
     n_lost = left_out.class_documents
     others = np.maximum(statistics.class_documents - n_lost, 1)

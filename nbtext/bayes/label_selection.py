@@ -74,7 +74,7 @@ class MultilabelFit:
     def naive_bayes(self) -> tuple[Smoothing, Combination]:
         """The smoothing and the combination of Naive Bayes; ModelError if the model is linear."""
         if self.smoothing is None or isinstance(self.combination, ScoreScaling):
-            raise ModelError("a linear model has no smoothing of leave-one-out scores")
+            raise ModelError("this needs a Naive Bayes model, and the model is linear")
         return self.smoothing, self.combination
 
 

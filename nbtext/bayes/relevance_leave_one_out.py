@@ -265,4 +265,4 @@ class LeftOutBlock:
 
 
 def _not_counted() -> ModelError:
-    return ModelError("a retained document is not part of the counts", hint="train again")
+    return ModelError("the model file is not consistent: a retained document is not in its counts", hint="train again")

@@ -184,7 +184,8 @@ def check_columns(n_features: int, derivation: Derivation) -> None:
     """Raise ModelError if there are more derived columns than int32 can number."""
     if n_features * derivation.width > MAX_COLUMNS:
         raise ModelError(
-            f"{n_features:,} features need more than {MAX_COLUMNS:,} columns",
+            f"{n_features:,} features are too many for this model: it needs {derivation.width} columns for each, and "
+            f"supports {MAX_COLUMNS:,} in all",
             hint="use fewer --hash-bits, or --min-df and --max-features",
         )
 

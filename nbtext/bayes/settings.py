@@ -94,7 +94,7 @@ class ModelSettings(LinearSettings):
         if isinstance(self.prior, str):
             _require(self.prior in PRIORS, self.prior, f"{', '.join(PRIORS)} or a number for each label", "prior")
         if not 2 <= self.values <= MAX_VALUES:
-            raise SettingsError(f"{self.values} is not from 2 to {MAX_VALUES}", where="values")
+            raise SettingsError(f"{self.values} is not between 2 and {MAX_VALUES}", where="values")
         is_sound = self.keep_sample is None or 1 <= self.keep_sample <= MAX_KEPT
         _require(is_sound, self.keep_sample, f"a number from 1 to {MAX_KEPT:,}", "keep_sample")
         if self.group is not None and self.keep_sample is not None:
@@ -114,7 +114,8 @@ class ModelSettings(LinearSettings):
             for label, weight in self.class_weight:
                 _require(SMALLEST <= weight <= LARGEST, f"{label}: {weight:g}", "a weight above 0", "class_weight")
         if self.prior is not None:
-            raise SettingsError("prior sets the class priors", where="class_weight", hint="leave out this option")
+            what = "cannot be combined with --prior, because both set the class priors"
+            raise SettingsError(what, where="class_weight", hint="leave out one of them")
 
     def _check_targets(self) -> None:
         for name in ("min_recall", "min_precision"):

@@ -118,10 +118,11 @@ def fit_targets(
     found = tuple(measure(predicted, classes, target) for target in targets)
     for target, proportion in zip(targets, found, strict=True):
         if len(targets) > 1 and proportion.lower_bound(target.confidence) < target.minimum:
+            what = f"{target.metric} {target.minimum:g} of {target.label} cannot be reached"
             raise SettingsError(
-                f"{target.metric} {target.minimum:g} of {target.label} cannot be reached with the other targets",
+                f"{what} together with the other targets",
                 where=f"min_{target.metric}",
-                hint=f"with them it is {proportion.value:.4f}; lower one of the targets",
+                hint=f"together it is {proportion.value:.4f}; lower one of the targets",
             )
     return offsets if offsets.any() else None, found
 

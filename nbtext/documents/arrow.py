@@ -186,7 +186,9 @@ def _open_table(stream: ByteStream) -> Iterator[IO[bytes] | None]:
     path = stream.location
     if stream.compression is not None:
         hint = "unpack it first; its columns are compressed already"
-        raise InputError(f"is compressed with {stream.compression}", where=stream.path, hint=hint)
+        raise InputError(
+            f"is compressed as a whole with {stream.compression}, which is not supported", where=stream.path, hint=hint
+        )
     if not is_regular(path):
         yield None
         return

@@ -104,7 +104,7 @@ class ArrowDocuments:
             if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
                 array.validate(full=True)
                 if not (pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type)):
-                    raise InputError(f"`{name}` is {kind}, expected texts", where=self.path)
+                    raise InputError(f"`{name}` is {kind}, expected strings", where=self.path)
                 return [or_error(read_label, labels, name, settings) for labels in array.to_pylist()]
         cells = [self._names(column, builder) for column in columns]
         if not cells:
@@ -130,8 +130,8 @@ class ArrowDocuments:
             array = array.dictionary_decode()
         kind = array.type
         if pa.types.is_nested(kind):
-            hint = "name a column of texts"
-            raise InputError(f"`{name}` is {kind}, expected a text", where=self.path, hint=hint)
+            hint = "name a column of strings"
+            raise InputError(f"`{name}` is {kind}, expected a string", where=self.path, hint=hint)
         is_text = kind in (pa.string(), pa.large_string(), pa.string_view())
         is_binary = kind in (pa.binary(), pa.large_binary(), pa.binary_view())
         try:

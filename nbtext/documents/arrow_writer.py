@@ -132,7 +132,9 @@ def _list_leaves(schema: Any) -> list[str]:
 @contextmanager
 def _open(target: Target) -> Iterator[Any]:
     if target.is_terminal:
-        raise SettingsError("a binary result is not printed on a terminal", where="-o", hint="name a file with -o")
+        raise SettingsError(
+            "the result is binary, and standard output is a terminal", where="-o", hint="write it to a file with -o"
+        )
     with target.open() as file:
         yield _Sink(file)
 

@@ -16,7 +16,7 @@ MAX_NAMES_SHOWN = 20
 MAX_NAME_CHARACTERS = 40
 TEXT_HINT = "name the column of the text with --text-field"
 FOLDER_HINT = "put texts in folders named after their labels, or give the column or key of the label with --label-field"
-ONE_HINT = "each document needs exactly one label here"
+ONE_HINT = "give documents with one label each"
 GROUP_HINT = "--group-field and --order-field need a value for each document"
 
 

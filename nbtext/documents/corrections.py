@@ -18,7 +18,7 @@ from nbtext.documents.rows import (
     write_rows,
 )
 from nbtext.documents.settings import InputSettings
-from nbtext.errors import InputError
+from nbtext.errors import InputError, number_of
 
 NewLabel = str | list[str]  # one label, or several
 Span = tuple[int, int]  # of characters
@@ -148,7 +148,7 @@ def _indicators(label: NewLabel, names: tuple[str, ...]) -> list[tuple[str, int]
     """Return 1 for each column of a label, and 0 for the others."""
     labels = label if isinstance(label, list) else [label]
     if unknown := sorted(set(labels) - set(names)):
-        raise InputError(f"no column for the label {unknown[0]!r}", hint="name it in --label-fields")
+        raise InputError(f"the label {unknown[0]!r} has no column", hint="name it in --label-fields")
     return [(name, int(name in labels)) for name in names]
 
 
@@ -161,14 +161,15 @@ def correct_cells(row: str, label: NewLabel, rows: TextRows, settings: InputSett
         values = list(_indicators(label, settings.label_fields))
     elif isinstance(label, list):
         if settings.label_separator is None and len(label) != 1:
-            raise InputError("a cell holds one label", hint="name --label-separator, or relabel with one label")
+            hint = "give --label-separator, or relabel with one label"
+            raise InputError(f"{number_of(len(label), 'label')} cannot be written to one column", hint=hint)
         values = [(settings.label_field, (settings.label_separator or "").join(label))]
     spans = split_cells(row, rows.separator, is_tsv=rows.format == "tsv")
     placed = []
     for name, value in values:
         place = names.index(name) if name in names else -1
         if not 0 <= place < len(spans):
-            raise InputError(f"the row has no cell of `{name}`", hint="write JSON lines: -o FILE.jsonl")
+            raise InputError(f"the row has no value in the column `{name}`", hint="write JSON lines: -o FILE.jsonl")
         placed.append((spans[place], str(value)))
     for (start, stop), value in sorted(placed, reverse=True):
         row = row[:start] + quote_cell(value, rows.separator) + row[stop:]
@@ -228,7 +229,8 @@ def correct_fasttext(row: str, label: NewLabel, rows: TextRows, settings: InputS
     labels = label if isinstance(label, list) else [label]
     if unfit := [each for each in labels if not each or any(map(str.isspace, each))]:
         hint = "write JSON lines: -o FILE.jsonl"
-        raise InputError(f"fastText has no labels with blanks, such as {unfit[0]!r}", hint=hint)
+        what = f"the label {unfit[0]!r} is empty or contains a space, which the fastText format does not allow"
+        raise InputError(what, hint=hint)
     text = "".join(f"{LABEL_PREFIX}{each} " for each in labels)
     spans = [found.span() for found in match_label(row)]
     if not spans:

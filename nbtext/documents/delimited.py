@@ -166,7 +166,7 @@ def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Ite
         except csv.Error as error:
             columns, problem = [], InputError(f"broken CSV: {error}")
             if "new-line character" in str(error):
-                hint = "put quotes around the column, or end all rows alike"
+                hint = "put quotes around the value, or convert the line ends to one kind"
                 problem = InputError("broken CSV: a carriage return outside of quotes", hint=hint)
         if lines.is_ended:
             problem = InputError("a quote that is opened in this row is never closed", hint=QUOTE_HINT)

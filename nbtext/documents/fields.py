@@ -102,7 +102,7 @@ def check_joined(path: str, settings: InputSettings) -> None:
         raise SettingsError(what, where="--separate-fields", hint="name one --text-field only")
     if not settings.is_label_remembered and settings.label_separator is not None:
         hint = "give JSON lines, a table or mails as SOURCE"
-        raise SettingsError(f"{path} has no label field to split", where="--label-separator", hint=hint)
+        raise SettingsError(f"{path} has no label field", where="--label-separator", hint=hint)
     if not settings.is_label_remembered:
         check_label_columns(path, settings)
 
@@ -111,4 +111,4 @@ def check_label_columns(path: str, settings: InputSettings) -> None:
     """Raise SettingsError if the settings need a column for each label, which this file does not have."""
     if settings.label_fields:
         hint = "give JSON lines or a table as SOURCE"
-        raise SettingsError(f"{path} has no column for each label", where="--label-fields", hint=hint)
+        raise SettingsError(f"{path} has no columns or keys of labels", where="--label-fields", hint=hint)

@@ -37,7 +37,13 @@ except ImportError:  # the kernel is not installed
 
 MAX_DEPTH = 500  # of nested objects and lists; less than the limits of json (recursion) and of orjson (1,024)
 ORJSON_NAME_TYPES = {str, type(None), int, bool}  # orjson and json give the same values for these
-JSON_TYPE_NAMES = {dict: "an object", list: "a list", str: "a text or a number", bool: "a boolean", type(None): "null"}
+JSON_TYPE_NAMES = {
+    dict: "an object",
+    list: "a list",
+    str: "a string or a number",
+    bool: "a boolean",
+    type(None): "null",
+}
 JSON_BLANKS = " \t\r"
 TEXT_HINT = "name the key of the text with --text-field"
 
@@ -238,7 +244,7 @@ def _name(record: dict[str, Any], name: str) -> str | None:
         return value
     if isinstance(value, bool):
         return json.dumps(value)
-    raise InputError(f"`{name}` is {JSON_TYPE_NAMES[type(value)]}, expected a text")
+    raise InputError(f"`{name}` is {JSON_TYPE_NAMES[type(value)]}, expected a string")
 
 
 def _depth(line: str) -> int:

@@ -41,7 +41,7 @@ def read_label(value: Any, name: str, settings: InputSettings) -> Label:
     if isinstance(value, int):
         return _text_of(value, name)
     if not isinstance(value, list | tuple):
-        raise InputError(f"`{name}` is an object, expected a text or a list of texts")
+        raise InputError(f"`{name}` is an object, expected a string or a list of strings")
     return collect_labels([_text_of(item, name) for item in value], settings)
 
 
@@ -50,7 +50,7 @@ def _text_of(value: Any, name: str) -> str:
     if isinstance(value, int):
         return str(value).lower()
     if not isinstance(value, str) or not value:
-        raise InputError(f"`{name}` has an empty item, or one that is not a text", hint="each item is one label")
+        raise InputError(f"`{name}` has an empty item, or one that is not a string", hint="each item is one label")
     return value
 
 
@@ -135,8 +135,9 @@ def several_labels(labels: Sequence[str], hint: str) -> InputError:
     """Return the error for a document with another number of labels than one."""
     shown = [label if len(label) <= MAX_CHARACTERS else f"{label[:MAX_CHARACTERS]}…" for label in labels[:MAX_SHOWN]]
     more = ", ..." if len(labels) > MAX_SHOWN else ""
-    names = f": {', '.join(shown)}{more}" if labels else ""
-    return InputError(f"the document has {number_of(len(labels), 'label')}{names}", hint=hint)
+    names = f" ({', '.join(shown)}{more})" if labels else ""
+    what = f"the document has {number_of(len(labels), 'label')}{names}, but exactly one is expected"
+    return InputError(what, hint=hint)
 
 
 def check_label_settings(settings: InputSettings) -> None:

@@ -219,11 +219,11 @@ def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo | None, name: s
     content = archive.read(info)
     header = _header.match(content)
     if header is None:
-        raise _UnfitError(f"{name} is not a plain array")
+        raise _UnfitError(f"{name} is not an array of numbers in the format of NumPy")
     kinds, dimensions = MEMBERS[name]
     kind, size = header[1].decode(), header[2]
     if kind not in kinds or (len(size) > 0) != dimensions:
-        raise _UnfitError(f"{name} is an array of another kind ({kind})")
+        raise _UnfitError(f"{name} is not an array of the type {' or '.join(kinds)} with {dimensions} dimensions")
     n_items = int(size or 1)
     if header.end() + n_items * np.dtype(kind).itemsize != len(content):
         raise _UnfitError(f"{name} is not as long as its header says")
@@ -241,7 +241,7 @@ def _check_arrays(arrays: Arrays) -> Matrix:
         raise _UnfitError("it is not sparse by rows")
     n_documents, n_features = arrays["shape"].tolist()
     if n_documents != len(arrays["indptr"]) - 1 or not 0 <= n_features <= np.iinfo(np.int32).max:
-        raise _UnfitError("its shape does not fit its rows")
+        raise _UnfitError("the numbers of rows or columns in `shape` are wrong")
     _check_rows(arrays, n_documents, n_features)
     _check_offsets(arrays["feature_names"], arrays["feature_offsets"], "feature names")
     _check_features(arrays["feature_names"], arrays["feature_offsets"], n_features)
@@ -249,7 +249,7 @@ def _check_arrays(arrays: Arrays) -> Matrix:
     labels = _names(arrays["labels"], arrays["label_offsets"], n_documents, "labels")
     has_label = arrays["has_label"]
     if len(has_label) != n_documents or (has_label > 1).any():
-        raise _UnfitError("has_label does not fit the documents")
+        raise _UnfitError("`has_label` does not have one value for each document")
     return Matrix(
         arrays["data"],
         arrays["indices"],
@@ -281,9 +281,9 @@ def _settings(content: NDArray[np.uint8]) -> dict[str, Any]:
 def _check_rows(arrays: Arrays, n_documents: int, n_features: int) -> None:
     data, indices, indptr = arrays["data"], arrays["indices"], arrays["indptr"]
     if indptr[0] != 0 or indptr[-1] != len(indices) or len(data) != len(indices) or (np.diff(indptr) < 0).any():
-        raise _UnfitError("its rows do not fit its entries")
+        raise _UnfitError("`indptr`, `indices` and `data` are not consistent")
     if not np.isfinite(data).all():
-        raise _UnfitError("it holds a number that is not finite")
+        raise _UnfitError("it contains a number that is not finite")
     if len(indices) == 0:
         return
     if indices.min() < 0 or indices.max() >= n_features:
@@ -297,7 +297,7 @@ def _check_rows(arrays: Arrays, n_documents: int, n_features: int) -> None:
 
 def _check_offsets(blob: NDArray[np.uint8], offsets: NDArray[np.int64], what: str) -> None:
     if not are_offsets(offsets, len(blob)):
-        raise _UnfitError(f"the offsets of its {what} do not fit them")
+        raise _UnfitError(f"the offsets of its {what} are wrong")
 
 
 def _check_features(blob: NDArray[np.uint8], offsets: NDArray[np.int64], n_features: int) -> None:
@@ -312,7 +312,7 @@ def _check_features(blob: NDArray[np.uint8], offsets: NDArray[np.int64], n_featu
 def _names(blob: NDArray[np.uint8], offsets: NDArray[np.int64], n_names: int, what: str) -> list[str]:
     _check_offsets(blob, offsets, what)
     if len(offsets) != n_names + 1:
-        raise _UnfitError(f"it has {what} for {number_of(len(offsets) - 1, 'document')} of {n_names}")
+        raise _UnfitError(f"it has {len(offsets) - 1:,} {what} for {number_of(n_names, 'document')}")
     try:
         return unpack_names(blob, offsets)
     except UnicodeDecodeError:

@@ -239,7 +239,8 @@ def _check_alike(rows: TextRows, first: TextRows) -> None:
         what = f"its encoding or its line ends are not those of {first.path}"
         raise InputError(what, where=rows.path, hint=hint)
     if rows.format == "json":
-        raise InputError("two arrays cannot be written to one file", where=rows.path, hint=hint)
+        what = "a .json file is one array, and several arrays cannot be written to one file"
+        raise InputError(what, where=rows.path, hint=hint)
     if not isinstance(rows, TableRows) or not isinstance(first, TableRows):
         return
     if (rows.names, rows.has_header) != (first.names, first.has_header):

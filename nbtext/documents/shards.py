@@ -66,7 +66,7 @@ def split_shard(shard: Shard, n_bytes: int, encoding: Encoding, settings: InputS
     path, size = shard.paths[0], file_size(shard.paths[0])
     if path == STANDARD_INPUT or (size is None and not is_url(path)):
         hint = "save it as a file that all workers can read"
-        raise InputError("a stream cannot be read by other processes", where=path, hint=hint)
+        raise InputError("the workers of a cluster cannot read standard input or a pipe", where=path, hint=hint)
     if size is None or size <= n_bytes or not _is_splittable(path, encoding, settings):
         yield shard
         return

@@ -206,7 +206,8 @@ def check_settings(settings: InputSettings) -> None:
         raise SettingsError("the name of a field is empty", where="--text-field", hint="name a column or key")
     check_label_settings(settings)
     if not 1 <= settings.max_document_bytes <= MAX_BYTES:
-        raise SettingsError(f"is not from 1 to {MAX_BYTES:,}", where="--max-document-bytes")
+        what = f"{settings.max_document_bytes:,} is not between 1 and {MAX_BYTES:,}"
+        raise SettingsError(what, where="--max-document-bytes")
 
 
 def _list_files(
@@ -340,10 +341,11 @@ def _read_file(shard: Shard, options: ReadOptions, skipped: Counter[str], units:
             settings = replace(settings, keeps_rows=True)
             options = replace(options, settings=settings)
         if options.byte_range is not None and not found.is_splittable:
-            raise InputError(f"a range of a file of the format {found.name} cannot be read", where=stream.path)
+            what = f"a file of the format {found.name} can be read only as a whole, not a range of its bytes"
+            raise InputError(what, where=stream.path)
         if not found.reader:
             if found.name == "dirs":
-                raise InputError("is a stream, not a directory", where=stream.path, hint="leave out --input-format")
+                raise InputError("is a pipe, not a directory", where=stream.path, hint="leave out --input-format")
             hint = "give a matrix as the only SOURCE, to train, inspect or compare"
             raise InputError("holds a matrix, not text", where=stream.path, hint=hint)
         reader: Reader = found.load_reader()

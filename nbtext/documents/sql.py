@@ -141,7 +141,9 @@ class SqlDocuments:
             builder.batch.repaired_bytes += repaired
             return text
         if isinstance(value, list | tuple | dict):
-            raise InputError("a value is a list or an object, expected a text", where=place, hint="select a part of it")
+            raise InputError(
+                "a value is a list or an object, expected a string", where=place, hint="select a part of it"
+            )
         return str(value)
 
 
@@ -242,7 +244,9 @@ def read_database(url: str, options: ReadOptions) -> Iterator[SqlDocuments]:
     """
     path, query = hide_credentials(url), options.settings.query
     if query is None:
-        raise InputError("a database is read by a query", where=path, hint="give --query 'select ... from ...'")
+        raise InputError(
+            "a database cannot be read without a query", where=path, hint="give --query 'select ... from ...'"
+        )
     statement = _quoted.sub(" ", query).strip().rstrip(";")
     if ";" in statement or not _select.match(statement):
         what = "it has several statements" if ";" in statement else "it is not a select statement"

@@ -31,7 +31,9 @@ def write_sqlite(added: Iterable[AddedColumns], target: Target) -> None:
         The file cannot be written, or is not a database.
     """
     if target.path == "-" or target.is_terminal:
-        raise SettingsError("a table is written to a SQLite file", where="-o", hint="name a file with -o")
+        raise SettingsError(
+            "the rows of a database cannot be written to standard output", where="-o", hint="name a SQLite file"
+        )
     table = target.table or TABLE
     with _open_database(target.path) as connection:
         if connection.execute("select 1 from sqlite_schema where lower(name) = lower(?)", (table,)).fetchone():

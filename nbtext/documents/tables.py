@@ -191,7 +191,7 @@ def _convert_line_ends(stream: ByteStream, newline: bytes, encoding: Encoding, *
         return
     for raw in read_raw_blocks(stream):
         if is_strict and encoding.newline in raw:
-            hint = "end all lines alike"
+            hint = "convert the line ends to one kind"
             raise InputError(
                 "some lines end with a carriage return, others with a line feed", where=stream.path, hint=hint
             )

@@ -91,7 +91,9 @@ def resolve_url(url: str) -> Remote:
     except ImportError as error:
         driver = DRIVERS.get(scheme) or (error.name or "another library")
         hint = f"install it with: pip install {driver}"
-        raise InputError(f"{scheme}:// needs {driver}", where=hide_credentials(url), hint=hint) from None
+        raise InputError(
+            f"{scheme}:// needs the package {driver}, which is not installed", where=hide_credentials(url), hint=hint
+        ) from None
 
 
 def open_remote(url: str, offset: int) -> tuple[IO[bytes], int | None]:

@@ -33,7 +33,7 @@ def validate_matrix(X: Any, *, n_features: int | None, is_positive: bool, name: 
     if (X if dense is None else dense).dtype.kind == "c":
         raise MatrixError("Complex data not supported")
     if dense is not None and dense.ndim == 1 and len(dense) and isinstance(dense[0], str):
-        raise MatrixError("texts were given to a model of numbers", hint="put a vectorizer before it")
+        raise MatrixError(f"X contains texts, but {name} needs numbers", hint="put a vectorizer before it")
     if dense is not None and dense.ndim != 2:
         raise MatrixError(
             f"Expected 2D array, got {dense.ndim}D array instead",

@@ -119,7 +119,7 @@ def _log_plain(settings: FeatureSettings) -> None:
     from logging import getLogger
 
     if not HAS_KERNEL:
-        why = "the kernel is not compiled, or switched off by NBTEXT_KERNEL"
+        why = "the compiled kernel is missing, or switched off by NBTEXT_KERNEL"
     elif has_own_pattern(settings):
         why = f"the kernel supports the default --token-pattern and {MARKS_PATTERN} only"
     elif has_marks(settings):

@@ -119,7 +119,7 @@ def _evaluate_node(
             return variables[name]
         case ast.Constant(value=int(number) | float(number)):
             return constant(float(number))
-    raise ValueError(f"no formula: {ast.unparse(node)}")
+    raise ValueError(f"a formula cannot contain {ast.unparse(node)}")
 
 
 def format_formula(formula: str, variables: Mapping[str, str], *, log: str, maximum: str) -> str:

@@ -72,7 +72,7 @@ def regex_timeout(columns: Sequence[list[str]]) -> Iterator[None]:
 
 def _stop(*_: Any) -> None:
     raise InputError(
-        "the token pattern takes too long on these texts",
+        "matching the token pattern with these texts takes too long",
         where="--token-pattern",
         hint="simplify the pattern: avoid nested repetitions such as (a+)+",
     )

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.errors import ModelError, SettingsError
+from nbtext.errors import ModelError, SettingsError, number_of
 from nbtext.features.settings import FeatureSettings
 
 Floats = NDArray[np.float64]
@@ -48,7 +48,7 @@ def select_columns(
     """
     if len(counts.indptr) == 1:
         raise ModelError(
-            "no document contains a feature", hint="by default a token has at least two characters; see --token-pattern"
+            "no document contains a token", hint="by default a token has at least two characters; see --token-pattern"
         )
     frequencies = feature_sums(counts, counts.documents)
     low, high = document_frequency_limits(settings, int(class_documents.sum()))
@@ -56,7 +56,7 @@ def select_columns(
     if len(columns) == 0:
         has_upper_limit = isinstance(settings.max_df, int) or settings.max_df != 1
         hint = "lower --min-df or raise --max-df" if has_upper_limit else "lower --min-df"
-        raise ModelError("every feature is in too few or too many documents", hint=hint)
+        raise ModelError("no feature is left after the limits of document frequency", hint=hint)
     occurrences = counts.documents if settings.tf == "binary" else counts.occurrences
     if settings.max_features is not None:
         columns = _best(columns, feature_sums(counts, occurrences), settings.max_features)
@@ -80,8 +80,10 @@ def document_frequency_limits(settings: FeatureSettings, n_documents: int) -> tu
         )
     if high < low:
         raise SettingsError(
-            f"with {n_documents:,} documents, --max-df {settings.max_df} is less than --min-df {settings.min_df}",
+            f"{settings.max_df} allows {number_of(high, 'document')} of {n_documents:,}, "
+            f"but --min-df {settings.min_df} needs {low:,g}",
             where="--max-df",
+            hint="raise --max-df, or lower --min-df",
         )
     return low, high
 

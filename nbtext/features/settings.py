@@ -54,9 +54,9 @@ class FeatureSettings:
         if len(self.token_pattern or "") > LONGEST_PATTERN:
             raise SettingsError(f"has more than {LONGEST_PATTERN:,} characters", where="token_pattern")
         if self.vocabulary is not None and self.hash_bits is not None:
-            raise SettingsError("a vocabulary and hashing cannot be combined", where="hash_bits")
+            raise SettingsError("cannot be combined with --vocabulary", where="hash_bits", hint="leave out one of them")
         if self.hash_bits is not None and not 1 <= self.hash_bits <= 30:
-            raise SettingsError(f"{self.hash_bits} is not from 1 to 30", where="hash_bits")
+            raise SettingsError(f"{self.hash_bits} is not between 1 and 30", where="hash_bits")
 
     def _check_limits(self) -> None:
         for option, limit in (("min_df", self.min_df), ("max_df", self.max_df)):
@@ -127,7 +127,7 @@ def convert_parameters(record: type, parameters: dict[str, Any]) -> dict[str, An
         if choices and value is not None and value not in choices:
             raise ParameterError(f"unknown value {value!r}", where=name, hint=f"choose one of {', '.join(choices)}")
         if not _has_type(value, hints[name]):
-            raise ParameterError(f"{value!r} has the wrong type", where=name, hint=f"use {known[name].type}")
+            raise ParameterError(f"{value!r} has the wrong type, expected {known[name].type}", where=name)
     return converted
 
 

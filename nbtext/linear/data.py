@@ -156,4 +156,4 @@ def check_finite(numbers: NDArray[np.floating] | float) -> None:
     """Raise ModelError if a number is infinite or not a number."""
     if not np.isfinite(numbers).all():
         hint = "scale the features down, or use a smaller C"
-        raise ModelError("values or C are infinite or too large for a linear model", hint=hint)
+        raise ModelError("a feature value, or C, is infinite or too large for a linear model", hint=hint)

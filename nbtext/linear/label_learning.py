@@ -63,7 +63,9 @@ def learn_labels(data: TrainingData, settings: ModelSettings, *, jobs: int = 1) 
     model: LinearModel = LINEAR_MODELS[settings.model]
     if model.one_vs_rest is None:
         hint = "use --model svm or nbsvm, which compare each label with the rest"
-        raise SettingsError(f"a {settings.model} model gives each document one label", where="model", hint=hint)
+        raise SettingsError(
+            f"{settings.model} cannot be trained on documents with several labels", where="model", hint=hint
+        )
     problem = model.one_vs_rest(data, settings, jobs=jobs)
     folds = _hold_out(data, settings)
     held_out = np.flatnonzero(folds != NEVER_HELD_OUT)

@@ -114,7 +114,7 @@ def _minimize(objective: Objective, start: Floats, curvature: Floats, settings: 
     from scipy.optimize import minimize
 
     if not HAS_KERNEL:
-        message = "the kernel is not compiled: linear models are fitted by SciPy's L-BFGS, which is slower"
+        message = "the compiled kernel is missing: linear models are fitted by SciPy's L-BFGS, which is slower"
         warnings.warn(message, NbtextWarning, stacklevel=2)
     scale = 1 / np.sqrt(curvature)
 

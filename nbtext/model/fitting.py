@@ -240,7 +240,7 @@ def select_features(counts: CorpusCounts, features: FeatureSettings) -> tuple[Co
     if counts.vocabulary is None or not is_selective(features):
         if counts.statistics.n_features == 0:
             raise ModelError(
-                "no document contains a feature",
+                "no document contains a token",
                 hint="by default a token has at least two characters; see --token-pattern",
             )
         return counts, None

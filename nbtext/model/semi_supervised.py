@@ -213,7 +213,7 @@ def pair_counts(
     counts, others, both = _unite(align_to_vocabulary(labeled, features), align_to_vocabulary(unlabeled, features))
     if both.n_features == 0:
         raise ModelError(
-            "no document contains a feature", hint="by default a token has at least two characters; see --token-pattern"
+            "no document contains a token", hint="by default a token has at least two characters; see --token-pattern"
         )
     is_hapax = np.stack([each.document_frequencies == 1 for each in (counts.statistics, both)])
     if counts.vocabulary is None or features.vocabulary is not None:

@@ -102,7 +102,7 @@ def test_targets_of_several_labels() -> None:
     for target, proportion in zip(targets, found, strict=True):
         assert measure(predicted, classes, target) == proportion
         assert proportion.lower_bound(0.95) >= target.minimum
-    with pytest.raises(SettingsError, match="cannot be reached with the other targets"):
+    with pytest.raises(SettingsError, match="cannot be reached together with the other targets"):
         fit_targets(scores, classes, [Target("recall", "a", 0, 0.995, 0.9), Target("recall", "b", 1, 0.995, 0.9)])
 
 

@@ -142,7 +142,7 @@ def test_output_to_a_pipe_and_a_terminal(
     assert result.status == 0, result.err
     assert load(tmp_path / "o.arrow")["label"].to_pylist() == ["trash", "taxes"]
     shown = on_a_terminal("predict", str(tmp_path / "t.arrows"), "-m", model, "--add-columns")
-    assert "-o: a binary result is not printed on a terminal; name a file with -o" in shown
+    assert "-o: the result is binary, and standard output is a terminal; write it to a file with -o" in shown
 
 
 def test_without_pyarrow(nbtext_alone: Any, model: str, folder: Path, tmp_path: Path) -> None:

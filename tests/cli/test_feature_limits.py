@@ -15,7 +15,7 @@ import pytest
         (["--min-df", "50"], "nbtext: --min-df: 50 is more than the number of documents, 4\n"),
         (
             ["--min-df", "3", "--max-df", "2"],
-            "nbtext: --max-df: with 4 documents, --max-df 2 is less than --min-df 3\n",
+            "nbtext: --max-df: 2 allows 2 documents of 4, but --min-df 3 needs 3; raise --max-df, or lower --min-df\n",
         ),
     ],
 )

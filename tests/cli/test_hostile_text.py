@@ -96,7 +96,7 @@ JSON_LINES: list[tuple[str, str]] = [
     ('{"text": "red"', "broken JSON"),
     ("\x00" * 100, "broken JSON"),
     ('{"text": 7}', ""),
-    ('{"text": {"a": 1}}', "expected a text"),
+    ('{"text": {"a": 1}}', "expected a string"),
 ]
 
 

@@ -143,7 +143,7 @@ def test_words_of_all_documents(nbtext: Any, tmp_path: Path, model: str, idf: st
     lines = "".join(json.dumps({"text": "one two two", "label": "ab"[i % 2]}) + "\n" for i in range(12))
     (tmp_path / "texts.jsonl").write_text(lines)
     result = nbtext("train", "texts.jsonl", "--model", model, "--idf", idf, "-o", "m", cwd=tmp_path)
-    said = [line for line in result.err.splitlines() if "the kernel is not compiled" not in line]
+    said = [line for line in result.err.splitlines() if "the compiled kernel is missing" not in line]
     assert (result.status, len(said)) == (0, 1)
     found = json.loads(nbtext("predict", "-", "-m", "m", "--to", "jsonl", input=b"one\n", cwd=tmp_path).out)
     assert 0 < found["probability"] <= 1
@@ -156,7 +156,8 @@ def test_without_the_kernel(nbtext: Any, letters: Path, tmp_path: Path, model: s
     result = nbtext(*options, "plain", cwd=tmp_path, NBTEXT_KERNEL="off")
     assert result.status == 0
     assert (
-        result.err.count("nbtext: warning: the kernel is not compiled: linear models are fitted by SciPy's L-BFGS") == 1
+        result.err.count("nbtext: warning: the compiled kernel is missing: linear models are fitted by SciPy's L-BFGS")
+        == 1
     )
     assert nbtext(*options, "compiled", cwd=tmp_path).status == 0
     found = [

@@ -137,9 +137,10 @@ def test_fasttext_lines(nbtext: Any, folder: Path) -> None:
     assert set(found.split()) <= {"__label__food", "__label__animals", "__label__cities"}
     refused = nbtext("train", "two.txt", "--single-label", "-o", "x", cwd=folder)
     assert refused.status == 1
-    assert (
-        f"two.txt:{len(lines) + 1}: the document has 2 labels: food, animals; leave out --single-label" in refused.err
+    said = (
+        f"two.txt:{len(lines) + 1}: the document has 2 labels (food, animals), but exactly one is expected; leave out"
     )
+    assert f"{said} --single-label" in refused.err
     assert not (folder / "x").exists()
 
 

@@ -77,7 +77,10 @@ def test_a_target_of_precision_by_folds(nbtext: Any, mails: Path) -> None:
         (["--min-recall", "ham=0.9", "--min-recall", "ham=0.8"], "--min-recall: a label has two targets"),
         (["--confidence", "0.9"], "--confidence: there is no target"),
         (["--min-recall", "ham=0.9", "--optimize", "accuracy"], "--optimize: accuracy and the targets"),
-        (["--min-recall", "ham=0.99", "--min-recall", "spam=0.99"], "cannot be reached with the other targets"),
+        (
+            ["--min-recall", "ham=0.99", "--min-recall", "spam=0.99"],
+            "cannot be reached together with the other targets",
+        ),
     ],
 )
 def test_targets_without_a_meaning(nbtext: Any, mails: Path, options: list[str], message: str) -> None:

@@ -120,7 +120,7 @@ def test_what_cannot_be_read(write: Callable[[Any], Path], tmp_path: Path) -> No
         InputError, match=r"no column `text`; the columns are: body, o; name the column with --text-field"
     ):
         read(path)
-    with pytest.raises(InputError, match=r"`o` is struct<x: int64>, expected a text; name a column of texts"):
+    with pytest.raises(InputError, match=r"`o` is struct<x: int64>, expected a string; name a column of strings"):
         read(path, text_field=("o",))
     path = write(pa.table([["a"], ["b"]], names=["text", "text"]))
     with pytest.raises(InputError, match="2 columns are called `text`"):
@@ -179,7 +179,7 @@ def test_compressed_as_a_whole(tmp_path: Path) -> None:
 
     write_parquet(pa.table({"text": ["a"]}), tmp_path / "t.parquet")
     (tmp_path / "t.parquet.gz").write_bytes(gzip.compress((tmp_path / "t.parquet").read_bytes()))
-    with pytest.raises(InputError, match="is compressed with gzip; unpack it first"):
+    with pytest.raises(InputError, match="is compressed as a whole with gzip, which is not supported; unpack it first"):
         read(tmp_path / "t.parquet.gz")
 
 

@@ -139,7 +139,7 @@ def test_columns_of_labels(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("text,a,b\nt,1,0\nu,0,1\n")
     assert correct(path, {0: ["b"], 1: ["a", "b"]}, label_fields=("a", "b")) == b"text,a,b\nt,0,1\nu,1,1\n"
-    with pytest.raises(InputError, match=r"x\.csv:3: no column for the label 'c'"):
+    with pytest.raises(InputError, match=r"x\.csv:3: the label 'c' has no column"):
         correct(path, {1: "c"}, label_fields=("a", "b"))
     path.write_text("text,label\nt,a|b\n")
     assert correct(path, {0: ["c", "d"]}, label_separator="|") == b"text,label\nt,c|d\n"
@@ -148,10 +148,12 @@ def test_columns_of_labels(tmp_path: Path) -> None:
 def test_labels_that_cannot_be_written(tmp_path: Path) -> None:
     """Each is one error that names the line."""
     (tmp_path / "x.csv").write_text("text,label\nt,a\nu\n")
-    with pytest.raises(InputError, match=r"x\.csv:2: a cell holds one label"):
+    with pytest.raises(InputError, match=r"x\.csv:2: 2 labels cannot be written to one column"):
         correct(tmp_path / "x.csv", {0: ["a", "b"]})
     (tmp_path / "x.txt").write_text("__label__a t\n")
-    with pytest.raises(InputError, match=r"x\.txt:1: fastText has no labels with blanks"):
+    with pytest.raises(
+        InputError, match=r"x\.txt:1: the label .* contains a space, which the fastText format does not allow"
+    ):
         correct(tmp_path / "x.txt", {0: "a b"})
     (tmp_path / "y.csv").write_bytes(b"text,label\n\xfc,a\n")
     with pytest.raises(InputError, match=r"y\.csv:2: the label cannot be written in the encoding of the file"):

@@ -66,7 +66,7 @@ def test_a_wrong_item_is_a_problem(problems: Callable[..., Any], tmp_path: Path)
     """An item that is not an object, has no text, or is too long is a problem; the other items are read."""
     (tmp_path / "x.json").write_text('[{"text": "a"}, 12, {"txt": "b"}]')
     assert [said.partition(": ")[2][:30] for said in problems(tmp_path / "x.json")] == [
-        "expected an object, found a te",
+        "expected an object, found a st",
         "no key `text`, found txt; name",
     ]
     (tmp_path / "x.json").write_text('[{"text": "%s"}, {"text": "b"}]' % ("a" * 60))

@@ -129,7 +129,7 @@ def test_items_that_are_not_labels(tmp_path: Path, item: str) -> None:
     if item == "1.5e3":
         assert read_lists(path) == [("a",), ("a", "1.5e3")]
         return
-    with pytest.raises(InputError, match=rf"{path}:2: `label` has an empty item, or one that is not a text"):
+    with pytest.raises(InputError, match=rf"{path}:2: `label` has an empty item, or one that is not a string"):
         read_lists(path)
 
 
@@ -151,7 +151,8 @@ def test_single_label(tmp_path: Path, name: str, content: str, settings: dict[st
     line = 3 if name == "t.csv" else 2
     assert (batch.labels, batch.label_lists) == (["a", None], None)
     assert str(batch.problems[1]) == (
-        f"{path}:{line}: the document has 2 labels: a, b; leave out --single-label, or keep one label for each document"
+        f"{path}:{line}: the document has 2 labels (a, b), but exactly one is expected; "
+        "leave out --single-label, or keep one label for each document"
     )
 
 
@@ -173,9 +174,13 @@ def test_parts_of_a_batch(tmp_path: Path) -> None:
     assert batch.drop({0, 2}).label_lists == [(), ("c, d",)]
     assert batch.skip(2).label_lists == LABELS[2:]
     assert [document.labels for document in batch.documents()] == LABELS
-    with pytest.raises(InputError, match=r"t.jsonl:1: the document has 2 labels: b, a; each .* exactly one label"):
+    with pytest.raises(
+        InputError, match=r"t.jsonl:1: the document has 2 labels \(b, a\), but exactly one is expected; give"
+    ):
         batch.single_labels()
-    with pytest.raises(InputError, match=r"t.jsonl:2: the document has 0 labels; each document"):
+    with pytest.raises(
+        InputError, match=r"t.jsonl:2: the document has 0 labels, but exactly one is expected; give doc"
+    ):
         batch.skip(1).single_labels()
     assert batch.skip(2).single_labels() == ["a", "c, d"]
 
@@ -196,7 +201,7 @@ def test_sources_without_fields(tmp_path: Path, read: Callable[..., Any], settin
     mail.write_text("From: a@example.org\nX-Topics: b | a\n\nx\n")
     for path in (tmp_path / "a", tmp_path / "t.txt", mail):
         if path != mail or "label_fields" in settings:
-            with pytest.raises(SettingsError, match=r"has no (column for each label|label field to split)"):
+            with pytest.raises(SettingsError, match=r"has no (columns or keys of labels|label field)"):
                 read(path, **settings)
         assert read(path, is_label_remembered=True, fields_of="row", **settings)
     assert read_lists(mail, label_separator="|", label_field="X-Topics") == [("b", "a")]

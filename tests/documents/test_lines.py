@@ -95,7 +95,7 @@ def test_a_span_may_know_its_first_line(opened: Callable[..., Any], rows: Callab
 def test_only_lines_can_be_read_in_parts(opened: Callable[..., Any], tmp_path: Path) -> None:
     """A byte range of a table is refused, because rows may contain line feeds."""
     (tmp_path / "x.csv").write_text("text\na\n")
-    with pytest.raises(InputError, match="a range of a file of the format csv cannot be read"):
+    with pytest.raises(InputError, match="a file of the format csv can be read only as a whole"):
         list(opened(tmp_path / "x.csv", byte_range=ByteRange(0, 3)).blocks())
 
 

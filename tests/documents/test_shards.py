@@ -92,7 +92,7 @@ def test_what_has_no_ranges_is_one_shard(opened: Callable[..., Any], tmp_path: P
 
 def test_a_stream_has_no_shards(opened: Callable[..., Any]) -> None:
     """Standard input cannot be cut into shards, and the error states it."""
-    with pytest.raises(InputError, match="a stream cannot be read by other processes; save it"):
+    with pytest.raises(InputError, match="the workers of a cluster cannot read standard input or a pipe; save it"):
         opened("-").shards(10)
 
 

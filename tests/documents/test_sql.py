@@ -147,7 +147,7 @@ def test_what_cannot_be_read(database: Path, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("text\na\n")
     with pytest.raises(InputError, match=r"t\.csv: is not a database; --query selects rows of a SQLite file"):
         read(tmp_path / "t.csv", query="select 1")
-    with pytest.raises(InputError, match="h/d: a database is read by a query; give --query"):
+    with pytest.raises(InputError, match="h/d: a database cannot be read without a query; give --query"):
         read("postgresql://u:secret@h/d")
     (batch,) = open_source([str(database)], InputSettings(text_field=("body",), id_field="queue")).batches()
     assert str(batch.problems[2]).endswith(":3: `body` is null; name the column of the text with --text-field")

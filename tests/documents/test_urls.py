@@ -167,8 +167,15 @@ def test_files_elsewhere(memory: Any, opened: Callable[..., Any], rows: Callable
     [
         ("memory://none.txt", "memory://none.txt: cannot be read: there is no such file; check the URL"),
         ("nothing://u:p@x/y", "nothing://x/y: cannot be read: ValueError: Protocol not known: nothing; check the URL"),
-        ("hdfs://u:p@x/y", "hdfs://x/y: hdfs:// needs pyarrow; install it with: pip install pyarrow"),
-        ("s3://x/y", "s3://x/y: s3:// needs s3fs; install it with: pip install s3fs"),
+        (
+            "hdfs://u:p@x/y",
+            "hdfs://x/y: hdfs:// needs the package pyarrow, which is not installed; "
+            "install it with: pip install pyarrow",
+        ),
+        (
+            "s3://x/y",
+            "s3://x/y: s3:// needs the package s3fs, which is not installed; install it with: pip install s3fs",
+        ),
         ("memory://\x1b[31m", "memory://\\x1b[31m: cannot be read: there is no such file; check the URL"),
     ],
 )

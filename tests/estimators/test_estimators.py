@@ -189,7 +189,7 @@ def test_parameters_are_refused_as_scikit_learn_does() -> None:
 @pytest.mark.parametrize(
     ("X", "y", "says"),
     [
-        (["a text", "another"], ["a", "b"], "texts were given to a model of numbers; put a vectorizer before it"),
+        (["a text", "another"], ["a", "b"], "X contains texts, but .* needs numbers; put a vectorizer before it"),
         ([[1], [2]], ["a", None], "Input y contains NaN; leave out what has no label"),
     ],
 )

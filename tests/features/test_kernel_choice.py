@@ -24,7 +24,7 @@ def test_the_kernel_has_a_name() -> None:
     [
         ("off", "pure Python (slower)"),
         ("", "pure Python (slower)"),
-        ("require", "SettingsError NBTEXT_KERNEL=require: the kernel is not compiled"),
+        ("require", "SettingsError NBTEXT_KERNEL=require: the compiled kernel (extension modules) is missing"),
     ],
 )
 def test_without_a_kernel_plain_python_counts_unless_it_is_required(wish: str, said: str) -> None:

@@ -118,9 +118,17 @@ def test_equal_scores_are_equal_whatever_their_last_bit() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"min_df": 5, "max_df": 9}, ModelError, "too few or too many documents; lower --min-df or raise --max-df"),
+        (
+            {"min_df": 5, "max_df": 9},
+            ModelError,
+            "no feature is left after the limits of document frequency; lower --min-df or raise --max-df",
+        ),
         ({"min_df": 5}, SettingsError, "--min-df: 5 is more than the number of documents, 4"),
-        ({"min_df": 3, "max_df": 2}, SettingsError, "with 4 documents, --max-df 2 is less than --min-df 3"),
+        (
+            {"min_df": 3, "max_df": 2},
+            SettingsError,
+            "^--max-df: 2 allows 2 documents of 4, but --min-df 3 needs 3; raise",
+        ),
         ({"min_df": 0}, SettingsError, "^min_df: 0 is neither a number of documents"),
         ({"max_df": 1.5}, SettingsError, "^max_df: 1.5 is neither a number of documents nor a proportion"),
         ({"min_df": float("nan")}, SettingsError, "^min_df: nan is neither a number of documents nor a proportion"),
@@ -139,7 +147,7 @@ def test_limits_that_make_no_sense_are_refused(options: dict[str, Any], error: t
 def test_nothing_can_be_selected_from_nothing() -> None:
     """Documents without any feature, and labels without a difference, are errors."""
     nothing = ClassCounts(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64))
-    with pytest.raises(ModelError, match="no document contains a feature"):
+    with pytest.raises(ModelError, match="no document contains a token"):
         select_columns(nothing, np.array([3]), FeatureSettings())
     sums, class_documents = counted(CORPUS, np.zeros(4, dtype=np.int64))
     with pytest.raises(ModelError, match="--select: mi needs documents of at least two labels"):

@@ -246,7 +246,7 @@ def test_a_document_that_cannot_be_read_is_an_error(counting_kernel: str) -> Non
         Vectorizer().fit("free")
     with pytest.raises(InputError, match="no documents to train on"):
         Vectorizer().fit([])
-    with pytest.raises(ModelError, match="no document contains a feature"):
+    with pytest.raises(ModelError, match="no document contains a token"):
         Vectorizer().fit(["", "?", "a"])
     with pytest.raises(ModelError, match="is not fitted; call fit first"):
         Vectorizer().transform(["free"])

@@ -58,10 +58,10 @@ def test_parameters_as_programs_give_them(options: dict[str, Any], tmp_path: Pat
     [
         ({"model": "best"}, "model: unknown value 'best'; choose one of auto, multinomial, bernoulli"),
         ({"analyzer": str.split}, "analyzer: unknown value <method 'split'"),
-        ({"ngrams": 2}, "ngrams: 2 has the wrong type; use tuple[int, int]"),
+        ({"ngrams": 2}, "ngrams: 2 has the wrong type, expected tuple[int, int]"),
         ({"stop_words": "red"}, "stop_words: 'red' has the wrong type"),
         ({"vocabulary": "red"}, "vocabulary: 'red' has the wrong type"),
-        ({"smoothing": "lots"}, "smoothing: 'lots' has the wrong type; use float | None"),
+        ({"smoothing": "lots"}, "smoothing: 'lots' has the wrong type, expected float | None"),
         ({"smoothing": True}, "smoothing: True has the wrong type"),
         ({"optimize": "f1"}, "optimize: unknown value 'f1'; choose one of accuracy, macro_f1, log_loss"),
         ({"prior": "even"}, "prior: even is not a valid value; give empirical, uniform or a number for each label"),

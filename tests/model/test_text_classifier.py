@@ -119,7 +119,7 @@ def test_nothing_to_learn_from() -> None:
     """No document and no feature are errors that say so."""
     with pytest.raises(ModelError, match="no document"):
         TextClassifier().fit([], [])
-    with pytest.raises(ModelError, match="contains a feature"):
+    with pytest.raises(ModelError, match="contains a token"):
         TextClassifier().fit(["?", "!"], ["a", "b"])
 
 

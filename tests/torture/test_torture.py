@@ -67,5 +67,5 @@ def test_hostile_texts_have_an_answer(tmp_path: Path) -> None:
         assert "internal error" not in outcome["said"], outcome
     said = {outcome["name"]: outcome["said"] for outcome in outcomes}
     assert said["a pattern without end"].startswith(
-        "nbtext: --token-pattern: the token pattern takes too long on these texts"
+        "nbtext: --token-pattern: matching the token pattern with these texts takes too long"
     )

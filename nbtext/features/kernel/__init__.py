@@ -28,7 +28,7 @@ def _has_kernel(wish: str) -> bool:
     is_compiled = find_spec("nbtext.features._counting") is not None
     if wish == "require" and not is_compiled:
         raise SettingsError(
-            "the kernel is not compiled",
+            "the compiled kernel (extension modules) is missing",
             where="NBTEXT_KERNEL=require",
             hint="install nbtext again on a system with a C compiler",
         )
