@@ -17,7 +17,6 @@ MAX_NAME_CHARACTERS = 40
 TEXT_HINT = "name the column of the text with --text-field"
 FOLDER_HINT = "put texts in folders named after their labels, or give the column or key of the label with --label-field"
 ONE_HINT = "give documents with one label each"
-GROUP_HINT = "--group-field and --order-field need a value for each document"
 
 
 class Block(Protocol):
@@ -288,7 +287,8 @@ class BatchBuilder:
         """
         if self._settings.split_field is not None:
             if not group:
-                problem = InputError(f"the document has no `{self._settings.split_field}`", hint=GROUP_HINT)
+                hint = f"{self._settings.split_option} needs a value for each document"
+                problem = InputError(f"the document has no `{self._settings.split_field}`", hint=hint)
                 self.add_problem(problem, place=place, identity=identity, line=line)
                 return
             self._groups.append(group)

@@ -82,7 +82,7 @@ def find_fields(
         tuple(find(name, "--text-field") or 0 for name in settings.text_field),
         () if None in labels else tuple(place for place in labels if place is not None),
         find(settings.id_field, "--id-field", DEFAULTS.id_field),
-        find(settings.split_field, "--group-field or --order-field") if settings.split_field is not None else None,
+        find(settings.split_field, settings.split_option) if settings.split_field is not None else None,
     )
 
 
@@ -96,7 +96,7 @@ def check_joined(path: str, settings: InputSettings) -> None:
     if settings.split_field is not None:
         what = f"{path} has no field `{settings.split_field}`"
         hint = "give JSON lines, a table or mails as SOURCE"
-        raise SettingsError(what, where="--group-field or --order-field", hint=hint)
+        raise SettingsError(what, where=settings.split_option, hint=hint)
     if settings.separate_fields and len(settings.text_field) > 1:
         what = f"{path} has no fields to keep separate"
         raise SettingsError(what, where="--separate-fields", hint="name one --text-field only")

@@ -44,6 +44,7 @@ class InputSettings:
     id_field: str = "id"
     separate_fields: bool = False
     split_field: str | None = None  # the column, key or header of the group or the timestamp of a document
+    split_option: str = "--group-field"  # the option that names it
     label: str | None = None  # of all documents; None: their own labels
     label_separator: str | None = None  # between several labels in a text; None: a text is one label
     label_fields: tuple[str, ...] = ()  # columns or keys of 0 and 1, one for each label, instead of label_field

@@ -37,14 +37,18 @@ class FoldSettings:
         """The field that holds the group or the timestamp of a document; None: none."""
         return self.group_field if self.group_field is not None else self.order_field
 
+    @property
+    def split_option(self) -> str:
+        """The option that names this field."""
+        return "--group-field" if self.group_field is not None else "--order-field"
+
     def __post_init__(self) -> None:
         if self.group_field is not None and self.order_field is not None:
             raise SettingsError(
                 "cannot be combined with --group-field", where="--order-field", hint="leave out one of them"
             )
         if self.split_field == "":
-            where = "--group-field" if self.group_field is not None else "--order-field"
-            raise SettingsError("the name of the field is empty", where=where)
+            raise SettingsError("the name of the field is empty", where=self.split_option)
         if self.folds is not None and self.folds < 2:
             raise SettingsError(f"{self.folds} is less than 2", where="--folds", hint="10 is usual")
 

@@ -105,6 +105,11 @@ WRONG = [
     ("evaluate letters.csv --group-field thred", 1, "no column `thred`; the columns are: label, text, thread, day"),
     ("evaluate gap.jsonl --order-field day", 1, "gap.jsonl:2: the document has no `day`"),
     ("evaluate gap.csv --order-field day", 1, "gap.csv:3: the document has no `day`"),
+    ("evaluate letters.csv --order-field thred", 1, "name the column with --order-field"),
+    ("evaluate gap.jsonl --order-field day", 1, "--order-field needs a value for each document"),
+    ("train letters.csv -o m --group-field thred", 1, "name the column with --group-field"),
+    ("train gap.jsonl -o m --group-field day", 1, "--group-field needs a value for each document"),
+    ("train letters -o m --group-field thread", 2, "--group-field: "),
     ("evaluate letters --group-field thread", 2, "001.txt has no field `thread`"),
     ("evaluate letters.jsonl --group-field thread --order-field day", 2, "cannot be combined with --group-field"),
     ("evaluate letters.jsonl --group-field thread -m m", 2, "give exactly one of -m MODEL, --folds N"),
@@ -114,7 +119,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("command", "status", "message"), WRONG, ids=[command for command, _, _ in WRONG])
+@pytest.mark.parametrize(("command", "status", "message"), WRONG, ids=[f"{command}: {message}" for command, _, message in WRONG])
 def test_wrong_things(nbtext: Any, letters: Path, threads: Path, command: str, status: int, message: str) -> None:
     """One line says what is wrong."""
     (threads / "gap.jsonl").write_text(
