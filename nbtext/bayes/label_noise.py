@@ -92,7 +92,7 @@ def estimate_label_noise(
     ]
     n_judged = len(corpora[0].documents)
     if not n_judged:
-        return _judge_none(n_classes)
+        return judge_none(n_classes)
     size = max(1, MAX_SCORES // n_classes)
     fitted = [calibrate_with_noise(corpus.first(size)) for corpus in corpora]
     places = corpora[0].documents.groups
@@ -108,14 +108,14 @@ def estimate_label_noise(
             log_posteriors.append(replace(temperature, noise=0.0).log_posterior(known, judged.n_known))
             if judged.model.is_generative:
                 likelihoods.append(log_likelihood_per_token(scores, judged.documents.totals))
-        best, values = _keep_best(_average(log_posteriors), given[part])
+        best, values = keep_best(_average(log_posteriors), given[part])
         labels.append(best)
         posteriors.append(values)
-    found = _estimate_noise(np.concatenate(posteriors), np.concatenate(labels), given, n_classes)
+    found = estimate_noise(np.concatenate(posteriors), np.concatenate(labels), given, n_classes)
     return LabelNoise(order[places], *found, n_classes, np.concatenate(likelihoods))
 
 
-def _judge_none(n_classes: int) -> LabelNoise:
+def judge_none(n_classes: int) -> LabelNoise:
     numbers, floats = np.zeros(0, dtype=np.int64), np.zeros(0)
     return LabelNoise(numbers, numbers, floats, numbers, numbers, floats, n_classes, floats)
 
@@ -136,7 +136,7 @@ def _average(log_posteriors: list[Floats]) -> Floats:
     return np.asarray((geometric + np.mean(np.exp(log_posteriors), axis=0)) / 2)
 
 
-def _keep_best(posterior: Floats, given: NDArray[np.int32]) -> tuple[NDArray[np.int32], Floats]:
+def keep_best(posterior: Floats, given: NDArray[np.int32]) -> tuple[NDArray[np.int32], Floats]:
     """Return the most probable labels of each document and its given one, and their probabilities.
 
     Both (n_documents, n_kept); all labels if there are at most MAX_LABELS. Otherwise the given label is the last one,
@@ -152,7 +152,7 @@ def _keep_best(posterior: Floats, given: NDArray[np.int32]) -> tuple[NDArray[np.
     return np.concatenate((best, given[:, None]), axis=1).astype(np.int32), values
 
 
-def _estimate_noise(
+def estimate_noise(
     posterior: Floats, labels: NDArray[np.int32], given: NDArray[np.int32], n_classes: int
 ) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64], NDArray[np.int64], Floats]:
     """Return the likely label and the probability of the given one of each document, and the pairs of labels.

@@ -104,12 +104,37 @@ def estimate_pair_noise(
     fit = select_multilabel(corpus, optimize=None)
     sizes = statistics.class_documents[1:]
     some = corpus.first(MAX_AT_ONCE)
-    rates = fit_noise_rates(*_judge(collect_cells(some, some.scores_of(fit.naive_bayes[0])), fit, sizes))
+    cells, probabilities = _judge(collect_cells(some, some.scores_of(fit.naive_bayes[0])), fit, sizes)
+    rates = fit_noise_rates(cells.positives, cells.documents, probabilities)
     parts = [_find_wrong(part, fit, rates, sizes, minimum, start) for start, part in _divide(corpus)]
     found, wrong, counts = (list(each) for each in zip(*parts, strict=True))
     rows, labels, is_given = (np.concatenate(each) for each in zip(*found, strict=True))
     totals = np.sum(counts, axis=0).tolist()
     return PairNoise(order[rows], labels, is_given, np.concatenate(wrong), int(totals[0]), int(totals[1]), *totals[2:])
+
+
+def find_wrong_pairs(
+    documents: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    is_given: NDArray[np.bool_],
+    probabilities: Floats,
+    minimum: float = 0.5,
+) -> PairNoise:
+    """Return the pairs of a document and a label that are wrong with a probability above `minimum`.
+
+    Parameters
+    ----------
+    documents, labels, is_given : (n_pairs,), as in PairNoise, of all pairs that are judged
+    probabilities : (n_pairs,), of the label, without the document itself
+    """
+    rates = fit_noise_rates(is_given.astype(np.float64), np.ones(len(is_given)), probabilities)
+    given, missing = rates.wrong(probabilities)
+    wrong = np.where(is_given, given, missing)
+    found = np.flatnonzero(wrong > minimum)
+    return PairNoise(
+        documents[found], labels[found], is_given[found], wrong[found], len(np.unique(documents)), int(is_given.sum()),
+        float(wrong[is_given].sum()), float(wrong[~is_given].sum()),
+    )  # fmt: skip
 
 
 def _divide(corpus: RelevanceLeaveOneOut) -> Iterator[tuple[int, RelevanceLeaveOneOut]]:
@@ -174,15 +199,19 @@ def _log_odds(probabilities: Floats) -> Floats:
     return np.asarray(np.log(bounded) - np.log1p(-bounded))
 
 
-def fit_noise_rates(cells: Cells, probabilities: Floats) -> NoiseRates:
+def fit_noise_rates(positives: Floats, documents: Floats, probabilities: Floats) -> NoiseRates:
     """Return the noise rates with the least log-loss on the given labels, with weak Gaussian priors.
 
-    probabilities  (n_cells,), of the given labels, without the document itself
+    Parameters
+    ----------
+    positives : (n_cells,), documents of a content that have a label
+    documents : (n_cells,), documents of the content
+    probabilities : (n_cells,), of the given labels, without the document itself
 
     Source: Patrini, Rozza, Menon, Nock and Qu, Making Deep Neural Networks Robust to Label Noise: A Loss Correction
     Approach, 2017, section 4.1 (forward correction), with two classes.
     """
-    problem = _Problem(cells.positives, cells.documents, _log_odds(probabilities))
+    problem = _Problem(positives, documents, _log_odds(probabilities))
     at = minimize(problem.evaluate, PRIOR_MEANS.copy(), bound=LARGEST)
     missing, added = sigmoid(at[2:]).tolist()
     return NoiseRates(float(np.exp(at[0])), float(at[1]), missing, added)

@@ -64,6 +64,11 @@ class RelevanceLeaveOneOut:
         hashes = self.documents.hashes
         return self._slice(int(np.searchsorted(hashes, hashes[-1]))) if len(hashes) else self
 
+    def take(self, documents: NDArray[np.int64]) -> RelevanceLeaveOneOut:
+        """Return only these documents; they must include all duplicates of each."""
+        n_hapax = None if self.n_hapax is None else self.n_hapax[documents]
+        return replace(self, documents=self.documents.take(documents), n_hapax=n_hapax)
+
     def _slice(self, stop: int) -> RelevanceLeaveOneOut:
         n_hapax = None if self.n_hapax is None else self.n_hapax[:stop]
         return replace(self, documents=self.documents.slice(0, stop), n_hapax=n_hapax)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -126,9 +126,7 @@ def evaluate(
         warn_of_costs(subject.fitted, decisions, quiet=run.quiet)
     targets = None if decisions.replaces_label else _settings_of(subject, model_settings)
     evaluator = Evaluator(decisions.cost, with_likelihoods=foreign is not None, targets=targets)
-    input_settings = replace(
-        input_settings, split_field=fold_settings.split_field, split_option=fold_settings.split_option
-    )
+    input_settings = fold_settings.add_split(input_settings)
     with open_documents(sources, input_settings, run, trained_on=trained_on) as (source, on_batch):
         has_sets, predicted = _peek(predict(source, on_batch))
         if has_sets:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nbtext.cli.command import Option, command
-from nbtext.cli.files import INPUT, SOURCE, named_outputs
+from nbtext.cli.command import Deferred, Option, command, refuse
+from nbtext.cli.files import INPUT, MODEL, SOURCE
 from nbtext.cli.options import LABELED_INPUT_STAGE, REPORT, RUN_PARTS, SOURCES, RunSettings, result_options
 from nbtext.cli.running import check_report, open_documents, result_file, result_format, say, screen
 from nbtext.cli.training_options import FEATURE_STAGE
@@ -24,11 +24,14 @@ if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
     from nbtext.features.settings import FeatureSettings
     from nbtext.model.review import Review
+    from nbtext.model.review_judgment import ModelJudge
     from nbtext.model.review_reading import ReviewedCorpus
 
 
 @command(
     SOURCES,
+    Option("-m", "--model-file", "model", type=MODEL,
+           help="Naive Bayes model that judges the labels, instead of the other documents of SOURCE."),
     Option("--against", type=SOURCE,
            help="Other documents, such as the test documents. Report the documents of SOURCE that are also there."),
     Option("--only", type=click.Choice(FINDINGS), metavar="FINDING", multiple=True,
@@ -42,13 +45,15 @@ if TYPE_CHECKING:
     LABELED_INPUT_STAGE,
     FEATURE_STAGE,
     *RUN_PARTS,
-    common="--against --only --report --apply -o --to --input-format --text-field --label-field --ngrams",
+    deferred=(FEATURE_STAGE,),
+    common="-m --against --only --report --apply -o --to --input-format --text-field --label-field --ngrams",
     example="nbtext review letters/train --against letters/test",
     notes="Memory holds the counts, the id and the place of each document. --report reads SOURCE twice, and shows the "
     "first 500 findings.",
 )  # fmt: skip
 def review(
     sources: tuple[str, ...],
+    model: str | None,
     against: str | None,
     only: tuple[str, ...],
     decisions: str | None,
@@ -56,7 +61,7 @@ def review(
     output: str,
     output_format: str | None,
     input_settings: InputSettings,
-    features: FeatureSettings,
+    features: Deferred[FeatureSettings],
     run: RunSettings,
 ) -> None:
     """Find probable label errors, duplicates and outliers in documents, without changing them.
@@ -67,17 +72,23 @@ def review(
     every label), and not_text (empty, unreadable, encoded data such as base64, or a table of numbers). If
     documents have several labels, a label_error is a label to remove (label) or to add (likely_label).
 
+    With -m, a model judges the labels, so that a few new documents can be reviewed. Its features, labels, smoothing and
+    calibration are used. A document that it was trained on is subtracted from it first, together with its copies. If
+    the model does not retain it (--keep-sample), that is any document without a word that its label lacks.
+
     --apply FILE writes a corrected copy of SOURCE. Each line of FILE is a JSON object with the id of a document (also
     its file and line, if ids are not unique) and a decision: keep, remove, or relabel with the new label, or
     with the list of all labels.
     """
+    from nbtext.artifact.model import load_model
     from nbtext.model.review import review_corpus
-    from nbtext.model.review_reading import ReviewReader
+    from nbtext.model.review_judgment import ModelJudge
     from nbtext.report.records import write_text
     from nbtext.report.review import format_review, summarize_review
 
     if decisions is not None:
-        for flag in (flag for flag, value in (("--against", against), ("--only", only), ("--report", report)) if value):
+        searching = {"-m": model, "--against": against, "--only": only, "--report": report}
+        for flag in (flag for flag, value in searching.items() if value):
             raise SettingsError("--apply does not search for findings", where=flag, hint=f"leave out {flag}")
         _apply(decisions, sources, output, output_format, input_settings, run)
         return
@@ -86,24 +97,49 @@ def review(
     inputs = (sources,) if against is None else (sources, (against,))
     if report is not None and any(STANDARD_INPUT in paths for paths in inputs):
         raise SettingsError("the texts are read twice for the page", where="--report", hint="name a file instead of -")
+    judge, settings = None, features.settings()
+    if model is not None:
+        refuse(FEATURE_STAGE, because="the features are those of the model")
+        judge = ModelJudge(load_model(model), run.jobs)
+        settings = judge.model.fitted.feature_settings
+    corpus = _read(inputs, judge, settings, input_settings, run)
+    found = review_corpus(corpus, judge, jobs=run.jobs)
+    found = replace(found, findings=tuple(each for each in found.findings if not only or each.finding in only))
+    for line in summarize_review(found):
+        say(line, quiet=run.quiet)
+    if report is not None:
+        _write_report(report, found, corpus, judge, settings, inputs, input_settings, run)
+    with result_file(output, chosen) as file:
+        write_text(format_review(found, output_format=chosen, screen=screen(output)), file)
+
+
+def _read(
+    inputs: tuple[tuple[str, ...], ...],
+    judge: ModelJudge | None,
+    features: FeatureSettings,
+    input_settings: InputSettings,
+    run: RunSettings,
+) -> ReviewedCorpus:
+    """Return the documents of a review: those that are reviewed, and those that they are compared with.
+
+    raises  InputError: there are no documents to review
+    """
+    from nbtext.model.review_reading import ReviewReader
+    from nbtext.model.source_counting import check_fields
+
     reader: ReviewReader | None = None
+    trained_on = judge.model.fitted.input if judge is not None else None
     for paths in inputs:
-        with open_documents(paths, input_settings, run) as (source, on_batch):
+        with open_documents(paths, input_settings, run, trained_on=trained_on) as (source, on_batch):
+            if judge is not None:
+                check_fields(features.fields, source.field_names)
             reader = reader or ReviewReader(replace(features, fields=source.field_names), run.jobs)
             reader.read(source, on_batch)
     assert reader is not None  # there is a SOURCE
     corpus = reader.finish()
     if not any(not document.is_other for document in (*corpus.documents, *corpus.unreadable)):
         raise InputError("SOURCE has no documents to review")
-    found = review_corpus(corpus, jobs=run.jobs)
-    if only:
-        found = replace(found, findings=tuple(each for each in found.findings if each.finding in only))
-    for line in summarize_review(found):
-        say(line, quiet=run.quiet)
-    if report is not None:
-        _write_report(report, found, corpus, inputs, input_settings, features, run)
-    with result_file(output, chosen) as file:
-        write_text(format_review(found, output_format=chosen, screen=screen(output)), file)
+    return corpus
 
 
 def _apply(
@@ -173,13 +209,13 @@ def _write_report(
     path: str,
     found: Review,
     corpus: ReviewedCorpus,
+    judge: ModelJudge | None,
+    features: FeatureSettings,
     inputs: tuple[tuple[str, ...], ...],
     input_settings: InputSettings,
-    features: FeatureSettings,
     run: RunSettings,
 ) -> None:
     """Write the page of a review, whose texts are read again."""
-    from nbtext.documents.source import open_source
     from nbtext.features.occurrences import Locator
     from nbtext.model.review_texts import TextCollector, weigh_words
     from nbtext.report.page.rendering import write_page
@@ -187,11 +223,14 @@ def _write_report(
 
     findings = shown_findings(found)
     collector = TextCollector(frozenset(document for finding in findings for document in finding.documents))
+    trained_on = judge.model.fitted.input if judge is not None else None
     for number, paths in enumerate(inputs):
-        for batch in open_source(paths, input_settings, outputs=named_outputs()).batches():
-            collector.add(batch, is_other=number > 0)
+        with open_documents(paths, input_settings, replace(run, quiet=True), trained_on=trained_on) as (source, _):
+            for batch in source.batches():
+                collector.add(batch, is_other=number > 0)
     page = render_review_page(
-        found, subject=", ".join(inputs[0]), texts=collector.texts, weights=list(weigh_words(corpus, findings)),
+        found, subject=", ".join(inputs[0]), texts=collector.texts,
+        weights=list(weigh_words(corpus, findings, judge)),
         locate=Locator(features),
     )  # fmt: skip
     write_page(path, page)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from nbtext.bayes.settings import ModelSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError
 
 TIME_STEPS = 10  # of a time-series split, if --folds does not say
@@ -41,6 +42,10 @@ class FoldSettings:
     def split_option(self) -> str:
         """The option that names this field."""
         return "--group-field" if self.group_field is not None else "--order-field"
+
+    def add_split(self, settings: InputSettings) -> InputSettings:
+        """Return the input settings with the field that holds the groups or timestamps."""
+        return replace(settings, split_field=self.split_field, split_option=self.split_option)
 
     def __post_init__(self) -> None:
         if self.group_field is not None and self.order_field is not None:

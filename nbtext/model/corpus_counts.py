@@ -206,6 +206,20 @@ def unite_vocabularies(
     return Vocabulary(blob, offsets), columns_a, columns_b
 
 
+def align_documents(
+    documents: DocumentCounts, vocabulary: Vocabulary | None, known: Vocabulary | None
+) -> DocumentCounts:
+    """Return documents over the features of another vocabulary, without unknown features; hashed features stay."""
+    if vocabulary is None or known is None:
+        return documents
+    _, offsets, theirs, mine = merge_sorted(vocabulary.blob, vocabulary.offsets, known.blob, known.offsets)
+    columns = np.full(len(offsets) - 1, -1, dtype=np.int32)
+    columns[mine] = np.arange(len(mine), dtype=np.int32)
+    shared = np.flatnonzero(columns[theirs] >= 0)
+    restricted = documents.restrict(shared, len(theirs))
+    return replace(restricted, indices=columns[theirs[shared]][restricted.indices])
+
+
 @dataclass(frozen=True, eq=False)
 class _Union:
     """The features and labels of two corpora, and the new columns and classes of each."""

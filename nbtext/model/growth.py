@@ -21,9 +21,8 @@ from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import LAPLACE, Selection
 from nbtext.documents.settings import UNKNOWN_INPUT
 from nbtext.errors import InputError, ModelError
-from nbtext.features.counting import merge_sorted
 from nbtext.features.document_counts import DocumentCounts, concatenate
-from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
+from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts, align_documents
 from nbtext.model.fitted_model import (
     FittedModel,
     TrainedModel,
@@ -383,13 +382,5 @@ def _align_sample(counts: CorpusCounts, known: CorpusCounts) -> DocumentCounts:
     if unknown := [label for label in counts.labels if label not in places]:
         raise ModelError(f"the model has no label {unknown[0]!r}", hint="add documents of it with nbtext update")
     classes = np.array([places[label] for label in counts.labels], dtype=np.int32)
-    if counts.vocabulary is None or known.vocabulary is None:
-        return replace(counts.sample, classes=classes[counts.sample.classes])
-    _, offsets, theirs, mine = merge_sorted(
-        counts.vocabulary.blob, counts.vocabulary.offsets, known.vocabulary.blob, known.vocabulary.offsets
-    )
-    columns = np.full(len(offsets) - 1, -1, dtype=np.int32)
-    columns[mine] = np.arange(len(mine), dtype=np.int32)
-    shared = np.flatnonzero(columns[theirs] >= 0)
-    sample = counts.sample.restrict(shared, len(theirs))
-    return sample.renumber(columns[theirs[shared]], classes)
+    sample = align_documents(counts.sample, counts.vocabulary, known.vocabulary)
+    return replace(sample, classes=classes[sample.classes])

@@ -10,9 +10,25 @@ from numpy.typing import NDArray
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.scorer import Floats
 from nbtext.errors import ModelError
-from nbtext.model.fitted_model import TrainedModel
+from nbtext.model.corpus_counts import CorpusCounts
+from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import align_to_vocabulary, compute_sufficient_statistics, count_unseen, select_features
 from nbtext.model.groups import find_groups, group_corpus
+
+
+def make_left_out(
+    fitted: FittedModel, counts: CorpusCounts, *, groups: NDArray[np.int64] | None = None, jobs: int = 1
+) -> LeaveOneOut:
+    """Return the retained documents of the counts of an event model, to be left out of it.
+
+    counts  over all features
+    groups  (n_sampled,), the group that is left out with each document; None: its duplicates are
+    """
+    features, settings = fitted.feature_settings, fitted.model_settings
+    counts, _ = select_features(align_to_vocabulary(counts, features), features)
+    weighted = compute_sufficient_statistics(counts, fitted.weighting, settings)
+    n_hapax = count_unseen(counts, features, groups=groups)
+    return LeaveOneOut(*weighted, n_hapax, settings.event_model, settings.prior_of(counts.labels), jobs)
 
 
 def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64], Floats]:
@@ -27,7 +43,7 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64],
     """
     fitted, counts = model.fitted, model.counts
     fitted.check_single("give leave-one-out probabilities of one label")
-    features, settings = fitted.feature_settings, fitted.model_settings
+    settings = fitted.model_settings
     if settings.is_linear or fitted.unlabeled is not None:
         hint = "use cross-validation"
         raise ModelError(
@@ -36,11 +52,7 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64],
     numbers = find_groups(counts, settings)
     rows = np.arange(len(counts.sample)).astype(object)
     counts = replace(counts, sample=replace(counts.sample, groups=rows))
-    counts, _ = select_features(align_to_vocabulary(counts, features), features)
-    weighted = compute_sufficient_statistics(counts, fitted.weighting, settings)
-    n_hapax = count_unseen(counts, features, groups=numbers)
-    corpus = LeaveOneOut(*weighted, n_hapax, settings.event_model, settings.prior_of(counts.labels))
-    corpus = group_corpus(corpus, numbers)
+    corpus = group_corpus(make_left_out(fitted, counts, groups=numbers), numbers)
     judged = corpus.complete().drop_single_documents()
     smoothing = fitted.hyperparameters.smoothing
     if not len(judged.documents):

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.label_noise import LabelNoise, estimate_label_noise
 from nbtext.bayes.label_sets import ALL_DOCUMENTS, LabelSets
 from nbtext.bayes.outliers import QUANTILE, typicality
 from nbtext.bayes.pair_noise import PairNoise, estimate_pair_noise
-from nbtext.bayes.prediction_sets import Quantiles
+from nbtext.documents.batch import ONE_HINT
+from nbtext.errors import InputError
 from nbtext.features.document_counts import number_contents
 from nbtext.features.near_duplicates import NearDuplicates, find_near_duplicates
+from nbtext.model.review_judgment import Judgment, ModelJudge, judge_by_others
 from nbtext.model.review_reading import ReviewedCorpus, ReviewedDocument
 from nbtext.model.settings import FINDINGS
 
@@ -73,6 +74,7 @@ class Review:
     confused     labels that are often given to documents of other ones, most documents first
     findings     most certain first, then by kind and place
     n_missing    with several labels: expected number of labels that documents lack; None: documents have one label
+    unknown_labels  labels of documents that the model lacks
     """
 
     n_documents: int
@@ -81,27 +83,43 @@ class Review:
     confused: tuple[ConfusedLabels, ...]
     findings: tuple[Finding, ...]
     n_missing: float | None = None
+    unknown_labels: tuple[str, ...] = ()
 
 
-def review_corpus(corpus: ReviewedCorpus, *, jobs: int = 1) -> Review:
+def review_corpus(corpus: ReviewedCorpus, judge: ModelJudge | None = None, *, jobs: int = 1) -> Review:
     """Return the findings about the documents of a source. Nothing is changed.
 
     Parameters
     ----------
     corpus : documents of the source, and of the source that it is compared with, if there is one
+    judge : the model that judges the labels; None: each document is judged by all others
     jobs : number of threads
+
+    Raises
+    ------
+    InputError : the model gives each document one label, and some documents have several, or none
     """
     is_own = np.array([not document.is_other for document in corpus.documents], dtype=bool)
     own = replace(corpus, documents=corpus.documents[: is_own.sum()], counts=corpus.counts.filter(is_own))
-    pairs = judge_pairs(own) if has_several_labels(own.documents) else None
-    given = list(map(single_label, own.documents)) if pairs is None else main_labels(own.documents)
-    labels = sorted({label for label in given if label is not None})
-    noise, rows = _judge_labels(own, given, labels, jobs)
+    known, judgment, pairs = known_labels(own.documents), None, None
+    has_several = has_several_labels(own.documents) if judge is None else judge.is_multilabel
+    if not has_several:
+        given = list(map(single_label, own.documents))
+        if judge is not None and has_several_labels(own.documents):
+            what, hint = "the model gives each document one label, and some documents have several, or none", ONE_HINT
+            raise InputError(what, hint=hint)
+        judgment = judge_by_others(own, given, jobs=jobs) if judge is None else judge.judge(own, given)
+    elif judge is None:
+        pairs, judgment = judge_pairs(own), judge_by_others(own, main_labels(own.documents), jobs=jobs)
+    else:
+        pairs = judge.judge_pairs(own, [document.labels for document in own.documents])
+    labels = known if judge is None else judge.labels
     near = find_near_duplicates(corpus.counts, corpus.n_features)
     findings = [
-        *(_find_label_errors(own, labels, noise, rows) if pairs is None else _find_pair_errors(own, pairs)),
+        *(_find_pair_errors(own, pairs, labels) if pairs is not None else ()),
+        *(_find_label_errors(own, judgment) if judgment is not None and pairs is None else ()),
         *_find_duplicates(corpus, number_contents(corpus.counts), near),
-        *_find_outliers(own, noise, rows),
+        *(_find_outliers(own, judgment) if judgment is not None else ()),
         *_find_non_texts(corpus),
     ]
     places = {document: place for place, document in enumerate((*corpus.documents, *corpus.unreadable))}
@@ -113,16 +131,16 @@ def review_corpus(corpus: ReviewedCorpus, *, jobs: int = 1) -> Review:
     )  # fmt: skip
     n_unread = sum(not document.is_other for document in corpus.unreadable)
     n_documents = len(own.documents) + n_unread
-    if pairs is not None:
+    unknown = tuple(label for label in known if label not in set(labels))
+    if pairs is not None or judgment is None:
+        assert pairs is not None  # documents are judged in one of two ways
         rate = pairs.n_wrong / pairs.n_given if pairs.n_given else None
-        return Review(n_documents, pairs.n_given, rate, (), tuple(findings), pairs.n_missing)
+        return Review(n_documents, pairs.n_given, rate, (), tuple(findings), pairs.n_missing, unknown)
+    n_judged = len(judgment.noise.rows) if len(labels) > 1 else 0
     return Review(
-        n_documents,
-        len(noise.rows) if len(labels) > 1 else 0,
-        noise.error_rate if len(noise.rows) and len(labels) > 1 else None,
-        tuple(_find_confused(labels, noise)),
-        tuple(findings),
-    )
+        n_documents, n_judged, judgment.noise.error_rate if n_judged else None, tuple(_find_confused(judgment)),
+        tuple(findings), unknown_labels=unknown,
+    )  # fmt: skip
 
 
 def single_label(document: ReviewedDocument) -> str | None:
@@ -163,9 +181,8 @@ def judge_pairs(corpus: ReviewedCorpus) -> PairNoise:
     return replace(noise, documents=np.array(rows, dtype=np.int64)[noise.documents])
 
 
-def _find_pair_errors(corpus: ReviewedCorpus, noise: PairNoise) -> Iterator[Finding]:
+def _find_pair_errors(corpus: ReviewedCorpus, noise: PairNoise, labels: Sequence[str]) -> Iterator[Finding]:
     """Yield each label of a document that should probably be removed, or added."""
-    labels = known_labels(corpus.documents)
     for row, k, is_given, wrong in zip(
         noise.documents.tolist(), noise.labels.tolist(), noise.is_given.tolist(), noise.wrong.tolist(), strict=True
     ):
@@ -173,33 +190,19 @@ def _find_pair_errors(corpus: ReviewedCorpus, noise: PairNoise) -> Iterator[Find
         yield Finding(LABEL_ERROR, round(wrong, DIGITS), (document,), *names)
 
 
-def _judge_labels(
-    corpus: ReviewedCorpus, given: Sequence[str | None], labels: Sequence[str], jobs: int
-) -> tuple[LabelNoise, NDArray[np.int64]]:
-    """Return the label noise, and the rows of the corpus that it is about: those with one label, or else all."""
-    numbers = {label: number for number, label in enumerate(labels)}
-    classes = np.array([-1 if label is None else numbers[label] for label in given], dtype=np.int32)
-    rows = np.flatnonzero(classes >= 0) if labels else np.arange(len(classes))
-    counts = replace(corpus.counts.take(rows), classes=np.maximum(classes[rows], 0))
-    noise = estimate_label_noise(
-        counts, corpus.n_features, max(1, len(labels)), is_vocabulary=corpus.vocabulary is not None, jobs=jobs
-    )
-    return noise, rows
-
-
-def _find_label_errors(
-    corpus: ReviewedCorpus, labels: Sequence[str], noise: LabelNoise, rows: NDArray[np.int64]
-) -> Iterator[Finding]:
+def _find_label_errors(corpus: ReviewedCorpus, judgment: Judgment) -> Iterator[Finding]:
     """Yield the documents whose given label is probably wrong."""
+    noise, labels = judgment.noise, judgment.labels
     for place in np.flatnonzero(1 - noise.given_probability > FLAGGED).tolist():
-        document = corpus.documents[int(rows[noise.rows[place]])]
+        document = corpus.documents[int(noise.rows[place])]
         label, wrong = single_label(document), 1 - float(noise.given_probability[place])
         if label is not None:
             yield Finding(LABEL_ERROR, round(wrong, DIGITS), (document,), label, labels[int(noise.likely[place])])
 
 
-def _find_confused(labels: Sequence[str], noise: LabelNoise) -> Iterator[ConfusedLabels]:
+def _find_confused(judgment: Judgment) -> Iterator[ConfusedLabels]:
     """Yield the pairs of labels of which one is often given to documents of the other one."""
+    noise, labels = judgment.noise, judgment.labels
     shares = noise.expected / np.maximum(noise.given_documents[noise.given], np.finfo(np.float64).tiny)
     is_reported = (noise.true != noise.given) & (noise.expected >= MIN_CONFUSED) & (shares >= MIN_SHARE)
     places = np.flatnonzero(is_reported)
@@ -250,18 +253,13 @@ def _group(groups: NDArray[np.int64], is_kept: NDArray[np.bool_]) -> Iterator[li
     yield from members.values()
 
 
-def _find_outliers(corpus: ReviewedCorpus, noise: LabelNoise, rows: NDArray[np.int64]) -> Iterator[Finding]:
+def _find_outliers(corpus: ReviewedCorpus, judgment: Judgment) -> Iterator[Finding]:
     """Yield documents whose likelihood per token is below the 1 % quantile."""
-    is_finite = np.isfinite(noise.log_likelihoods)
-    likelihoods = noise.log_likelihoods[is_finite]
-    if len(likelihoods) < MIN_DOCUMENTS:
+    if judgment.distribution is None or judgment.distribution.numbers < MIN_DOCUMENTS:
         return
-    distribution = Quantiles.of(likelihoods)
-    assert distribution is not None  # there are likelihoods
-    values = typicality(likelihoods, distribution)
-    for place in np.flatnonzero(values < QUANTILE).tolist():
-        document = corpus.documents[int(rows[noise.rows[is_finite][place]])]
-        yield Finding(OUTLIER, round(1 - float(values[place]), DIGITS), (document,))
+    values = typicality(judgment.likelihoods, judgment.distribution)
+    for row in np.flatnonzero(values < QUANTILE).tolist():
+        yield Finding(OUTLIER, round(1 - float(values[row]), DIGITS), (corpus.documents[row],))
 
 
 def _find_non_texts(corpus: ReviewedCorpus) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 COLUMNS = ("finding", "certainty", "label", "likely_label", "ids", "places", "reason")
-MAX_NAMED = 3  # documents of a finding that the table names
+MAX_NAMED = 3  # documents of a finding, or labels, that are named
 
 
 def format_review(review: Review, *, output_format: str, screen: Screen = PLAIN) -> Iterator[str]:
@@ -102,6 +102,11 @@ def summarize_review(review: Review) -> Iterator[str]:
     found = Counter(finding.finding for finding in review.findings)
     counts = ", ".join(f"{name} {found[name]:,}" for name in FINDINGS if found[name]) or "nothing found"
     yield f"{number_of(review.n_documents, 'document')}: {counts}"
+    if review.unknown_labels:
+        named = ", ".join(map(printable, review.unknown_labels[:MAX_NAMED]))
+        n_more = len(review.unknown_labels) - MAX_NAMED
+        more = f", and {n_more:,} more" if n_more > 0 else ""
+        yield f"not judged, because the model lacks the label: {named}{more}"
     if review.error_rate is None:
         yield "no label was judged: that needs two labels, and two documents of each"
         return

@@ -44,7 +44,9 @@ def test_rates_are_found(missing: float, added: float) -> None:
     """Also from probabilities whose slope and intercept are wrong."""
     cells, true = random_cells(missing, added)
     for slope, shift in ((1.0, 0.0), (0.5, 1.0)):
-        rates = fit_noise_rates(cells, sigmoid(slope * (np.log(true) - np.log1p(-true)) + shift))
+        rates = fit_noise_rates(
+            cells.positives, cells.documents, sigmoid(slope * (np.log(true) - np.log1p(-true)) + shift)
+        )
         assert rates.missing == pytest.approx(missing, abs=0.02)
         assert rates.added == pytest.approx(added, abs=0.003)
         assert rates.slope == pytest.approx(1 / slope, rel=0.15)
@@ -110,10 +112,11 @@ def test_all_pairs_and_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = noise.documents * N_LABELS + noise.labels
     assert sorted(pairs.tolist()) == list(range(N * N_LABELS))
     assert not np.isnan(noise.wrong).any()
-    rates = fit_noise_rates
+    cells, true = random_cells(0.05, 0.01)
+    rates = fit_noise_rates(cells.positives, cells.documents, true)
     found = []
     for size in (1 << 16, 50):
-        monkeypatch.setattr("nbtext.bayes.pair_noise.fit_noise_rates", lambda *_: rates(*random_cells(0.05, 0.01)))
+        monkeypatch.setattr("nbtext.bayes.pair_noise.fit_noise_rates", lambda *_: rates)
         monkeypatch.setattr("nbtext.bayes.pair_noise.MAX_AT_ONCE", size)
         found.append(judge()[0])
     assert found[0].documents.tolist() == found[1].documents.tolist()

@@ -119,7 +119,9 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("command", "status", "message"), WRONG, ids=[f"{command}: {message}" for command, _, message in WRONG])
+@pytest.mark.parametrize(
+    ("command", "status", "message"), WRONG, ids=[f"{command}: {message}" for command, _, message in WRONG]
+)
 def test_wrong_things(nbtext: Any, letters: Path, threads: Path, command: str, status: int, message: str) -> None:
     """One line says what is wrong."""
     (threads / "gap.jsonl").write_text(
