@@ -133,13 +133,14 @@ class CompactMatrix:
         features = places[data.indices]
         is_shared = features >= 0
         single = np.flatnonzero(~is_shared)
-        rows = np.repeat(np.arange(len(data), dtype=np.int32), np.diff(data.indptr))
+        rows = (np.searchsorted(data.indptr, single, side="right") - 1).astype(np.int32)
+        n_single = running_sums(np.bincount(rows, minlength=len(data)))
         with np.errstate(over="ignore"):
             values = data.values[is_shared].astype(np.float32)
         check_finite(values)
         return cls(
-            columns, running_sums(is_shared)[data.indptr], features[is_shared], values,
-            rows[single], data.indices[single], data.values[single],
+            columns, data.indptr - n_single, features[is_shared], values,
+            rows, data.indices[single], data.values[single],
         )  # fmt: skip
 
     @cached_property

@@ -15,7 +15,7 @@ from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
-from nbtext.bayes.smoothing import CALIBRATION_SIZE, Scored, Selection, judge
+from nbtext.bayes.smoothing import CALIBRATION_SIZE, MAX_SCORES, Scored, Selection, judge
 from nbtext.bayes.targets import Goals, refuse_targets
 from nbtext.errors import ConvergenceWarning
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
@@ -85,6 +85,7 @@ def learn(
     if has_folds and scores is None:
         scores = problem.score_folds(held_out.folds, make_rough(C, settings.seed), solution)
     scorer = problem.scorer(solution)
+    del problem, solution, start  # their dual variables may need more memory than the rest
     if scores is not None:
         selection = _judge(selection, data, held_out, scores, lengths, goals, is_calibrated=settings.calibrate)
     return Learned(scorer, selection)
@@ -106,7 +107,8 @@ class HeldOut(NamedTuple):
 def _hold_out(data: TrainingData, settings: ModelSettings, goals: Goals) -> HeldOut:
     """Choose documents to hold out: none if there are fewer than folds.
 
-    Without goals, only enough folds are held out for CALIBRATION_SIZE documents: more are not worth the time.
+    Without goals, only enough folds are held out for CALIBRATION_SIZE documents: more are not worth the time. Of many
+    classes, only so many documents are held out that their scores fit into memory.
     """
     class_documents = np.bincount(data.classes, minlength=data.n_classes)
     folds = stratified_folds(
@@ -119,6 +121,9 @@ def _hold_out(data: TrainingData, settings: ModelSettings, goals: Goals) -> Held
         sizes = np.bincount(folds[folds != NEVER_HELD_OUT])
         n_folds = int(np.searchsorted(np.cumsum(sizes), CALIBRATION_SIZE)) + 1
         folds[folds >= n_folds] = NEVER_HELD_OUT
+    documents, n_scored = np.flatnonzero(folds != NEVER_HELD_OUT), MAX_SCORES // data.n_classes
+    if len(documents) > n_scored:
+        folds[np.random.default_rng(settings.seed).permutation(documents)[n_scored:]] = NEVER_HELD_OUT
     return HeldOut(folds, np.flatnonzero(folds != NEVER_HELD_OUT), n_unjudged)
 
 
@@ -134,11 +139,11 @@ def _judge(
 ) -> Selection:
     """Return the selection with the calibration, decision offsets and estimate from the scores of held-out documents.
 
-    scores   (n_documents, n_classes)
+    scores   (n_held_out, n_classes)
     lengths  (n_documents,)
     """
     documents, n_unjudged = held_out.documents, held_out.n_unjudged
-    scores, lengths, classes = scores[documents], lengths[documents], data.classes[documents]
+    lengths, classes = lengths[documents], data.classes[documents]
     if is_calibrated:
         selection = selection._replace(calibration=Calibration(fit_scaled_temperature(scores, lengths, classes)))
     selection = judge(
@@ -168,8 +173,7 @@ def _select_strength(
         solver = make_rough(C, seed)
         solution = problem.solve(solver, start)
         scores = problem.score_folds(folds, solver, solution)
-        own = scores[held_out]
-        log_posterior = fit_scaled_temperature(own, lengths, classes).log_posterior(own, lengths)
+        log_posterior = fit_scaled_temperature(scores, lengths, classes).log_posterior(scores, lengths)
         return -float(log_posterior[np.arange(len(classes)), classes].mean()), scores, solution
 
     return search_strength(evaluate)

@@ -1,4 +1,4 @@
-"""Softmax (multinomial logistic) regression, by compiled dual coordinate descent or by SciPy's L-BFGS."""
+"""Softmax (multinomial logistic) regression, by compiled dual coordinate descent or by Newton-CG."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings
+from nbtext.features.csr import running_sums
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.features.kernel import HAS_KERNEL
 from nbtext.linear.data import Floats, TrainingData, check_finite
@@ -24,6 +25,11 @@ ROUGH_TOLERANCE = 1e-2
 STIFFNESS = 0.1  # of the constraint that belongs to the intercepts, relative to the mean of |x|²
 START_DOUBT = 0.1  # probability that the dual variables start with, spread over the classes
 MIN_PROBABILITY = 1e-14  # of a dual variable
+# Numbers that are in memory for one problem. Above these, dual variables are given up where there are many more of them
+# than weights, and the models of folds are fitted one after the other.
+MAX_DUALS = 1 << 22
+MAX_WEIGHTS = 1 << 26
+DUALS_PER_WEIGHT = 4
 
 
 class Solution(NamedTuple):
@@ -31,13 +37,13 @@ class Solution(NamedTuple):
 
     weights       (n_features, n_classes)
     intercepts    (n_classes,)
-    dual          (n_documents, n_classes), to continue from
+    dual          (n_documents, n_classes), to continue from; None: continue from the weights
     is_converged  whether the tolerance is met
     """
 
     weights: Floats
     intercepts: Floats
-    dual: Floats
+    dual: Floats | None
     is_converged: bool
 
 
@@ -68,26 +74,33 @@ class LogisticRegression:
             weights, intercepts = weights - weights[:, :1], intercepts - intercepts[0]
         else:
             intercepts = intercepts - intercepts.mean()
-        features, classes = weights.nonzero()
-        indptr = np.searchsorted(features, np.arange(len(weights) + 1)).astype(np.int64)
-        no_default = np.zeros(self._data.n_classes)
-        return LinearScorer(intercepts, no_default, indptr, classes.astype(np.int32), weights[features, classes])
+        n_classes, is_kept = self._data.n_classes, weights != 0
+        classes = np.broadcast_to(np.arange(n_classes, dtype=np.int32), weights.shape)[is_kept]
+        return LinearScorer(
+            intercepts, np.zeros(n_classes), running_sums(is_kept.sum(axis=1)), classes, weights[is_kept]
+        )
 
     def score_folds(self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution) -> Floats:
-        """Return scores (n_documents, n_classes) of documents by models of the other folds; 0 of those never held out.
+        """Return the scores (n_held_out, n_classes) of the documents in a fold, by models of the other folds.
 
-        All folds continue from `start`, a solution for all documents.
+        All folds continue from `start`, a solution for all documents. If it is large, each continues from the one
+        before, whose memory it reuses.
         """
-        data, scores = self._data, np.zeros((len(self._data), self._data.n_classes))
+        data, held_out = self._data, np.flatnonzero(folds != NEVER_HELD_OUT)
+        scores, places = np.zeros((len(held_out), data.n_classes)), running_sums(folds != NEVER_HELD_OUT)
         matrix = data.matrix  # made once, before threads share it
+        is_large = len(data) * data.n_classes > MAX_DUALS or data.n_features * data.n_classes > MAX_WEIGHTS
 
         def score_fold(fold: int) -> None:
-            own = start._replace(dual=start.dual.copy())
+            own = start
+            if start.dual is not None and not is_large:
+                own = start._replace(dual=start.dual.copy())
             solution = solve_softmax(data, np.flatnonzero(folds != fold), self._halve(solver), own)
-            held_out = np.flatnonzero(folds == fold)
-            scores[held_out] = matrix[held_out] @ solution.weights + solution.intercepts
+            rows = np.flatnonzero(folds == fold)
+            scores[places[rows]] = matrix[rows] @ solution.weights + solution.intercepts
 
-        for _ in parallel_map(score_fold, np.unique(folds[folds != NEVER_HELD_OUT]).tolist(), jobs=self._jobs):
+        numbers = np.flatnonzero(np.bincount(folds[held_out])).tolist()
+        for _ in parallel_map(score_fold, numbers, jobs=1 if is_large else self._jobs):
             pass
         return scores - scores[:, :1] if data.n_classes == 2 else scores
 
@@ -114,32 +127,40 @@ def solve_softmax(
     """
     mean_square, class_weights = data.mean_square(), data.document_weights
     weights, intercepts = np.zeros((data.n_features, data.n_classes)), np.zeros(data.n_classes)
-    dual, is_converged = np.zeros((len(data), 0)), False
-    if HAS_KERNEL:
-        from nbtext.linear._solvers import fit_softmax
+    if not HAS_KERNEL or is_primal(data):
+        begin = (weights, intercepts) if start is None else (start.weights, start.intercepts)
+        weights, intercepts, is_converged = minimize_softmax(data, rows, settings, *begin)
+        return Solution(weights, intercepts, None, is_converged)
+    from nbtext.linear._solvers import fit_softmax
 
-        stages = [settings]
-        if start is not None:
-            dual, intercepts = start.dual, start.intercepts
-        else:
-            stages = list(continuation(settings, mean_square * float(class_weights.max(initial=0))))
-            dual = np.full((len(data), data.n_classes), START_DOUBT / data.n_classes)
-            dual[np.arange(len(data)), data.classes] += 1 - START_DOUBT
-        # of the constraint of the intercepts: not below the inverse of their curvature, or they would converge slowly
-        stiffness = max(STIFFNESS * mean_square, 4 / (settings.C * (class_weights[rows].sum() or 1)), 1e-6)
-        n_left = settings.max_iter
-        for stage in stages:
-            weights, intercepts, gap, n_iter = fit_softmax(
-                data.indptr, data.indices, data.values, data.classes, stage.C * class_weights, dual, rows, intercepts,
-                n_features=data.n_features, stiffness=stiffness, tolerance=stage.tolerance, max_iter=n_left,
-                seed=stage.seed,
-            )  # fmt: skip
-            n_left, is_converged = max(1, n_left - n_iter), gap <= settings.tolerance
-        check_finite(weights)
-    if not HAS_KERNEL or not (is_converged or settings.is_rough):
+    stages, is_converged = [settings], False
+    if start is not None and start.dual is not None:
+        dual, intercepts = start.dual, start.intercepts
+    else:
+        stages = list(continuation(settings, mean_square * float(class_weights.max(initial=0))))
+        dual = np.full((len(data), data.n_classes), START_DOUBT / data.n_classes)
+        dual[np.arange(len(data)), data.classes] += 1 - START_DOUBT
+    # of the constraint of the intercepts: not below the inverse of their curvature, or they would converge slowly
+    stiffness = max(STIFFNESS * mean_square, 4 / (settings.C * (class_weights[rows].sum() or 1)), 1e-6)
+    n_left = settings.max_iter
+    for stage in stages:
+        weights, intercepts, gap, n_iter = fit_softmax(
+            data.indptr, data.indices, data.values, data.classes, stage.C * class_weights, dual, rows, intercepts,
+            n_features=data.n_features, stiffness=stiffness, tolerance=stage.tolerance, max_iter=n_left,
+            seed=stage.seed,
+        )  # fmt: skip
+        n_left, is_converged = max(1, n_left - n_iter), gap <= settings.tolerance
+    check_finite(weights)
+    if not (is_converged or settings.is_rough):
         weights, intercepts, is_converged = minimize_softmax(data, rows, settings, weights, intercepts)
-        dual = softmax(data.matrix @ weights + intercepts)[0].clip(MIN_PROBABILITY)
+        dual[:] = softmax(data.matrix @ weights + intercepts)[0].clip(MIN_PROBABILITY)
     return Solution(weights, intercepts, dual, is_converged)
+
+
+def is_primal(data: TrainingData) -> bool:
+    """Return whether the dual variables would need much more memory than the weights."""
+    n_duals = len(data) * data.n_classes
+    return n_duals > MAX_DUALS and len(data) > DUALS_PER_WEIGHT * data.n_features
 
 
 def continuation(settings: SolverSettings, mean_square: float) -> Iterator[SolverSettings]:

@@ -28,7 +28,7 @@ class Problem(Protocol):
         """Return the scorer of a solution, which may give up its memory."""
 
     def score_folds(self, folds: NDArray[np.int32], solver: SolverSettings, start: Any) -> Floats:
-        """Return scores (n_documents, n_classes) of documents by models of the other folds; 0 of those never held out.
+        """Return the scores (n_held_out, n_classes) of the documents in a fold, by models of the other folds.
 
         folds  (n_documents,), the fold of each document
         start  the solution for all documents, from which the models of the folds continue

@@ -174,16 +174,13 @@ class OneVsRest(ABC):
         return Solution(solver.C, dict(zip(numbers, solved, strict=True)), is_converged)
 
     def score_folds(self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution) -> Floats:
-        """Return scores (n_documents, n_classes) of documents by models of the other folds; 0 of those never held out.
+        """Return the scores (n_held_out, n_classes) of the documents in a fold, by models of the other folds.
 
         The documents that a model scores affect neither its factors nor its weights. The dual variables
         of the other documents start from those of `start`, which saves passes.
         """
-        scores = np.zeros((len(self._data), self._data.n_classes))
-        held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
-        own = scores if len(held_out) == len(scores) else np.zeros((len(held_out), self._data.n_classes))
-        self.score_held_out(folds, solver, start, own)
-        scores[held_out] = own
+        scores = np.zeros((int((folds != NEVER_HELD_OUT).sum()), self._data.n_classes))
+        self.score_held_out(folds, solver, start, scores)
         return scores
 
     def score_held_out(self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution, scores: Floats) -> None:
@@ -192,7 +189,7 @@ class OneVsRest(ABC):
         scores  (n_held_out, n_classes), whose columns of these classes are set
         """
         data = self._data
-        numbers = [number for number in np.unique(folds).tolist() if number != NEVER_HELD_OUT]
+        numbers = np.flatnonzero(np.bincount(folds[folds != NEVER_HELD_OUT])).tolist()
         left_out = list(self._make_factors(folds, numbers))
         places = np.full(len(data), -1)
         held_out = np.flatnonzero(folds != NEVER_HELD_OUT)

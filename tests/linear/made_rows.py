@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings
+from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.linear.data import TrainingData
 from nbtext.linear.lbfgs import SolverSettings
 
@@ -56,6 +57,13 @@ def fit(
     problem = LINEAR_MODELS[model].problem(data, LinearSettings(**settings), jobs=jobs)
     solution = problem.solve(solver, start)
     return problem.scorer(solution), solution
+
+
+def score_folds(problem: Any, folds: Any, solver: SolverSettings, start: Any) -> Floats:
+    """The scores of all documents by models of the other folds; 0 of those that are never held out."""
+    scores = np.zeros((len(folds), problem._data.n_classes))
+    scores[folds != NEVER_HELD_OUT] = problem.score_folds(folds, solver, start)
+    return scores
 
 
 def scores_of(scorer: Any, data: TrainingData) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_rows import fit, scores_of, training_data, training_sets
+from made_rows import fit, score_folds, scores_of, training_data, training_sets
 
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import LinearSettings, ModelSettings
@@ -143,7 +143,7 @@ def test_folds_are_scored_by_models_that_never_saw_them(data: TrainingData, mode
     solver, folds = SolverSettings(3.0, 1e-9), np.random.default_rng(seed).permutation(len(data)) % 3
     folds = np.where(np.arange(len(data)) < data.n_classes, NEVER_HELD_OUT, folds).astype(np.int32)
     problem = LINEAR_MODELS[model].problem(data, LinearSettings(), jobs=2)
-    scores = problem.score_folds(folds, solver, problem.solve(SolverSettings(30.0)))
+    scores = score_folds(problem, folds, solver, problem.solve(SolverSettings(30.0)))
     assert not scores[folds == NEVER_HELD_OUT].any()
     for fold in range(3):
         others, own = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
@@ -167,7 +167,7 @@ def test_threads_change_nothing_in_folds(loss: str, interpolation: float) -> Non
     for jobs in (1, 2, 5):
         problem = nbsvm.NbSvm(data, LinearSettings(loss=loss, interpolation=interpolation), jobs=jobs)
         solution = problem.solve(SolverSettings(100.0))
-        scores = problem.score_folds(folds, SolverSettings(100.0, 1e-3, 30, is_rough=True), solution)
+        scores = score_folds(problem, folds, SolverSettings(100.0, 1e-3, 30, is_rough=True), solution)
         found.append((problem.scorer(solution).deltas.tobytes(), scores.tobytes()))
     assert found[0] == found[1] == found[2]
 
@@ -211,7 +211,7 @@ def test_folds_have_class_weights(model: str) -> None:
     scores = []
     for data, own in ((weighted, folds), (repeated, np.repeat(folds, CLASS_WEIGHTS[weighted.classes].astype(int)))):
         problem = LINEAR_MODELS[model].problem(data, LinearSettings())
-        found = problem.score_folds(own, SolverSettings(1.0, 1e-9), problem.solve(SolverSettings(1.0)))
+        found = score_folds(problem, own, SolverSettings(1.0, 1e-9), problem.solve(SolverSettings(1.0)))
         scores.append(found - found.mean(axis=1, keepdims=True))
     first = np.append(0, np.cumsum(CLASS_WEIGHTS[weighted.classes].astype(int))[:-1])
     np.testing.assert_allclose(scores[0], scores[1][first], atol=5e-3 * np.abs(scores[0]).max())

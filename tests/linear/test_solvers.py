@@ -1,4 +1,4 @@
-"""The compiled solvers and SciPy's L-BFGS, which stands in for them, against scikit-learn."""
+"""The compiled solvers, and the solvers of the primal problem that stand in for them, against scikit-learn."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ settings.register_profile("both", suppress_health_check=[HealthCheck.function_sc
 BOTH = settings(settings.get_profile("both"), max_examples=20)
 
 
-@pytest.fixture(params=["compiled", "L-BFGS"])
+@pytest.fixture(params=["compiled", "primal"])
 def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Every test runs with both."""
     if request.param == "compiled" and not HAS_KERNEL:

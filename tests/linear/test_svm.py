@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_rows import Floats, fit, scores_of, training_data
+from made_rows import Floats, fit, score_folds, scores_of, training_data
 
 from nbtext.bayes.label_sets import LabelSets
 from nbtext.bayes.settings import LinearSettings
@@ -124,7 +124,7 @@ def test_folds_of_several_labels_are_scored_by_models_that_never_saw_them(record
     folds = (np.random.default_rng(seed).permutation(24) % (n_folds + 1) - 1).astype(np.int32)
     data = of_sets(matrix, indicator)
     problem = record.problem(data, LinearSettings(), jobs=2)
-    scores = problem.score_folds(folds, SHARP, problem.solve(SolverSettings(10.0)))
+    scores = score_folds(problem, folds, SHARP, problem.solve(SolverSettings(10.0)))
     assert not scores[folds == NEVER_HELD_OUT].any()
     for fold in range(n_folds):
         others, own = folds != fold, folds == fold
@@ -141,7 +141,7 @@ def test_threads_change_nothing_with_several_labels(record: Any) -> None:
     for jobs in (1, 2, 5):
         problem = record.problem(data, LinearSettings(), jobs=jobs)
         solution = problem.solve(SolverSettings(1.0))
-        scores = problem.score_folds(folds, SolverSettings(1.0, 1e-3, 30, is_rough=True), solution)
+        scores = score_folds(problem, folds, SolverSettings(1.0, 1e-3, 30, is_rough=True), solution)
         scorer = problem.scorer(solution)
         found.append((scorer.bias.tobytes(), scorer.deltas.tobytes(), scores.tobytes()))
     assert found[0] == found[1] == found[2]
