@@ -197,12 +197,18 @@ class LeaveOneOut:
         n_hapax = self.n_hapax[documents] if self.n_hapax is not None else None
         return replace(self, documents=self.documents.take(documents), n_hapax=n_hapax, is_new=is_new)
 
+    def slice(self, start: int, stop: int) -> LeaveOneOut:
+        """Return only the documents from `start` up to `stop`, whose counts are not copied; see `take`."""
+        is_new = self.is_new[start:stop] if self.is_new is not None else None
+        n_hapax = self.n_hapax[start:stop] if self.n_hapax is not None else None
+        return replace(self, documents=self.documents.slice(start, stop), n_hapax=n_hapax, is_new=is_new)
+
     def first(self, size: int) -> LeaveOneOut:
         """Return about the first `size` documents, up to the end of a group of duplicates."""
         hashes = self.documents.hashes
         if size >= len(hashes):
             return self
-        return self.take(np.arange(np.searchsorted(hashes, hashes[size - 1], side="right")))
+        return self.slice(0, int(np.searchsorted(hashes, hashes[size - 1], side="right")))
 
     def split(self, size: int, start: int = 0) -> Iterator[LeaveOneOut]:
         """Yield the documents from `start` on in parts of about `size`, each up to the end of a group of duplicates."""
@@ -210,7 +216,7 @@ class LeaveOneOut:
         while start < len(hashes):
             last = hashes[min(start + size, len(hashes)) - 1]
             stop = int(np.searchsorted(hashes, last, side="right"))
-            yield self.take(np.arange(start, stop))
+            yield self.slice(start, stop)
             start = stop
 
     def complete(self) -> LeaveOneOut:
@@ -226,7 +232,7 @@ class LeaveOneOut:
         features = self.documents.slice(len(hashes) - 1, len(hashes)).indices
         frequencies = self.statistics.document_frequencies[features]
         is_complete = len(features) > 0 and frequencies.min() <= len(hashes) - start
-        return self if is_complete else self.take(np.arange(start))
+        return self if is_complete else self.slice(0, start)
 
     def drop_single_documents(self) -> LeaveOneOut:
         """Return only the documents whose labels have other documents too."""

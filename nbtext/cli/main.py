@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import importlib
 import os
 import sys
@@ -147,7 +146,6 @@ def main() -> NoReturn:
     """Run the command line, and exit with its status."""
     # NumPy's BLAS would start a spinning thread for each core, but nothing here multiplies large dense matrices
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    gc.set_threshold(100_000, 50, 50)  # the search for garbage cycles took a tenth of the time of a short command
     status = run(sys.argv[1:])
     with contextlib.suppress(OSError, ValueError):  # standard error is closed or full
         sys.stderr.flush()

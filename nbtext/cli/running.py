@@ -20,6 +20,7 @@ from nbtext.documents.source import Source, open_source
 from nbtext.documents.streams import STANDARD_INPUT, is_matrix, is_model
 from nbtext.errors import InputError, NbtextError, SettingsError, number_of, printable
 from nbtext.output import STANDARD_OUTPUT, Writer, atomic_output, check_output, escape_formulas, lock_file
+from nbtext.parallel import share_heap
 
 if TYPE_CHECKING:
     from nbtext.bayes.settings import ModelSettings
@@ -251,6 +252,7 @@ def open_documents(
     """
     from nbtext.report.terminal import progress
 
+    share_heap()
     source = open_source(sources, _read_as_trained(settings, trained_on), outputs=named_outputs())
     repaired_documents = repaired_bytes = n_characters = n_unread = 0
     first_unread: InputError | None = None

@@ -248,44 +248,60 @@ def score_rows(indptr, indices, values, scorer):
 
 
 cdef void copy_rows(
-    const int64_t[::1] starts, const int32_t[::1] indices, const Value[::1] counts, const int64_t[::1] selected,
-    const int64_t[::1] ends, int32_t[::1] to_indices, double[::1] to_weights, int32_t[::1] to_counts
+    const int64_t[::1] starts, const int32_t[::1] indices, const Value[::1] counts, const int64_t[::1] rows,
+    const int64_t[::1] places, const int64_t[::1] bounds, int32_t[::1] to_indices, double[::1] to_weights,
+    int32_t[::1] to_counts
 ) noexcept nogil:
-    cdef Py_ssize_t row
-    cdef int64_t start, length
-    for row in range(selected.shape[0]):
-        start, length = starts[selected[row]], ends[row + 1] - ends[row]
+    """Copy rows of one part to their places among the selected rows."""
+    cdef Py_ssize_t i
+    cdef int64_t start, goal, length
+    for i in range(rows.shape[0]):
+        start, goal, length = starts[rows[i]], bounds[places[i]], bounds[places[i] + 1] - bounds[places[i]]
         if length:
-            memcpy(&to_indices[ends[row]], &indices[start], length * sizeof(int32_t))
+            memcpy(&to_indices[goal], &indices[start], length * sizeof(int32_t))
             if Value is double:
-                memcpy(&to_weights[ends[row]], &counts[start], length * sizeof(double))
+                memcpy(&to_weights[goal], &counts[start], length * sizeof(double))
             else:
-                memcpy(&to_counts[ends[row]], &counts[start], length * sizeof(int32_t))
+                memcpy(&to_counts[goal], &counts[start], length * sizeof(int32_t))
 
 
-def take_rows(indptr, indices, counts, selected):
-    """Return the rows with these numbers, in this order: (indptr, indices, counts)."""
-    cdef const int64_t[::1] starts = indptr, rows = selected
-    cdef const int32_t[::1] columns = indices, numbers
+def take_rows(parts, selected):
+    """Return the rows with these numbers, counted from part to part, in this order: (indptr, indices, counts)."""
+    cdef const int64_t[::1] starts, rows, places, bounds
+    cdef const int32_t[::1] columns, numbers
     cdef const double[::1] weights
-    if len(indices) != len(counts) or not is_indptr(starts, len(indices)):
-        raise ValueError("the arrays of the rows do not fit each other")
-    ends = np.zeros(len(selected) + 1, dtype=np.int64)
-    np.cumsum(np.diff(indptr)[selected], out=ends[1:])
-    if len(selected) and not 0 <= selected.min() <= selected.max() < len(indptr) - 1:
-        raise ValueError("the number of a row is out of range")
-    taken_indices, taken_counts = np.empty(ends[len(selected)], dtype=np.int32), np.empty(ends[len(selected)], dtype=counts.dtype)
-    cdef const int64_t[::1] bounds = ends
-    cdef int32_t[::1] to_indices = taken_indices, to_counts
+    cdef int32_t[::1] to_indices, to_counts
     cdef double[::1] to_weights
-    if counts.dtype == np.float64:
-        weights, to_weights = counts, taken_counts
-        with nogil:
-            copy_rows[double](starts, columns, weights, rows, bounds, to_indices, to_weights, to_counts)
+    for indptr, indices, counts in parts:
+        if len(indices) != len(counts) or not is_indptr(indptr, len(indices)):
+            raise ValueError("the arrays of the rows do not fit each other")
+    lengths = np.concatenate([np.diff(part[0]) for part in parts])
+    if len(selected) and not 0 <= selected.min() <= selected.max() < len(lengths):
+        raise ValueError("the number of a row is out of range")
+    ends = np.zeros(len(selected) + 1, dtype=np.int64)
+    np.cumsum(lengths[selected], out=ends[1:])
+    first_rows = np.cumsum([0, *(len(part[0]) - 1 for part in parts)])
+    owners = np.searchsorted(first_rows, selected, side="right") - 1
+    order = np.argsort(owners, kind="stable")
+    first_places = np.searchsorted(owners[order], np.arange(len(parts) + 1))
+    dtype = np.result_type(*(part[2] for part in parts))
+    taken_indices, taken_counts = np.empty(ends[len(selected)], dtype=np.int32), np.empty(ends[len(selected)], dtype=dtype)
+    bounds, to_indices = ends, taken_indices
+    if dtype == np.float64:
+        to_weights = taken_counts
     else:
-        numbers, to_counts = counts, taken_counts
-        with nogil:
-            copy_rows[int32_t](starts, columns, numbers, rows, bounds, to_indices, to_weights, to_counts)
+        to_counts = taken_counts
+    for k, (indptr, indices, counts) in enumerate(parts):
+        here = order[first_places[k] : first_places[k + 1]]
+        starts, columns, places, rows = indptr, indices, here, selected[here] - first_rows[k]
+        if dtype == np.float64:
+            weights = counts.astype(np.float64, copy=False)
+            with nogil:
+                copy_rows[double](starts, columns, weights, rows, places, bounds, to_indices, to_weights, to_counts)
+        else:
+            numbers = counts
+            with nogil:
+                copy_rows[int32_t](starts, columns, numbers, rows, places, bounds, to_indices, to_weights, to_counts)
     return ends, taken_indices, taken_counts
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,10 +48,11 @@ def arrange_rows(
 
 
 def take_rows(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], counts: NDArray[Any], selected: NDArray[np.int64]
+    parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]], selected: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
-    """Return the rows with these numbers, in this order: (indptr, indices, counts)."""
-    bounds, entries = entries_of(indptr, selected)
+    """Return the rows with these numbers, counted from part to part, in this order: (indptr, indices, counts)."""
+    indices, counts = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
+    bounds, entries = entries_of(running_sums(np.concatenate([np.diff(part[0]) for part in parts])), selected)
     return bounds, indices[entries], counts[entries]
 
 

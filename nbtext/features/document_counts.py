@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
+SUMMED = 1024  # documents whose counts are summed at once
 
 
 class ClassCounts(NamedTuple):
@@ -91,10 +92,11 @@ class DocumentCounts:
         """The sum of the counts (or weights) of each document, shape (n_documents,)."""
         if not self.is_counted:
             return self.sum_entries(self.counts)
-        totals = np.zeros(len(self))
-        is_filled = np.diff(self.indptr) > 0
-        if is_filled.any():  # sums of whole numbers are exact in any order
-            totals[is_filled] = np.add.reduceat(self.counts, self.indptr[:-1][is_filled], dtype=np.int64)
+        totals, filled = np.zeros(len(self)), np.flatnonzero(np.diff(self.indptr))
+        for start in range(0, len(filled), SUMMED):  # NumPy copies the counts that it sums as int64
+            rows = filled[start : start + SUMMED]
+            first, last = self.indptr[rows[0]], self.indptr[rows[-1] + 1]
+            totals[rows] = np.add.reduceat(self.counts[first:last], self.indptr[rows] - first, dtype=np.int64)
         return totals
 
     @property
@@ -166,7 +168,7 @@ class DocumentCounts:
 
     def take(self, documents: NDArray[np.int64]) -> DocumentCounts:
         """Return the documents with these numbers, in this order."""
-        return self._select(documents, *take_rows(self.indptr, self.indices, self.counts, documents))
+        return self._select(documents, *take_rows([(self.indptr, self.indices, self.counts)], documents))
 
     def filter(self, is_kept: NDArray[np.bool_]) -> DocumentCounts:
         """Return the documents for which `is_kept`, (n_documents,), is true."""
@@ -287,3 +289,19 @@ def concatenate(parts: Sequence[DocumentCounts]) -> DocumentCounts:
         np.concatenate(groups) if groups else None,
         np.concatenate(lengths) if lengths and len(lengths) == len(parts) else None,
     )
+
+
+def take_smallest(
+    parts: Sequence[DocumentCounts], size: int | None, places: NDArray[np.int32] | None = None
+) -> DocumentCounts:
+    """Return the `size` documents (None: all) of several parts with the smallest hashes, sorted by hash and class.
+
+    The counts of each document are copied once.
+
+    places  (n_classes,), the place of each class in sorted order; None: classes have sorted numbers
+    """
+    none, parts = np.zeros(0, dtype=np.int32), parts or [concatenate(())]
+    heads = [replace(part, indptr=np.zeros_like(part.indptr), indices=none, counts=none) for part in parts]
+    documents = concatenate(heads)
+    order = documents.order(documents.classes if places is None else places[documents.classes])[:size]
+    return documents._select(order, *take_rows([(part.indptr, part.indices, part.counts) for part in parts], order))

@@ -14,7 +14,7 @@ from nbtext.bayes.label_sets import ALL_DOCUMENTS, LabelSets, add_totals, count_
 from nbtext.documents.batch import Batch, check_label
 from nbtext.features.analyzer import TOO_LONG
 from nbtext.features.counting import Counter, counter, merge_sorted
-from nbtext.features.document_counts import DocumentCounts, concatenate
+from nbtext.features.document_counts import DocumentCounts, take_smallest
 from nbtext.features.regex_timeout import refuse_long_texts
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -152,7 +152,7 @@ class CorpusCounts:
         # the sample first: its temporary copies are freed before the statistics are added
         bound = _bound(size, self.sample.hashes, other.sample.hashes)
         reduced = (replace(counts, sample=counts.sample.below(min(below, bound))) for counts in (self, other))
-        sample = concatenate(union.samples(*reduced)).smallest(size)
+        sample = take_smallest(union.samples(*reduced), size)
         mine, theirs = union.statistics(self, other)
         counts = CorpusCounts(
             union.labels, union.vocabulary, mine + theirs, sample, size, below=below, label_sets=union.label_sets

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.features.document_counts import DocumentCounts, concatenate
+from nbtext.features.document_counts import DocumentCounts, take_smallest
 
 ALL_HASHES = 2**64  # above every document's hash
 
@@ -70,8 +70,8 @@ class Reservoir:
         """Return the retained documents, in order, and drop them here."""
         if self._size is not None:
             self._cut()
-        kept, self._pieces = concatenate(self._pieces), []
-        return kept.take(kept.order(self._by_name()[kept.classes]))
+        pieces, self._pieces = self._pieces, []
+        return take_smallest(pieces, None, self._by_name())
 
     def _cut(self) -> None:
         hashes = np.concatenate([np.zeros(0, dtype=np.uint64), *(piece.hashes for piece in self._pieces)])

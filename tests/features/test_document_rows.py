@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.features import plain as room
-from nbtext.features.document_counts import DocumentCounts, concatenate
+from nbtext.features.document_counts import DocumentCounts, concatenate, take_smallest
 from nbtext.features.plain import ClassCounter
 
 DOCUMENTS = st.lists(st.dictionaries(st.integers(0, 9), st.integers(1, 5), max_size=6), max_size=12)
@@ -52,6 +54,25 @@ def test_joined_rows_follow_each_other(first: list[dict[int, int]], second: list
     """Joined rows equal rows that are counted together."""
     both = concatenate([rows_of(first), rows_of(second)])
     assert documents_of(both) == documents_of(rows_of(first + second))
+
+
+@given(DOCUMENTS, DOCUMENTS, st.data())
+def test_the_smallest_of_several_parts_are_those_of_all(
+    first: list[dict[int, int]], second: list[dict[int, int]], data: st.DataObject
+) -> None:
+    """They are the first documents of the joined parts, sorted by hash and by the place of the class."""
+    parts = []
+    for documents in (first, second):
+        number = st.lists(st.integers(0, 2), min_size=len(documents), max_size=len(documents))
+        hashes, classes = np.array(data.draw(number), dtype=np.uint64), np.array(data.draw(number), dtype=np.int32)
+        parts.append(replace(rows_of(documents), hashes=hashes, classes=classes))
+    places, size = np.array([2, 0, 1], dtype=np.int32), data.draw(st.integers(0, 5) | st.none())
+    joined = concatenate(parts)
+    expected = joined.take(np.lexsort((places[joined.classes], joined.hashes))[:size])
+    found = take_smallest(parts, size, places)
+    assert documents_of(found) == documents_of(expected)
+    assert found.hashes.tolist() == expected.hashes.tolist()
+    assert found.classes.tolist() == expected.classes.tolist()
 
 
 def test_no_rows_join_to_none() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -109,10 +110,12 @@ def rows_of(matrix: NDArray[np.int64], dtype: type) -> tuple[NDArray[np.int64], 
 def test_rows_are_taken_in_any_order(
     functions: Any, matrix: NDArray[np.int64], data: st.DataObject, dtype: type
 ) -> None:
-    """The rows taken are those of the matrix, repeated and reordered as asked."""
+    """The rows taken are those of the matrix, repeated and reordered as asked, however it is cut into parts."""
     picked = np.array(data.draw(st.lists(st.integers(0, len(matrix) - 1), max_size=8)), dtype=np.int64)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(matrix)), max_size=3)))
     expected = rows_of(matrix[picked], dtype)
-    found = functions.take_rows(*rows_of(matrix, dtype), picked)
+    parts = [rows_of(matrix[a:b], dtype) for a, b in pairwise((0, *cuts, len(matrix)))]
+    found = functions.take_rows(parts, picked)
     for mine, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(mine, theirs)
         assert mine.dtype == theirs.dtype
