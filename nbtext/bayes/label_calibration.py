@@ -35,7 +35,7 @@ MIN_EXPONENT = 0.5  # otherwise long documents alone could take all weight from 
 BIAS_DEVIATION = 1.0
 LARGEST = 700.0  # log-odds, so that no exponential overflows
 AT_ONCE = 1 << 14  # cells whose arrays fit into the cache of a processor
-MAX_FITTED = 1 << 16  # cells to which all parameters are fitted without sampling
+MAX_FITTED = 1 << 13  # cells to which all parameters are fitted without sampling
 IMPROBABLE, SAMPLING = 0.002, 8  # of more cells, one in SAMPLING is taken of those whose probability is lower
 MIXER = np.uint64(0x9E3779B97F4A7C15)
 
@@ -214,10 +214,13 @@ def keep_cells(scores: Floats, is_own: NDArray[np.bool_]) -> tuple[NDArray[np.in
     return rows, labels
 
 
-def fit_combination(cells: Cells, start: Combination | None = None) -> tuple[Combination, float]:
+def fit_combination(
+    cells: Cells, start: Combination | None = None, *, tolerance: float = TOLERANCE
+) -> tuple[Combination, float]:
     """Return the parameters with the lowest logistic loss on the cells, and the loss per document.
 
-    start  parameters from which the search starts, fitted to some of the documents
+    start      parameters from which the search starts, fitted to some of the documents
+    tolerance  of the loss, relative
 
     By the Levenberg-Marquardt method: the Hessian is that of Gauss and Newton, which couples each bias with the few
     common parameters only, so a step takes time in proportion to the cells.
@@ -254,7 +257,7 @@ def fit_combination(cells: Cells, start: Combination | None = None) -> tuple[Com
         common, biases = common + step[0], biases + step[1]
         gain, state = state.loss - proposal.loss, proposal
         damping = max(damping / 10, 1e-9)
-        if gain < TOLERANCE * state.loss:
+        if gain < tolerance * state.loss:
             break
     return _combination(common, biases), state.loss / max(1, cells.n_documents)
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nbtext.bayes.binary_relevance import RelevanceScores, Smoothing
+from nbtext.bayes.binary_relevance import Smoothing
 from nbtext.bayes.label_calibration import Cells, Combination, collect_cells, fit_combination
 from nbtext.bayes.label_scaling import ScoreScaling
 from nbtext.bayes.label_shares import LabelPosteriors, fit_label_posteriors
@@ -21,10 +20,12 @@ from nbtext.errors import ModelError
 DEFAULT = Smoothing(1e4, 0.1)  # if no document can be left out; the search starts here
 DEFAULT_THRESHOLD = 0.5
 MINIMUM, MAXIMUM = Smoothing(1.0, 1e-3), Smoothing(1e8, 1e2)  # the limits of the search
-STEPS = (10.0, 10**0.5)  # factors; the second is taken around the best value of the first
-SEARCH_SIZES = (512, 2048)  # documents that each step of the search scores; fewer with many labels
+STEP = 10.0  # factor of the steps of the search
+TOLERANCE = 1e-4  # of the losses of the search, relative
+SEARCH_SIZE = 1024  # documents that each step of the search scores; fewer with many labels
 SEARCH_SCORES = 1 << 20  # documents times labels
 MAX_SCORES = 1 << 26  # documents times labels: with more than 4096 labels, fewer documents are left out
+CALIBRATION_SIZE = 4096  # documents that the parameters and one threshold for all labels are fitted to
 MACRO_F1 = "macro_f1"
 
 
@@ -90,8 +91,10 @@ def select_multilabel(corpus: RelevanceLeaveOneOut, *, optimize: str | None, job
     if len(corpus.copies) < 2 or n_labels == 0:
         return default_multilabel_fit(n_labels)
     smoothing, start = _search(corpus)
+    by_label = optimize == MACRO_F1
+    corpus = corpus if by_label else corpus.first(CALIBRATION_SIZE)
     cells = collect_cells(corpus, corpus.scores_of(smoothing), jobs=jobs)
-    return _fit(cells, smoothing, start, by_label=optimize == MACRO_F1)
+    return _fit(cells, smoothing, start, by_label=by_label)
 
 
 def default_multilabel_fit(n_labels: int) -> MultilabelFit:
@@ -106,76 +109,87 @@ def without_contrast(smoothing: Smoothing) -> Smoothing:
 
 
 class _Trials:
-    """Fits a model with each smoothing that is tried to some documents, each smoothing once.
+    """Fits a model with each smoothing that is tried to the same cells of some documents, each smoothing once."""
 
-    start  parameters from which the first fits start
-    """
-
-    def __init__(self, corpus: RelevanceLeaveOneOut, start: Combination | None = None) -> None:
+    def __init__(self, corpus: RelevanceLeaveOneOut) -> None:
         self._corpus = corpus
-        self._start = start
+        cells = collect_cells(corpus, corpus.scores_of(without_contrast(DEFAULT)))
+        self._cells = cells.sample(fit_combination(cells, tolerance=TOLERANCE)[0])
+        self._priors = self._take(LeftOutBlock.priors)
+        self._relevance = {DEFAULT.mu: self._cells.scores[0]}  # A of each cell, by μ
+        self._contrast: dict[float, Floats] = {}  # B + π of each cell, by α
         self._fits: dict[Smoothing, tuple[Combination, float]] = {}
-        self._scorer, self._ratios = cache(corpus.contrast_scorer), cache(LeftOutBlock.ratios)
-        self._contrast = cache(LeftOutBlock.contrast)
 
     def fit(self, smoothing: Smoothing) -> tuple[Combination, float]:
         """Return the parameters for a smoothing, and the loss for each document."""
         if smoothing not in self._fits:
             near = [fit for tried, (fit, _) in self._fits.items() if (tried.alpha is None) == (smoothing.alpha is None)]
-            start = near[-1] if near else self._start
-            cells = collect_cells(self._corpus, self._scores_of(smoothing))
-            self._fits[smoothing] = fit_combination(cells if start is None else cells.sample(start), start)
+            cells = replace(self._cells, scores=self._scores(smoothing))
+            self._fits[smoothing] = fit_combination(cells, near[-1] if near else None, tolerance=TOLERANCE)
         return self._fits[smoothing]
 
-    def _scores_of(self, smoothing: Smoothing) -> Callable[[LeftOutBlock], RelevanceScores]:
-        """Return the function that scores a block. It computes scores for the same μ, or the same α, once."""
+    def _scores(self, smoothing: Smoothing) -> tuple[Floats, ...]:
+        """Return the scores of each cell. Those for the same μ, or the same α, are computed once."""
+        mu, alpha = smoothing
+        if mu not in self._relevance:
+            self._relevance[mu] = self._take(lambda block: block.ratios(mu)) + self._priors
+        if alpha is None:
+            return (self._relevance[mu],)
+        if alpha not in self._contrast:
+            scorer = self._corpus.contrast_scorer(alpha)
+            self._contrast[alpha] = self._take(lambda block: block.contrast(scorer, alpha)) + self._priors
+        return self._relevance[mu], self._contrast[alpha]
 
-        def score(block: LeftOutBlock) -> RelevanceScores:
-            priors, alpha = block.priors(), smoothing.alpha
-            contrast = None if alpha is None else self._contrast(block, self._scorer(alpha), alpha)
-            return RelevanceScores(self._ratios(block, smoothing.mu) + priors, contrast, priors)
-
-        return score
+    def _take(self, score: Callable[[LeftOutBlock], Floats]) -> Floats:
+        """Return the scores of the cells, (n_cells,), from those of whole blocks."""
+        contents, labels, parts = self._cells.contents, self._cells.labels, []
+        for block in self._corpus.blocks:
+            own = slice(*np.searchsorted(contents, (block.start, block.stop)))
+            parts.append(score(block)[contents[own] - block.start, labels[own]])
+        return np.concatenate(parts)
 
     def loss(self, smoothing: Smoothing) -> float:
         return self.fit(smoothing)[1]
 
-    def descend(self, start: Smoothing, name: str, factor: float) -> Smoothing:
+    def descend(self, start: Smoothing, name: str) -> Smoothing:
         """Return the smoothing with the lowest loss on the path of decreasing loss from a start, step by step."""
         best = start
-        for each in (1 / factor, factor):
-            while True:
-                value = _round(getattr(best, name) * each)
-                proposal = best._replace(**{name: value})
-                if not getattr(MINIMUM, name) <= value <= getattr(MAXIMUM, name):
-                    break
-                if self.loss(proposal) >= self.loss(best):
-                    break
+        for factor in (1 / STEP, STEP):
+            while (proposal := _move(best, name, factor)) and self.loss(proposal) < self.loss(best):
                 best = proposal
         return best
 
+    def refine(self, best: Smoothing, name: str) -> Smoothing:
+        """Return the smoothing half a step from the best one, towards its better neighbor, if its loss is lower."""
+        neighbors = [each for each in (_move(best, name, 1 / STEP), _move(best, name, STEP)) if each is not None]
+        is_lower = getattr(min(neighbors, key=self.loss), name) < getattr(best, name)
+        half = _move(best, name, STEP ** (-0.5 if is_lower else 0.5)) or best
+        return min(best, half, key=self.loss)
+
 
 def _search(corpus: RelevanceLeaveOneOut) -> tuple[Smoothing, Combination]:
-    """Return the smoothing with the lowest loss, and its parameters.
+    """Return the smoothing with the lowest loss on some documents, and its parameters.
 
-    It is that of A alone, or that of A and B together if there are several labels. Its order of magnitude is
-    searched on some of the documents, in large steps, and its value on more of them, in smaller steps.
+    It is that of A alone, or that of A and B together if there are several labels. Its order of magnitude is searched
+    in large steps, and then one half step is tried.
     """
-    coarse, fine = (corpus.first(min(size, SEARCH_SCORES // corpus.labels.n_classes)) for size in SEARCH_SIZES)
-    trials = _Trials(coarse)
-    found = [trials.descend(without_contrast(DEFAULT), "mu", STEPS[0])]
+    trials = _Trials(corpus.first(min(SEARCH_SIZE, SEARCH_SCORES // corpus.labels.n_classes)))
+    best = trials.descend(without_contrast(DEFAULT), "mu")
     if corpus.labels.n_classes > 1:
-        found.append(trials.descend(trials.descend(DEFAULT, "alpha", STEPS[0]), "mu", STEPS[0]))
-    best = min(found, key=trials.loss)
-    trials = _Trials(fine, trials.fit(best)[0])
-    for name in ("mu",) if best.alpha is None else ("alpha", "mu"):
-        best = trials.descend(best, name, STEPS[1])
+        start = trials.refine(trials.descend(DEFAULT, "alpha"), "alpha")
+        best = min(best, trials.descend(start, "mu"), key=trials.loss)
+    best = trials.refine(best, "mu")
     return best, trials.fit(best)[0]
 
 
-def _round(value: float) -> float:
-    """Return a value of the search, rounded so that it does not depend on the path to it."""
-    return float(f"{value:.6g}")
+def _move(smoothing: Smoothing, name: str, factor: float) -> Smoothing | None:
+    """Return the smoothing with one value multiplied by a factor; None if that is beyond the limits of the search.
+
+    The value is rounded, so that it does not depend on the path to it.
+    """
+    value = float(f"{getattr(smoothing, name) * factor:.6g}")
+    is_within = getattr(MINIMUM, name) <= value <= getattr(MAXIMUM, name)
+    return smoothing._replace(**{name: value}) if is_within else None
 
 
 def _fit(cells: Cells, smoothing: Smoothing, start: Combination, *, by_label: bool) -> MultilabelFit:
