@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.label_calibration import MAX_KEPT, Cells
-from nbtext.bayes.prevalence import CONFIDENCE, MAX_CLASSES, PosteriorSums, ShareEstimate
+from nbtext.bayes.prevalence import CONFIDENCE, PosteriorSums, ShareEstimate
 from nbtext.bayes.scorer import Floats
 
 MIN_POSITIVE = 1e-9  # parameter of a Beta distribution
@@ -47,13 +47,18 @@ class LabelPosteriors:
     def estimate(self, sums: PosteriorSums) -> ShareEstimate:
         """Return the shares among the documents of these sums, one at least, with intervals of CONFIDENCE.
 
-        The share of a label that is not measured is its mean probability, and can be anything.
+        The share of a label that is not measured is its mean probability, and can be anything. Each resample has one
+        more document, which has each label with probability ½; see PosteriorSums.estimate.
         """
         mean = np.clip(sums.total / sums.n_documents, 0.0, 1.0)
         shares = np.where(self.is_measured, _solve(self.means, mean, mean), mean)
         found = np.empty_like(sums.resampled)
-        for i, resampled in enumerate(sums.resampled / sums.weights[:, None]):
-            found[i] = _solve(self.resample(sums.rng), resampled, sums.rng.random(len(mean)))
+        added = sums.rng.standard_exponential(len(found))
+        for i, weight in enumerate(added.tolist()):
+            means = self.resample(sums.rng)
+            document = np.where(sums.rng.random(len(mean)) < 0.5, means[:, 1], means[:, 0])
+            resampled = (sums.resampled[i] + weight * document) / (sums.weights[i] + weight)
+            found[i] = _solve(means, resampled, sums.rng.random(len(mean)))
         tail = (1 - CONFIDENCE) / 2
         low, high = np.quantile(found, (tail, 1 - tail), axis=0)
         is_measured = self.is_measured
@@ -69,13 +74,11 @@ def _solve(means: Floats, mean: Floats, otherwise: Floats) -> Floats:
     return np.where(is_known, np.clip(shares, 0.0, 1.0), otherwise)
 
 
-def fit_label_posteriors(cells: Cells, probabilities: Floats) -> LabelPosteriors | None:
-    """Return the mean probabilities of documents that the model has not seen; None if there are too many labels.
+def fit_label_posteriors(cells: Cells, probabilities: Floats) -> LabelPosteriors:
+    """Return the mean probabilities of documents that the model has not seen.
 
     probabilities  (n_cells,)
     """
-    if cells.n_labels > MAX_CLASSES:
-        return None
 
     def by_label(values: Floats) -> Floats:
         return np.bincount(cells.labels, weights=values, minlength=cells.n_labels).astype(np.float64, copy=False)

@@ -18,6 +18,7 @@ from nbtext.bayes.scorer import Floats
 MAX_CLASSES = 512  # with more, the mean posteriors would take more than 2 MiB, and hardly any class has documents
 RESAMPLES = 500
 CONFIDENCE = 0.95
+DEVIATIONS = 3.92  # width of an interval of CONFIDENCE in standard deviations
 RIDGE = 1e-12  # makes the least squares strictly convex, also if two classes have the same mean posteriors
 TOLERANCE = 1e-12
 MAX_EXCHANGES = 3  # exchanges of all infeasible variables without progress, before they are exchanged one by one
@@ -115,11 +116,17 @@ class PosteriorSums:
         self.weights += drawn.sum(axis=0, dtype=np.float64)
 
     def estimate(self, known: MeanPosteriors) -> ShareEstimate:
-        """Return the shares of the documents, one at least, with intervals that cover them with CONFIDENCE."""
+        """Return the shares of the documents, one at least, with intervals that cover them with CONFIDENCE.
+
+        Each resample has one more document, of a random class. Without it, few documents would vary too little.
+        """
         shares = solve_on_simplex(known.means.T, self.total / self.n_documents)
         found = np.empty((RESAMPLES, self.n_classes))
-        for i, mean in enumerate(self.resampled / self.weights[:, None]):
-            found[i] = solve_on_simplex(known.resample(self.rng).T, mean, start=shares)
+        classes, added = self.rng.integers(self.n_classes, size=RESAMPLES), self.rng.standard_exponential(RESAMPLES)
+        for i, (k, weight) in enumerate(zip(classes.tolist(), added.tolist(), strict=True)):
+            means = known.resample(self.rng)
+            mean = (self.resampled[i] + weight * means[k]) / (self.weights[i] + weight)
+            found[i] = solve_on_simplex(means.T, mean, start=shares)
         tail = (1 - CONFIDENCE) / 2
         low, high = np.quantile(found, (tail, 1 - tail), axis=0)
         return ShareEstimate(shares, np.minimum(low, shares), np.maximum(high, shares))
@@ -163,6 +170,18 @@ def solve_on_simplex(columns: Floats, target: Floats, *, start: Floats | None = 
             is_free[product.argmax()] = True
 
 
-def smooth_shares(shares: Floats, n_documents: int) -> Floats:
-    """Return shares of which none is 0: half a document of each class is added (Jeffreys' prior)."""
-    return np.asarray((n_documents * shares + 0.5) / (n_documents + 0.5 * len(shares)))
+def shrink_shares(estimate: ShareEstimate, n_documents: int, prior: Floats) -> Floats:
+    """Return shares to adapt predictions to, above 0: the estimate, moved towards a prior if it is uncertain.
+
+    v is the sum of the variances of the shares, and d the sum of their squared differences from the prior. The estimate
+    weighs 1 − v / d, and the prior the rest; if v > d, only the prior counts. So chance differences change nothing.
+    Half a document of each class is added to the estimate (Jeffreys' prior).
+
+    prior   (n_classes,), the shares for which the posteriors are calibrated
+    source  positive-part James-Stein estimator; Efron and Morris, Stein's Estimation Rule and Its Competitors, 1973
+    """
+    deviations = (estimate.high - estimate.low) / DEVIATIONS
+    difference = float(((estimate.shares - prior) ** 2).sum())
+    weight = max(0.0, 1 - float((deviations**2).sum()) / difference) if difference > 0 else 0.0
+    smoothed = (n_documents * estimate.shares + 0.5) / (n_documents + 0.5 * len(prior))
+    return np.asarray(prior + weight * (smoothed - prior))

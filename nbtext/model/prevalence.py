@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.label_shares import keep_likely
-from nbtext.bayes.prevalence import MAX_CLASSES, PosteriorSums, ShareEstimate, smooth_shares
+from nbtext.bayes.prevalence import MAX_CLASSES, PosteriorSums, ShareEstimate, shrink_shares
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.multilabel_predictions import MultilabelPredictions
@@ -119,14 +119,17 @@ def check_prevalence(model: FittedModel) -> None:
     known = model.calibration.mean_posteriors if model.multilabel is None else model.multilabel.posteriors
     if known is not None:
         return
-    n_labels = len(model.labels)
-    if n_labels < 2 and model.multilabel is None:
+    n_labels, is_single = len(model.labels), model.multilabel is None
+    if n_labels < 2 and is_single:
         raise ModelError("the model has only one label, so its share is 1", hint="use a model with two labels or more")
-    if n_labels > MAX_CLASSES:
-        what = f"shares can be estimated for at most {MAX_CLASSES} labels, and the model has {n_labels:,}"
+    if n_labels > MAX_CLASSES and is_single:
+        what = (
+            f"the model has {n_labels:,} labels, and shares can be estimated for at most {MAX_CLASSES} labels, because "
+            "each pair of labels needs a number"
+        )
         raise ModelError(what, hint="train a model on groups of labels, or count the labels that predict prints")
     again = "train it again, on two documents of a label or more"
-    hint = f"{again}, or refit it with nbtext calibrate" if model.multilabel is None else again
+    hint = f"{again}, or refit it with nbtext calibrate" if is_single else again
     raise ModelError(
         "the model does not store the errors of its probabilities, because it has no left-out documents", hint=hint
     )
@@ -144,7 +147,8 @@ def check_adaptation(model: FittedModel) -> None:
 def adapt_prior(model: FittedModel, prevalence: Prevalence) -> FittedModel:
     """Return the model with probabilities for documents whose labels have the estimated shares.
 
-    The probability of each label is multiplied by the ratio of its new share and its share in training.
+    The probability of each label is multiplied by the ratio of its new share and its share in training. An uncertain
+    estimate changes them less; see `shrink_shares`.
 
     Source: Saerens, Latinne and Decaestecker, Adjusting the Outputs of a Classifier to New a Priori Probabilities,
     2002, equation 2.4.
@@ -161,7 +165,7 @@ def adapt_prior(model: FittedModel, prevalence: Prevalence) -> FittedModel:
         raise SettingsError(what, where="--adapt-prior", hint="leave out --adapt-prior, or train without targets")
     if known is None:
         raise ModelError("the model does not store the shares of labels for which its probabilities are calibrated")
-    shares = smooth_shares(prevalence.estimate.shares, prevalence.n_documents)
+    shares = shrink_shares(prevalence.estimate, prevalence.n_documents, known.prior)
     adjustment = np.log(shares) - np.log(known.prior) + (0.0 if earlier is None else earlier)
     calibration = replace(model.calibration, prior_adjustment=adjustment - adjustment.mean())
     return replace(model, calibration=calibration)

@@ -15,8 +15,9 @@ from nbtext.bayes.prevalence import (
     RESAMPLES,
     MeanPosteriors,
     PosteriorSums,
+    ShareEstimate,
     fit_mean_posteriors,
-    smooth_shares,
+    shrink_shares,
     solve_on_simplex,
 )
 
@@ -174,7 +175,52 @@ def test_intervals_cover() -> None:
     assert 0.93 <= np.mean(covered) <= 0.99
 
 
-def test_smoothed_shares() -> None:
-    """No share is 0, and many documents change nothing."""
-    np.testing.assert_allclose(smooth_shares(np.array([1.0, 0.0]), 1), [0.75, 0.25])
-    np.testing.assert_allclose(smooth_shares(np.array([0.3, 0.7]), 10**9), [0.3, 0.7])
+@pytest.mark.parametrize("n", [1, 5])
+def test_intervals_of_few_documents(n: int) -> None:
+    """They cover the shares that the documents were drawn from, although these documents can be all of one class."""
+    left_out, classes = draw_posteriors(2, np.full(2, 0.5), 400, seed=1)
+    known = fit_mean_posteriors(left_out, classes)
+    assert known is not None
+    covered, rng = [], np.random.default_rng(2)
+    for seed in range(100):
+        shares = rng.dirichlet(np.ones(2))
+        sums = PosteriorSums(2)
+        sums.add(np.exp(draw_posteriors(2, shares, n, seed=seed)[0]))
+        found = sums.estimate(known)
+        covered.append(found.low[0] <= shares[0] <= found.high[0])
+    assert np.mean(covered) >= 0.88
+
+
+def test_shrunk_shares() -> None:
+    """No share is 0; a certain estimate stays, and one that differs by chance only becomes the prior."""
+    prior, half = np.array([0.5, 0.5]), np.array([0.5, 0.5])
+    sure = np.array([1.0, 0.0])
+    np.testing.assert_allclose(shrink_shares(ShareEstimate(sure, sure, sure), 1, prior), [0.75, 0.25])
+    sure = np.array([0.3, 0.7])
+    np.testing.assert_allclose(shrink_shares(ShareEstimate(sure, sure, sure), 10**9, prior), sure)
+    wide = ShareEstimate(sure, np.array([0.0, 0.4]), np.array([0.6, 1.0]))
+    between = shrink_shares(wide, 10**9, prior)
+    assert 0.3 < between[0] < 0.5
+    np.testing.assert_allclose(shrink_shares(ShareEstimate(sure, np.zeros(2), np.ones(2)), 10, prior), prior)
+    np.testing.assert_allclose(shrink_shares(ShareEstimate(half, half, half), 10, prior), prior)
+
+
+def test_adapting_without_a_change_hardly_harms() -> None:
+    """With the shares of training, the log-loss of few documents stays about the same; with other shares, it falls."""
+    left_out, classes = draw_posteriors(4, np.array([0.55, 0.25, 0.15, 0.05]), 3000, seed=1)
+    known = fit_mean_posteriors(left_out, classes)
+    assert known is not None
+    rng = np.random.default_rng(4)
+    for shares, least, most in ((known.prior, -0.02, 0.04), (np.array([0.05, 0.15, 0.25, 0.55]), -1.0, -0.03)):
+        changes = []
+        for _ in range(20):
+            rows = np.concatenate(
+                [rng.choice(np.flatnonzero(classes == k), n) for k, n in enumerate(rng.multinomial(30, shares))]
+            )
+            logs, sums = left_out[rows], PosteriorSums(4)
+            sums.add(np.exp(logs))
+            adapted = logs + np.log(shrink_shares(sums.estimate(known), 30, known.prior) / known.prior)
+            adapted -= np.log(np.exp(adapted).sum(axis=1, keepdims=True))
+            own = np.arange(30), classes[rows]
+            changes.append(float((logs[own] - adapted[own]).mean()))
+        assert least < np.mean(changes) < most

@@ -6,6 +6,7 @@ accuracy is averaged. Test documents are used only for evaluation.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -87,6 +88,13 @@ def messages() -> Labeled:
     with (corpus("sms-spam") / "SMSSpamCollection").open(encoding="utf-8", newline="\n") as file:
         labels, texts = zip(*(line.rstrip("\n").split("\t", 1) for line in file), strict=True)
     return Labeled(list(texts), list(labels))
+
+
+def thai_messages() -> Labeled:
+    """Wisesight's, in its order; Thai does not separate words."""
+    paths = [corpus("wisesight-th") / f"{part}.jsonl" for part in ("train", "valid", "test")]
+    rows = [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").split("\n") if line]
+    return Labeled([row["text"] for row in rows], [row["label"] for row in rows])
 
 
 def mails() -> Labeled:

@@ -173,6 +173,18 @@ def test_several_labels(nbtext: Any, topics: Path) -> None:
     assert "several labels" in refused.err
 
 
+def test_more_than_512_of_several_labels(nbtext: Any, tmp_path: Path) -> None:
+    """Each label needs four numbers only, so there is no limit; most of these labels have too few documents."""
+    rows = [{"text": f"word{n} common the", "label": [f"l{n:03}", "all"]} for n in range(520)]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert nbtext("train", "t.jsonl", "-q", "-o", "m", cwd=tmp_path).status == 0
+    result = nbtext("prevalence", "t.jsonl", "-m", "m", "--to", "jsonl", cwd=tmp_path)
+    records = {each["label"]: each for each in map(json.loads, result.out.splitlines())}
+    assert (result.status, len(records)) == (0, 521), result.err
+    assert (records["l007"]["low"], records["l007"]["high"]) == (0, 1)
+    assert "too few training documents, and any share is possible" in result.err
+
+
 def test_several_labels_after_an_update(nbtext: Any, topics: Path) -> None:
     """Known labels keep the estimate; after a new label, it is refused with what to do."""
     (topics / "more.jsonl").write_text('{"text": "apple pear", "label": ["fruit"]}\n')
