@@ -66,14 +66,16 @@ MAX_FILE_LINES, MAX_FUNCTION_LINES = 400, 60
 
 
 @cache
-def parse(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def parse(path: Path) -> list[ast.AST]:
+    """Return the nodes of the syntax tree of a file."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
+@cache
 def list_imports(path: Path) -> list[str]:
     """Return every module that a file imports, including imports in functions and under TYPE_CHECKING."""
     modules = []
-    for node in ast.walk(parse(path)):
+    for node in parse(path):
         if isinstance(node, ast.Import):
             modules += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -130,7 +132,7 @@ def test_functions_are_at_most_60_lines_long() -> None:
     long = [
         f"{path.relative_to(TOP)}:{node.lineno} {node.name}: {node.end_lineno - node.lineno + 1} lines"
         for path in list_code(".py")
-        for node in ast.walk(parse(path))
+        for node in parse(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None
         if node.end_lineno - node.lineno >= MAX_FUNCTION_LINES
     ]
@@ -161,7 +163,7 @@ def test_cycles_are_found() -> None:
     """Imports in functions and under TYPE_CHECKING are imports like all others."""
     assert find_cycles({"a": {"b"}, "b": {"a"}, "c": set()}) == ["a", "b"]
     tree = ast.parse("if TYPE_CHECKING:\n    from nbtext.a import A\ndef f():\n    from nbtext import b\n    import c")
-    assert list_imports_in(tree) == {"nbtext.a", "nbtext.a.A", "nbtext", "nbtext.b", "c"}
+    assert list_imports_in(list(ast.walk(tree))) == {"nbtext.a", "nbtext.a.A", "nbtext", "nbtext.b", "c"}
 
 
 def list_imports_of_names(path: Path) -> set[str]:
@@ -169,9 +171,9 @@ def list_imports_of_names(path: Path) -> set[str]:
     return list_imports_in(parse(path))
 
 
-def list_imports_in(tree: ast.Module) -> set[str]:
+def list_imports_in(nodes: list[ast.AST]) -> set[str]:
     modules = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             modules.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -206,7 +208,7 @@ def format_sizes() -> str:
         paths = [path for path in PACKAGE.rglob("*.p*") if layer_of_file(path) == layer]
         python = [path for path in paths if path.suffix == ".py"]
         cython = [path for path in paths if path.suffix in (".pyx", ".pxd")]
-        nodes = [node for path in python for node in ast.walk(parse(path))]
+        nodes = [node for path in python for node in parse(path)]
         functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
         documented = [node for node in nodes if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)]
         docstrings = [ast.get_docstring(node) or "" for node in documented]

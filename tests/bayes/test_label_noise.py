@@ -137,6 +137,7 @@ def test_parts_of_the_documents_and_of_the_labels(monkeypatch: pytest.MonkeyPatc
     assert parts == [[0, 1], [2, 3, 4, 5], [6]]  # duplicates stay together
 
 
+@pytest.mark.exhaustive
 def test_memory_of_many_labels() -> None:
     """With 3,000 labels, no matrix of all pairs of labels is made: it would take 72 MB."""
     n_classes = 3000

@@ -26,6 +26,7 @@ def measure(has_label: np.ndarray, probabilities: np.ndarray) -> LabelPosteriors
     return LabelPosteriors(documents, means, variances / (means * (1 - means)))
 
 
+@pytest.mark.exhaustive
 def test_intervals_cover_the_shares() -> None:
     """Over repeated samples of left-out and of new documents, whose shares differ; also in the sample."""
     rng, covered, errors = np.random.default_rng(7), [], []  # the sums resample with the seed 0

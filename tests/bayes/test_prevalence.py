@@ -157,6 +157,7 @@ def test_sums_do_not_depend_on_batches(seed: int, cuts: list[int]) -> None:
         np.testing.assert_allclose(one, other, atol=1e-9)
 
 
+@pytest.mark.exhaustive
 def test_intervals_cover() -> None:
     """Of 200 samples with random shares, at least 93 % of the intervals cover the shares that they were drawn from."""
     covered, rng = [], np.random.default_rng(11)

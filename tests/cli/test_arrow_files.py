@@ -93,7 +93,7 @@ def test_add_columns(nbtext: Any, folder: Path, model: str, name: str, tmp_path:
         assert codecs[0].items() <= codecs[1].items()
 
 
-@pytest.mark.exhaustive(every=2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", NAMES)
 def test_on_a_cluster(nbtext: Any, folder: Path, model: str, name: str, tmp_path: Path) -> None:
     """Shards are row groups; the records and the counts are those of one thread."""

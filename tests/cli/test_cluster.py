@@ -77,6 +77,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize(
     "options",
     [(), ("--keep-sample", "50", "--ngrams", "1,2", "--min-df", "2"), ("--model", "nbsvm", "--hash-bits", "12")],
@@ -94,6 +95,7 @@ def test_train_gives_the_same_bytes(
     assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
 
 
+@pytest.mark.exhaustive
 def test_several_labels(nbtext: Any, cluster: str, tmp_path: Path) -> None:
     """Documents with several labels give the same bytes, also if a shard holds none; so do predictions and updates."""
     draw, names = random.Random(3), ["art", "bio", "car"]
@@ -114,6 +116,7 @@ def test_several_labels(nbtext: Any, cluster: str, tmp_path: Path) -> None:
     assert nbtext(*ask, *options, cwd=tmp_path).out == nbtext(*ask, cwd=tmp_path).out
 
 
+@pytest.mark.exhaustive
 def test_twenty_newsgroups(nbtext: Any, corpora: Callable[[str], Path], cluster: str, tmp_path: Path) -> None:
     """11,314 files by two workers: the same bytes."""
     train = ("train", str(corpora("20news") / "train"), "-q")
@@ -131,6 +134,7 @@ def test_processes_of_this_machine(nbtext: Any, texts: Path, tmp_path: Path) -> 
     assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
 
 
+@pytest.mark.exhaustive
 def test_interrupted_with_its_processes(texts: Path, tmp_path: Path) -> None:
     """Ctrl-C reaches the processes that were started, too; it is answered by one line, and none of them is left."""
     import psutil
@@ -148,6 +152,7 @@ def test_interrupted_with_its_processes(texts: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "m").exists()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("form", ["jsonl", "tsv"])
 def test_predict_in_parts(nbtext: Any, texts: Path, model: str, cluster: str, form: str, tmp_path: Path) -> None:
     """An output file has the bytes of a local run, line numbers in the ids included; the parts in a folder add up to
@@ -191,6 +196,7 @@ def test_the_first_problem_is_said(
     assert not (tmp_path / "model").exists()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("command", ["train", "predict"])
 def test_a_killed_worker(nbtext: Any, texts: Path, model: str, cluster: str, command: str, tmp_path: Path) -> None:
     """If a worker is killed while it works, the result has the same bytes."""
@@ -275,6 +281,7 @@ def hosts() -> Iterator[tuple[str, str]]:
             ip("netns", "delete", name)
 
 
+@pytest.mark.exhaustive
 def test_across_hosts(nbtext: Any, texts: Path, hosts: tuple[str, str], tmp_path: Path) -> None:
     """A scheduler on one host, its worker on another, which share nothing but a wire and files: the same bytes."""
     one, other = (("ip", "netns", "exec", name) for name in hosts)

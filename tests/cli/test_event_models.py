@@ -16,6 +16,7 @@ OPTIONS = [[model] for model in EVENT_MODELS] + [
 ]
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path, options: list[str]) -> None:
     """Model and answers are the same bytes with the kernel and without, and with any number of jobs."""
@@ -30,6 +31,7 @@ def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path, options: lis
     assert len({(tmp_path / f"{name}.tsv").read_bytes() for name in "abc"}) == 1
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 def test_folds_say_what_the_test_half_says(nbtext: Any, letters: Path, tmp_path: Path, options: list[str]) -> None:
     """Cross-validation of the training half and the test half give similar accuracies, far above chance."""

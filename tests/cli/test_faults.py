@@ -159,6 +159,7 @@ def test_files_that_change_while_they_are_read(model: str, tmp_path: Path) -> No
     assert "Traceback" not in trained.stderr
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("n_bytes", [0, 1, 100, 4096, 65_536, 200_000])
 def test_a_pipe_closed_at_any_point(forker: Any, letters: Path, model: str, tmp_path: Path, n_bytes: int) -> None:
     """If the reader of the output closes the pipe at any time, the status is 0, and nothing is printed."""
@@ -292,6 +293,7 @@ def test_an_interrupt_while_a_class_is_made() -> None:
     assert (done.returncode, done.stderr) == (130, "nbtext: interrupted\n")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are not obeyed elsewhere")
 def test_too_little_memory(letters: Path, tmp_path: Path) -> None:
     """Under any limit of memory a command does its work, or says in one line that there was too little."""

@@ -18,20 +18,28 @@ import pytest
 CSV = "text,label\nred round,apple\nyellow long,banana\ngreen round,apple\n"
 
 
-@pytest.fixture
-def folder(nbtext: Any, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def originals(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Texts of two kinds, a folder of documents, two models, and lists of words and costs."""
-    (tmp_path / "d.csv").write_text(CSV)
-    (tmp_path / "one.csv").write_text("".join(CSV.splitlines(keepends=True)[:2]))
-    (tmp_path / "e.csv").write_text(CSV.replace("green", "blue"))
+    folder = tmp_path_factory.mktemp("originals")
+    (folder / "d.csv").write_text(CSV)
+    (folder / "one.csv").write_text("".join(CSV.splitlines(keepends=True)[:2]))
+    (folder / "e.csv").write_text(CSV.replace("green", "blue"))
     for label, text in (("apple", "red round"), ("banana", "yellow long")):
-        (tmp_path / "docs" / label).mkdir(parents=True)
-        (tmp_path / "docs" / label / "1.txt").write_text(text)
-    (tmp_path / "words.txt").write_text("red\nround\nyellow\n")
-    (tmp_path / "costs.csv").write_text("true,predicted,cost\napple,banana,5\n")
+        (folder / "docs" / label).mkdir(parents=True)
+        (folder / "docs" / label / "1.txt").write_text(text)
+    (folder / "words.txt").write_text("red\nround\nyellow\n")
+    (folder / "costs.csv").write_text("true,predicted,cost\napple,banana,5\n")
     for name, source in (("m", "d.csv"), ("n", "e.csv")):
-        assert nbtext("train", source, "--keep-sample", "9", "-q", "-o", name, cwd=tmp_path).status == 0
-    assert nbtext("predict", "d.csv", "-m", "m", "-o", "p.tsv", cwd=tmp_path).status == 0
+        assert nbtext("train", source, "--keep-sample", "9", "-q", "-o", name, cwd=folder).status == 0
+    assert nbtext("predict", "d.csv", "-m", "m", "-o", "p.tsv", cwd=folder).status == 0
+    return folder
+
+
+@pytest.fixture
+def folder(originals: Path, tmp_path: Path) -> Path:
+    """A copy of them, with links."""
+    shutil.copytree(originals, tmp_path, dirs_exist_ok=True)
     (tmp_path / "hard.csv").hardlink_to(tmp_path / "d.csv")
     (tmp_path / "soft.csv").symlink_to("d.csv")
     (tmp_path / "link").symlink_to("docs")

@@ -18,6 +18,7 @@ FOREIGN = ("node", "cc", "curl")
 PAGES = ["README.md", *sorted(str(path.relative_to(TOP)) for path in (TOP / "nbtext" / "guides").glob("*.md"))]
 
 
+@pytest.mark.exhaustive(every=4)
 @pytest.mark.parametrize("page", [page for page in PAGES if "```console" in (TOP / page).read_text(encoding="utf-8")])
 def test_console_blocks(forker: Any, page: str, tmp_path: Path) -> None:
     """The commands of a page, run one after the other in an empty folder beside the corpora, print what it shows."""

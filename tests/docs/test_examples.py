@@ -58,7 +58,7 @@ def test_each_example_is_told_of() -> None:
     assert sorted(linked) == sorted(TESTS) == sorted(path.stem for path in EXAMPLES.iterdir())
 
 
-@pytest.mark.exhaustive(every=5)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", TESTS)
 def test_an_example_is_a_commit_that_passes(tree: Path, name: str) -> None:
     """It can be applied, is as ruff wants it, its tests pass, and the house stands."""

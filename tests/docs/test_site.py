@@ -17,6 +17,7 @@ from nbtext.cli.command import Option
 from nbtext.cli.main import cli
 
 TOP = Path(__file__).parents[2]
+pytestmark = pytest.mark.exhaustive
 LOADED = re.compile(r'<(?:script|img|iframe|source)[^>]* src="([^"]*)"|<link[^>]* rel="stylesheet"[^>]* href="([^"]*)"')
 
 
@@ -70,7 +71,6 @@ def test_nothing_is_loaded_from_other_hosts(site: Path) -> None:
             assert not re.match(r"(https?:)?//", "".join(found)), page
 
 
-@pytest.mark.exhaustive
 def test_a_dead_link_is_an_error(tmp_path: Path) -> None:
     """A link to a heading that does not exist fails the build."""
     pytest.importorskip("mkdocstrings")

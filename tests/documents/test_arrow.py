@@ -95,9 +95,9 @@ def test_types_of_labels(tmp_path: Path, column: Any, expected: list[str]) -> No
     assert batch.label_lists is None
 
 
-def test_many_rows_in_shards(write: Callable[[Any], Path], rows: Rows) -> None:
+@pytest.mark.parametrize(("n", "n_shards"), [(3210, 50), (20, 400)])
+def test_many_rows_in_shards(write: Callable[[Any], Path], rows: Rows, n: int, n_shards: int) -> None:
     """The shards of a file have all its rows, each once, with the numbers of the file; so have its blocks."""
-    n = 3210
     path = write(
         pa.table({"text": [f"word{k} " * (k % 50) for k in range(n)], "label": [f"l{k % 7}" for k in range(n)]})
     )
@@ -105,7 +105,7 @@ def test_many_rows_in_shards(write: Callable[[Any], Path], rows: Rows) -> None:
     expected = [(f"{path}:{k + 1}", (f"word{k} " * (k % 50),), f"l{k % 7}") for k in range(n)]
     assert rows(source.batches()) == expected
     assert 0 < sum(block.size for block in source.blocks()) <= path.stat().st_size
-    for size in (path.stat().st_size // 5, 100, path.stat().st_size):
+    for size in (path.stat().st_size // 5, path.stat().st_size // n_shards, path.stat().st_size):
         shards = source.shards(size)
         numbered = number_lines(shards, [count_lines(shard, source.settings) for shard in shards])
         found = [row for shard in numbered for row in rows(open_shard(shard, source.settings).batches())]

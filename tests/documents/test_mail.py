@@ -287,6 +287,7 @@ def test_mails_are_bounded(problems: Callable[..., Any], tmp_path: Path) -> None
     assert [line.split(": ")[0] for line in said] == [f"{tmp_path}/x.mbox:2", f"{tmp_path}/x.mbox:3"]
 
 
+@pytest.mark.exhaustive
 def test_no_mail_of_spamassassin_is_lost(corpora: Callable[[str], Path], opened: Callable[..., Any]) -> None:
     """All 6,046 raw mails are read, each with some text."""
     folders = [folder for folder in sorted(corpora("spamassassin").iterdir()) if folder.is_dir()]

@@ -42,6 +42,7 @@ with warnings.catch_warnings():  # that they do not inherit from what they do no
     with_checks = parametrize_with_checks([*EVERY, TextClassifier()])
 
 
+@pytest.mark.exhaustive(every=4)
 @with_checks
 def test_conventions(estimator: Any, check: Any) -> None:
     """The estimators pass all checks of scikit-learn's `check_estimator`."""

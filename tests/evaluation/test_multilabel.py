@@ -202,6 +202,7 @@ def test_a_document_without_a_list() -> None:
         MultilabelEvaluator().evaluation()
 
 
+@pytest.mark.exhaustive
 def test_memory_with_many_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory does not grow with the documents: a batch of probabilities, and numbers for each label."""
     monkeypatch.setattr(multilabel_evaluator, "MAX_PAIRS", 1000)

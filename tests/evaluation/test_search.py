@@ -199,6 +199,7 @@ def test_the_result_does_not_depend_on_threads_or_time() -> None:
         ]
 
 
+@pytest.mark.exhaustive
 def test_the_budget_is_kept() -> None:
     """Whatever it is: fits that take time in proportion to their size end in time, and the rest is not started.
 

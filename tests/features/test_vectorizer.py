@@ -325,7 +325,7 @@ def oracle(corpora: Callable[[str], Path]) -> tuple[list[str], list[str], Any]:
     return texts, theirs.get_feature_names_out().tolist(), counts
 
 
-@pytest.mark.exhaustive(every=2)
+@pytest.mark.exhaustive
 def test_20_newsgroups_gives_the_counts_and_weights_of_scikit_learn(
     counting_kernel: str, oracle: tuple[list[str], list[str], Any]
 ) -> None:

@@ -16,13 +16,15 @@ LIBRARIES = {"parquet": "pyarrow", "arrow": "pyarrow", "office": "pypdf"}
 
 
 @pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is one of those that are compared")
-def test_no_input_crashes() -> None:
+@pytest.mark.exhaustive(every=2)
+@pytest.mark.parametrize("n_mutations", [100, 1000])
+def test_no_input_crashes(n_mutations: int) -> None:
     """Each reader, the loader and the kernel answer the whole corpus and thousands of inputs made of it."""
-    command = [sys.executable, str(Path(__file__).parent), "replay", "1000"]
+    command = [sys.executable, str(Path(__file__).parent), "replay", str(n_mutations)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr[-4000:]
     inputs = {figures["target"]: figures["inputs"] for figures in map(json.loads, done.stdout.splitlines())}
     plain = {"artifact", "model", "matrix", "jsonl", "json", "csv", "tsv", "sqlite", "query", "mail", "lines", "kernel"}
     installed = {name for name, library in LIBRARIES.items() if find_spec(library) is not None}
     assert plain | installed == set(inputs)
-    assert all(number > 1000 for number in inputs.values())
+    assert all(number > n_mutations for number in inputs.values())

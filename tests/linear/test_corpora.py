@@ -73,6 +73,7 @@ def test_the_lecture(corpora: Callable[[str], Path]) -> None:
     assert own == pytest.approx(819.8175, rel=1e-4)  # where Newton's method ends after 714 steps of its inner one
 
 
+@pytest.mark.exhaustive
 def test_nbsvm_on_20_newsgroups(pairs: Halves) -> None:
     """Words and pairs with the default settings: at least 0.872."""
     data = pairs.training
@@ -81,6 +82,7 @@ def test_nbsvm_on_20_newsgroups(pairs: Halves) -> None:
     assert solution.is_converged
 
 
+@pytest.mark.exhaustive
 def test_nbsvm_on_20_newsgroups_reaches_the_objective_of_liblinear(pairs: Halves) -> None:
     """To 1e-4 of it, for one group, over features times their ratios."""
     from scipy.sparse import csr_matrix

@@ -48,6 +48,7 @@ def scale(data: TrainingData, positive: int) -> tuple[Any, Floats]:
     return matrix * ratios, ratios
 
 
+@pytest.mark.exhaustive(every=4)
 @LOSSES
 @BOTH
 @given(data=training_sets(), C=STRENGTHS)

@@ -118,7 +118,7 @@ def thousand(corpora: Callable[[str], Path]) -> tuple[list[str], list[str]]:
     return texts, labels
 
 
-@pytest.mark.exhaustive(every=4)
+@pytest.mark.exhaustive(every=99)
 @pytest.mark.parametrize(
     "options",
     [*({"model": model} for model in models_to_compare()), {"model": "complement", "normalize_weights": True}],

@@ -260,7 +260,7 @@ def news(corpora: Callable[[str], Path]) -> Documents:
     return [(document.text, str(document.label)) for document in source.documents()]
 
 
-@pytest.mark.exhaustive(every=3)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(SPLITS))
 def test_newsgroups(news: Documents, seed: int) -> None:
     """A random split of 20 Newsgroups: merge, update and forget give the bytes of training at once."""

@@ -229,6 +229,7 @@ def test_exports_are_refused(fitted: TextClassifier, name: str, tmp_path: Path) 
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not REUTERS.exists() or not HAS_KERNEL, reason="needs the corpus reuters-90, and the kernel")
 @pytest.mark.parametrize(
     ("model", "optimize", "micro_f1", "macro_f1"),

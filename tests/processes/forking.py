@@ -181,6 +181,24 @@ def _import_all() -> None:
     gc.freeze()
 
 
+def _keep_chart_library(folder: Path) -> None:
+    """Have the first page with charts keep their script, which takes a second, in the folder for all later ones."""
+    try:
+        from nbtext.report.page import rendering
+    except ImportError:
+        return
+    make, kept = rendering._chart_library, folder / "charts.js"
+
+    def read() -> str:
+        if not kept.exists():
+            new = folder / f"charts-{os.getpid()}.js"
+            new.write_bytes(make().encode())
+            new.rename(kept)
+        return kept.read_bytes().decode()
+
+    rendering._chart_library = read
+
+
 def _serve(listener: socket.socket, lifeline: int) -> dict[str, Any] | None:
     """Fork for each order; return the order in the process that was forked for it, and None where there are no more."""
     while lifeline not in select.select([listener, lifeline], [], [])[0]:
@@ -231,6 +249,7 @@ def _take_over(*, arguments: list[str], folder: str, environment: dict[str, str]
 def main(address: str, lifeline: str) -> None:
     """Serve orders, or run what was ordered."""
     _import_all()
+    _keep_chart_library(Path(address).parent)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen(64)

@@ -1,7 +1,7 @@
 """Build hostile model files, load each in a process of its own, and print the results.
 
-    python attacks build FOLDER    writes each attack to FOLDER, and the names of the live ones to FOLDER/live
-    python attacks judge FOLDER    loads each in a process of its own and prints a line of JSON about it
+    python attacks build FOLDER [KIND...]    writes the attacks to FOLDER, and the names of the live ones to FOLDER/live
+    python attacks judge FOLDER              loads each in a process of its own and prints a line of JSON about it
 
 A live attack makes a file, its canary, wherever joblib loads it. The others ask for time or memory, lie about what they
 hold, or are merely broken.
@@ -14,7 +14,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +23,21 @@ import crowds
 import lies
 from spelling import Attack
 
+KINDS = ("calls", "lies", "crowds")
 
-def attacks(folder: Path) -> Iterator[Attack]:
-    """Return all attacks. An attack that runs code creates its marker file (canary) in `folder`."""
+
+def attacks(folder: Path, kinds: Collection[str] = KINDS) -> Iterator[Attack]:
+    """Return the attacks of these kinds. An attack that runs code creates its marker file (canary) in `folder`."""
 
     def command(label: str) -> str:
         return f"touch '{folder}/canary-{label}'"
 
-    yield from calls.attacks(command, folder)
-    yield from lies.attacks()
-    yield from crowds.attacks()
+    if "calls" in kinds:
+        yield from calls.attacks(command, folder)
+    if "lies" in kinds:
+        yield from lies.attacks()
+    if "crowds" in kinds:
+        yield from crowds.attacks()
 
 
 def judged(path: Path) -> dict[str, Any]:
@@ -64,10 +69,10 @@ def _outcome(path: str) -> dict[str, Any]:
     return {"outcome": outcome, "message": message, "seconds": time.process_time() - start}
 
 
-def build(folder: Path) -> None:
-    """Write all attacks."""
+def build(folder: Path, *kinds: str) -> None:
+    """Write the attacks of these kinds, or all."""
     live = []
-    for attack in attacks(folder):
+    for attack in attacks(folder, kinds or KINDS):
         (folder / f"{attack.name}.joblib").write_bytes(attack.data)
         live += [attack.name] * attack.is_live
     (folder / "live").write_text("\n".join(live), encoding="ascii")
@@ -82,4 +87,4 @@ def judge(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    {"build": build, "judge": judge}[sys.argv[1]](Path(sys.argv[2]))
+    {"build": build, "judge": judge}[sys.argv[1]](Path(sys.argv[2]), *sys.argv[3:])
