@@ -130,15 +130,21 @@ def _rows(batch: AnyPredictions, top_k: int | None) -> Iterator[tuple[str, ...]]
         for fields, top in zip(set_rows(batch), top_fields(batch, top_k), strict=True):
             yield *fields, *map(field_text, top)
         return
-    sets = (
-        [(join_labels(labels),) for labels in batch.label_sets] if batch.label_sets is not None else [()] * len(batch)
-    )
-    tops = top_fields(batch, top_k)
-    for identity, label, probability, labels, top in zip(
-        batch.ids, batch.labels, batch.best.tolist(), sets, tops, strict=True
-    ):
-        answer = ("", "") if label is None else (label, f"{probability:.{DIGITS}f}")
-        yield identity, *answer, *labels, *map(field_text, top)
+    shown = [f"{probability:.{DIGITS}f}" for probability in batch.best.tolist()]
+    labels, is_labeled = batch.labels, None not in batch.labels
+    columns: list[Iterable[str]] = [
+        batch.ids,
+        [label or "" for label in labels],
+        shown if is_labeled else ["" if label is None else each for label, each in zip(labels, shown, strict=True)],
+    ]
+    if batch.label_sets is not None:
+        columns.append(map(join_labels, batch.label_sets))
+    rows = zip(*columns, strict=True)
+    if top_k is None:
+        yield from rows
+        return
+    for row, top in zip(rows, top_fields(batch, top_k), strict=True):
+        yield *row, *map(field_text, top)
 
 
 def top_fields(batch: AnyPredictions, top_k: int | None) -> list[list[str | float | None]]:

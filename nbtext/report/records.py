@@ -141,7 +141,9 @@ def _header(columns: Sequence[str], output_format: str) -> str:
 
 
 def _lines(rows: Iterable[Row], output_format: str) -> str:
-    texts = [[field_text(value) for value in row] for row in rows]
+    texts: list[Any] = list(rows)
+    if not set(map(type, chain.from_iterable(texts))) <= {str}:
+        texts = [list(map(field_text, row)) for row in texts]
     if output_format == "csv":
         import csv
 
@@ -151,8 +153,7 @@ def _lines(rows: Iterable[Row], output_format: str) -> str:
         return "".join(line.removesuffix("\r\n") + "\n" for line in lines)
     if output_format == "markdown":
         return "".join(f"| {' | '.join(map(markdown_field, row))} |\n" for row in texts)
-    text = "".join("\t".join(row) + "\n" for row in texts)
-    n_tabs = sum(max(0, len(row) - 1) for row in texts)
+    text, n_tabs = "\n".join([*map("\t".join, texts), ""]), sum(map(len, texts)) - len(texts)
     if text.count("\n") == len(texts) and text.count("\t") == n_tabs and "\\" not in text and "\r" not in text:
         return text  # no field needs an escape: this check is much faster than one for each field
     return "".join("\t".join(map(tsv_field, row)) + "\n" for row in texts)
