@@ -247,28 +247,36 @@ def score_rows(indptr, indices, values, scorer):
     return scores
 
 
-cdef void copy_rows(
-    const int64_t[::1] starts, const int32_t[::1] indices, const Value[::1] counts, const int64_t[::1] rows,
-    const int64_t[::1] places, const int64_t[::1] bounds, int32_t[::1] to_indices, double[::1] to_weights,
-    int32_t[::1] to_counts
+cdef bint copy_rows(
+    const int64_t[::1] starts, const int32_t[::1] indices, const Value[::1] counts, const int32_t[::1] columns,
+    const int64_t[::1] rows, const int64_t[::1] places, const int64_t[::1] bounds, int32_t[::1] to_indices,
+    double[::1] to_weights, int32_t[::1] to_counts
 ) noexcept nogil:
-    """Copy rows of one part to their places among the selected rows."""
+    """Copy rows of one part to their places among the selected rows; return False if an index is out of range."""
     cdef Py_ssize_t i
-    cdef int64_t start, goal, length
+    cdef int64_t start, goal, length, k
     for i in range(rows.shape[0]):
         start, goal, length = starts[rows[i]], bounds[places[i]], bounds[places[i] + 1] - bounds[places[i]]
         if length:
-            memcpy(&to_indices[goal], &indices[start], length * sizeof(int32_t))
+            if columns is None:
+                memcpy(&to_indices[goal], &indices[start], length * sizeof(int32_t))
+            else:
+                for k in range(length):
+                    if not 0 <= indices[start + k] < columns.shape[0]:
+                        return False
+                    to_indices[goal + k] = columns[indices[start + k]]
             if Value is double:
                 memcpy(&to_weights[goal], &counts[start], length * sizeof(double))
             else:
                 memcpy(&to_counts[goal], &counts[start], length * sizeof(int32_t))
+    return True
 
 
-def take_rows(parts, selected):
+def take_rows(parts, selected, columns=()):
     """Return the rows with these numbers, counted from part to part, in this order: (indptr, indices, counts)."""
     cdef const int64_t[::1] starts, rows, places, bounds
-    cdef const int32_t[::1] columns, numbers
+    cdef const int32_t[::1] features, numbers, goals = None
+    cdef bint is_valid = True
     cdef const double[::1] weights
     cdef int32_t[::1] to_indices, to_counts
     cdef double[::1] to_weights
@@ -293,15 +301,23 @@ def take_rows(parts, selected):
         to_counts = taken_counts
     for k, (indptr, indices, counts) in enumerate(parts):
         here = order[first_places[k] : first_places[k + 1]]
-        starts, columns, places, rows = indptr, indices, here, selected[here] - first_rows[k]
+        starts, features, places, rows = indptr, indices, here, selected[here] - first_rows[k]
+        if columns:
+            goals = columns[k]
         if dtype == np.float64:
             weights = counts.astype(np.float64, copy=False)
             with nogil:
-                copy_rows[double](starts, columns, weights, rows, places, bounds, to_indices, to_weights, to_counts)
+                is_valid &= copy_rows[double](
+                    starts, features, weights, goals, rows, places, bounds, to_indices, to_weights, to_counts
+                )
         else:
             numbers = counts
             with nogil:
-                copy_rows[int32_t](starts, columns, numbers, rows, places, bounds, to_indices, to_weights, to_counts)
+                is_valid &= copy_rows[int32_t](
+                    starts, features, numbers, goals, rows, places, bounds, to_indices, to_weights, to_counts
+                )
+    if not is_valid:
+        raise ValueError("a feature has no column")
     return ends, taken_indices, taken_counts
 
 

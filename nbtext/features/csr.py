@@ -48,10 +48,16 @@ def arrange_rows(
 
 
 def take_rows(
-    parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]], selected: NDArray[np.int64]
+    parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]],
+    selected: NDArray[np.int64],
+    columns: Sequence[NDArray[np.int32]] = (),
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
-    """Return the rows with these numbers, counted from part to part, in this order: (indptr, indices, counts)."""
-    indices, counts = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
+    """Return the rows with these numbers, counted from part to part, in this order: (indptr, indices, counts).
+
+    columns  for each part, the new column of each feature; empty: features keep their columns
+    """
+    indices = np.concatenate([columns[k][part[1]] if columns else part[1] for k, part in enumerate(parts)])
+    counts = np.concatenate([part[2] for part in parts])
     bounds, entries = entries_of(running_sums(np.concatenate([np.diff(part[0]) for part in parts])), selected)
     return bounds, indices[entries], counts[entries]
 

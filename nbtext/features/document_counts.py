@@ -292,16 +292,22 @@ def concatenate(parts: Sequence[DocumentCounts]) -> DocumentCounts:
 
 
 def take_smallest(
-    parts: Sequence[DocumentCounts], size: int | None, places: NDArray[np.int32] | None = None
+    parts: Sequence[DocumentCounts],
+    size: int | None,
+    *,
+    places: NDArray[np.int32] | None = None,
+    columns: Sequence[NDArray[np.int32]] = (),
 ) -> DocumentCounts:
     """Return the `size` documents (None: all) of several parts with the smallest hashes, sorted by hash and class.
 
     The counts of each document are copied once.
 
-    places  (n_classes,), the place of each class in sorted order; None: classes have sorted numbers
+    places   (n_classes,), the place of each class in sorted order; None: classes have sorted numbers
+    columns  for each part, the new column of each feature; empty: features keep their columns
     """
     none, parts = np.zeros(0, dtype=np.int32), parts or [concatenate(())]
     heads = [replace(part, indptr=np.zeros_like(part.indptr), indices=none, counts=none) for part in parts]
     documents = concatenate(heads)
     order = documents.order(documents.classes if places is None else places[documents.classes])[:size]
-    return documents._select(order, *take_rows([(part.indptr, part.indices, part.counts) for part in parts], order))
+    rows = [(part.indptr, part.indices, part.counts) for part in parts]
+    return documents._select(order, *take_rows(rows, order, columns))

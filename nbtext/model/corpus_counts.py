@@ -151,8 +151,7 @@ class CorpusCounts:
         below = min(self.below, other.below)
         # the sample first: its temporary copies are freed before the statistics are added
         bound = _bound(size, self.sample.hashes, other.sample.hashes)
-        reduced = (replace(counts, sample=counts.sample.below(min(below, bound))) for counts in (self, other))
-        sample = take_smallest(union.samples(*reduced), size)
+        sample = union.take_smallest(self.sample.below(min(below, bound)), other.sample.below(min(below, bound)), size)
         mine, theirs = union.statistics(self, other)
         counts = CorpusCounts(
             union.labels, union.vocabulary, mine + theirs, sample, size, below=below, label_sets=union.label_sets
@@ -236,6 +235,12 @@ class _Union:
         """Return both samples over the features, and the labels or label sets, of both corpora."""
         classes = self.classes if self.label_sets is None else self.sets
         return list(map(DocumentCounts.renumber, (counts.sample for counts in corpora), self.columns, classes))
+
+    def take_smallest(self, a: DocumentCounts, b: DocumentCounts, size: int | None) -> DocumentCounts:
+        """Return the `size` documents (None: all) of two samples with the smallest hashes; see `samples`."""
+        classes = self.classes if self.label_sets is None else self.sets
+        parts = [replace(a, classes=classes[0][a.classes]), replace(b, classes=classes[1][b.classes])]
+        return take_smallest(parts, size, columns=self.columns)
 
     def statistics(self, *corpora: CorpusCounts) -> list[ClassStatistics]:
         """Return both statistics over the features and labels of both corpora."""

@@ -71,7 +71,7 @@ class Reservoir:
         if self._size is not None:
             self._cut()
         pieces, self._pieces = self._pieces, []
-        return take_smallest(pieces, None, self._by_name())
+        return take_smallest(pieces, None, places=self._by_name())
 
     def _cut(self) -> None:
         hashes = np.concatenate([np.zeros(0, dtype=np.uint64), *(piece.hashes for piece in self._pieces)])

@@ -69,7 +69,7 @@ def test_the_smallest_of_several_parts_are_those_of_all(
     places, size = np.array([2, 0, 1], dtype=np.int32), data.draw(st.integers(0, 5) | st.none())
     joined = concatenate(parts)
     expected = joined.take(np.lexsort((places[joined.classes], joined.hashes))[:size])
-    found = take_smallest(parts, size, places)
+    found = take_smallest(parts, size, places=places)
     assert documents_of(found) == documents_of(expected)
     assert found.hashes.tolist() == expected.hashes.tolist()
     assert found.classes.tolist() == expected.classes.tolist()

@@ -44,6 +44,12 @@ def no_rows(indptr: list[int], indices: list[int], counts: list[int]) -> tuple[N
         (lambda: kernel.Counter(vocabulary=Vocabulary(np.zeros(3, np.uint8), np.array([0, 2, 1, 3]))), ValueError),
         (lambda: kernel.Counter(vocabulary=Vocabulary(np.zeros(3, np.uint8), np.array([0, 9]))), ValueError),
         (lambda: kernel.Counter(vocabulary=Vocabulary(np.zeros(3, np.uint8), np.array([], np.int64))), ValueError),
+        (
+            lambda: rows_kernel.take_rows([no_rows([0, 1], [1], [1])], np.zeros(1, np.int64), [np.zeros(1, np.int32)]),
+            ValueError,
+        ),
+        (lambda: rows_kernel.take_rows([no_rows([0, 1], [1], [])], np.zeros(1, np.int64)), ValueError),
+        (lambda: rows_kernel.take_rows([no_rows([0, 1], [1], [1])], np.ones(1, np.int64)), ValueError),
         (lambda: rows_kernel.arrange_rows(*no_rows([0, 2], [0, 1], [1, 1]), np.zeros(1, np.int32)), ValueError),
         (lambda: rows_kernel.arrange_rows(*no_rows([0, 1], [-1], [1]), np.zeros(1, np.int32)), ValueError),
         (lambda: rows_kernel.arrange_rows(*no_rows([0, 2, 1], [0], [1]), np.zeros(1, np.int32)), ValueError),

@@ -110,12 +110,20 @@ def rows_of(matrix: NDArray[np.int64], dtype: type) -> tuple[NDArray[np.int64], 
 def test_rows_are_taken_in_any_order(
     functions: Any, matrix: NDArray[np.int64], data: st.DataObject, dtype: type
 ) -> None:
-    """The rows taken are those of the matrix, repeated and reordered as asked, however it is cut into parts."""
+    """The rows taken are those of the matrix, repeated and reordered as asked, however it is cut into parts.
+
+    The parts may have other numbers for the columns.
+    """
     picked = np.array(data.draw(st.lists(st.integers(0, len(matrix) - 1), max_size=8)), dtype=np.int64)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(matrix)), max_size=3)))
     expected = rows_of(matrix[picked], dtype)
     parts = [rows_of(matrix[a:b], dtype) for a, b in pairwise((0, *cuts, len(matrix)))]
-    found = functions.take_rows(parts, picked)
+    orders = [np.array(data.draw(st.permutations(range(3))), dtype=np.int32) for _ in parts]
+    renumbered = [
+        (indptr, order[indices], counts) for (indptr, indices, counts), order in zip(parts, orders, strict=True)
+    ]
+    columns = [np.argsort(order).astype(np.int32) for order in orders]
+    found = functions.take_rows(*data.draw(st.sampled_from([(parts, picked), (renumbered, picked, columns)])))
     for mine, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(mine, theirs)
         assert mine.dtype == theirs.dtype

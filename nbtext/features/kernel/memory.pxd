@@ -50,8 +50,9 @@ cdef extern from *:
     static inline void nb_prefetch(const void *address) { __builtin_prefetch(address); }
 
     /* Growable memory. Small blocks are aligned to cache lines. Large ones are mapped: they are zero, use huge
-       pages, since tables are read at random, and grow without a copy where the system supports that. */
-    #define NB_LARGE ((size_t)1 << 22)
+       pages, since tables are read at random, grow without a copy where the system supports that, and are returned
+       to the system when they are freed. */
+    #define NB_LARGE ((size_t)1 << 18)
 
     static inline void *nb_map(size_t size) {
         void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
