@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from nbtext.bayes import plain
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel, LeftOut, SklearnClass
-from nbtext.bayes.left_out_groups import LeftOutGroups
 from nbtext.bayes.scorer import CLIP, Floats, LinearScorer
 from nbtext.features.kernel import choose_version
+
+if TYPE_CHECKING:
+    from nbtext.bayes.left_out_groups import LeftOutGroups
 
 left_out_complements = choose_version(plain.left_out_complements, "nbtext.bayes._statistics")
 

@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.left_out_groups import LeftOutGroups
 from nbtext.bayes.scorer import Derivation, Floats, LinearScorer
 from nbtext.features.csr import entries_of
 from nbtext.features.document_counts import DocumentCounts
+
+if TYPE_CHECKING:
+    from nbtext.bayes.left_out_groups import LeftOutGroups
 
 LARGEST_INT32 = 2**31 - 1
 FeatureIds = NDArray[np.int64]  # the features of a generated document, each as often as it occurs

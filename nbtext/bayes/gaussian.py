@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel, LeftOut
-from nbtext.bayes.left_out_groups import LeftOutGroups
 from nbtext.bayes.scorer import Csr, Floats, LinearScorer, check_columns
 from nbtext.errors import ModelError
 from nbtext.features.csr import entries_of
 from nbtext.features.document_counts import DocumentCounts
+
+if TYPE_CHECKING:
+    from nbtext.bayes.left_out_groups import LeftOutGroups
 
 FLOOR = 1e-9  # added to each variance, as a share of the largest; scikit-learn's var_smoothing
 MIN_FLOOR = 1e-14  # replaces a smoothing of 0

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.bayes import plain
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut, SklearnClass
-from nbtext.bayes.left_out_groups import LeftOutGroups
 from nbtext.bayes.scorer import Floats, LinearScorer, log_share
 from nbtext.features.kernel import choose_version
+
+if TYPE_CHECKING:
+    from nbtext.bayes.left_out_groups import LeftOutGroups
 
 left_out_gains = choose_version(plain.left_out_gains, "nbtext.bayes._statistics")
 

@@ -71,10 +71,13 @@ def are_ascending(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bool:
     """
     padded = np.concatenate((blob, np.zeros(WORD_BYTES, dtype=np.uint8)))
     words = np.ndarray(len(blob) + 1, dtype=">u8", buffer=padded, strides=(1,))  # the word at each byte
-    lengths = np.diff(offsets)
+    starts, lengths = offsets[:-1], np.diff(offsets)
+    leading = _words(words, starts, lengths)
     tied = np.arange(len(lengths) - 1)  # the pairs (i, i + 1) that agree so far
+    first, second = leading[:-1], leading[1:]
     for n_before in range(0, WORDS * WORD_BYTES, WORD_BYTES):
-        first, second = (_words(words, offsets[:-1][i] + n_before, lengths[i] - n_before) for i in (tied, tied + 1))
+        if n_before > 0:
+            first, second = (_words(words, starts[i] + n_before, lengths[i] - n_before) for i in (tied, tied + 1))
         if (first > second).any():
             return False
         tied = tied[first == second]
@@ -83,10 +86,8 @@ def are_ascending(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bool:
         if (lengths[over] >= lengths[over + 1]).any():  # equal up to the zero padding: the shorter name must be first
             return False
         tied = tied[~is_over]
-    bounds = offsets.tolist() if len(tied) else []
-    return all(
-        blob[bounds[i] : bounds[i + 1]].tobytes() < blob[bounds[i + 1] : bounds[i + 2]].tobytes() for i in tied.tolist()
-    )
+    bounds = zip(*(offsets[tied + i].tolist() for i in range(3)), strict=True)
+    return all(blob[start:middle].tobytes() < blob[middle:stop].tobytes() for start, middle, stop in bounds)
 
 
 def _words(words: NDArray[np.uint64], positions: NDArray[np.int64], n_bytes: NDArray[np.int64]) -> NDArray[np.uint64]:
