@@ -50,9 +50,14 @@ class GroupedLeaveOneOut(LeaveOneOut):
         rows = self.rows[documents]
         return replace(self, documents=self.documents.take(documents), n_hapax=n_hapax, rows=rows)
 
+    def slice(self, start: int, stop: int) -> GroupedLeaveOneOut:
+        """Return only the documents from `start` up to `stop`; their groups stay complete."""
+        n_hapax = self.n_hapax[start:stop] if self.n_hapax is not None else None
+        return replace(self, documents=self.documents.slice(start, stop), n_hapax=n_hapax, rows=self.rows[start:stop])
+
     def first(self, size: int) -> GroupedLeaveOneOut:
         """Return the first `size` documents."""
-        return self if size >= len(self.documents) else self.take(np.arange(size))
+        return self if size >= len(self.documents) else self.slice(0, size)
 
     def complete(self) -> GroupedLeaveOneOut:
         """Return the same documents, because all groups are complete."""

@@ -84,6 +84,23 @@ def test_equals_refits_without_the_group(
                 assert judged.n_known[place] == np.where(is_known, counts[row], 0).sum()
 
 
+@settings(max_examples=25, deadline=None)
+@given(corpus=grouped_corpora(), size=st.integers(1, 4))
+def test_parts_have_the_scores_of_the_whole(corpus: Any, size: int) -> None:
+    """The parts of a corpus, with and without groups, have the scores of its documents, in their order."""
+    counts, classes, n_classes, groups, scored = corpus
+    documents, statistics = sample_of(counts, classes), read_by("multinomial", counts, classes, n_classes)
+    n_hapax = count_group_hapaxes(statistics, documents, groups)
+    alone = LeaveOneOut(statistics, documents, n_hapax, MODELS["multinomial"], "empirical")
+    for whole in (alone, group_leave_one_out(alone, groups, np.sort(scored))):
+        parts = list(whole.split(size, start=1))
+        assert sum(len(part.documents) for part in parts) == len(whole.documents) - 1
+        for part, start in zip(parts, range(1, len(whole.documents), size), strict=True):
+            known = part.ignore_hapaxes(part.scores(0.5)[0], 0.5)
+            expected = whole.ignore_hapaxes(whole.scores(0.5)[0], 0.5)[start : start + size]
+            np.testing.assert_allclose(known, expected, rtol=1e-12, atol=1e-12)
+
+
 def score(scorer: Any, counts: NDArray[np.int64], classes: NDArray[np.int64]) -> Any:
     alone = sample_of(counts, classes)
     return scorer.scores(alone.indptr, alone.indices, alone.counts)[0]
