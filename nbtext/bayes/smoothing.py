@@ -169,8 +169,12 @@ def compare_event_models(corpora: Sequence[LeaveOneOut], smoothing: float | None
     raced = [corpus.first(RACE_SIZE) for corpus in judged]
     found = [max(_answer(corpus, smoothings), key=lambda each: each[0].sum()) for corpus in raced]
     left = _remaining([is_correct for is_correct, _ in found])
-    if len(left) > 1 and len(raced[0].documents) < len(judged[0].documents):
-        found = [_answer(judged[i], found[i][1:])[0] if i in left else found[i] for i in range(len(corpora))]
+    n_raced, n_judged = len(raced[0].documents), len(judged[0].documents)
+    if len(left) > 1 and n_raced < n_judged:
+        for i in left:
+            is_correct, best = found[i]
+            others, _ = _answer(judged[i].slice(n_raced, n_judged), (best,))[0]
+            found[i] = np.concatenate((is_correct, others)), best
     most_correct = max(int(found[i][0].sum()) for i in left)
     left = [i for i in left if int(found[i][0].sum()) == most_correct]
     return left[0] if len(left) == 1 else min(left, key=lambda i: _lowest_loss(judged[i], smoothing))
