@@ -28,7 +28,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.label_sets import drop_totals
@@ -38,6 +37,7 @@ from nbtext.features.csr import running_sums
 
 HALF = 0.5  # document that is added to those of a label, and of the rest, so that no prior is 0
 NO_CONTRAST = 0.0  # the score B if there is only one label
+FAR = 1e-280  # the sum of small numbers from which it has all digits
 
 
 class Smoothing(NamedTuple):
@@ -71,26 +71,30 @@ def compile_relevance(statistics: ClassStatistics, smoothing: Smoothing) -> Line
     statistics  with totals: class 0 is of all documents
     """
     labels = drop_totals(statistics)
-    mu, n, n_k = smoothing.mu, statistics.n_documents, labels.class_documents
+    mu, n_k = smoothing.mu, labels.class_documents
     totals = statistics.feature_sums(statistics.occurrences).astype(np.float64)
     T, T_k = totals.sum(), labels.class_occurrences
     of_entries = np.repeat(totals, np.diff(labels.indptr))
     base = log_absent(T, mu)
     added = of_entries * (mu / T) if T else of_entries
     gains = np.log((labels.occurrences + added) / (of_entries - labels.occurrences + added)) - base
-    bias = prior_log_odds(n_k, n)
+    bias = prior_log_odds(n_k, statistics.n_documents)
     default = base - np.log(T_k + mu) + np.log(T - T_k + mu)
     if smoothing.alpha is None:
         return LinearScorer(bias, default, labels.indptr, labels.classes, gains)
     contrasts = compile_multinomial(labels, smoothing=smoothing.alpha)
-    widths, n_labels = np.diff(labels.indptr), labels.n_classes
-    order = _interleave(labels.indptr)
+    widths, n_labels, n = np.diff(labels.indptr), labels.n_classes, len(gains)
+    classes, deltas = np.empty(2 * n, dtype=np.int32), np.empty(2 * n)
+    places = np.arange(n) + np.repeat(labels.indptr[:-1], widths)  # the entries of A of a feature precede those of S
+    classes[places], deltas[places] = labels.classes, gains
+    places += np.repeat(widths, widths)
+    classes[places], deltas[places] = labels.classes + np.int32(n_labels), contrasts.deltas
     return LinearScorer(
         np.concatenate((bias, contrasts.bias)),
         np.concatenate((default, contrasts.default)),
-        running_sums(2 * widths),
-        np.concatenate((labels.classes, labels.classes + np.int32(n_labels)))[order],
-        np.concatenate((gains, contrasts.deltas))[order],
+        2 * labels.indptr,
+        classes,
+        deltas,
     )
 
 
@@ -104,20 +108,6 @@ def first_score(scorer: LinearScorer, n_labels: int) -> LinearScorer:
         scorer.classes[is_first],
         scorer.deltas[is_first],
     )
-
-
-def _interleave(indptr: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the order that interleaves the entries of two lists of rows: row 0 of the first, row 0 of the second, row
-    1 …
-
-    indptr  (n_rows + 1,), the rows of each list; both lists have the same row lengths
-    """
-    n, widths = int(indptr[-1]), np.diff(indptr)
-    places = np.arange(n) + np.repeat(indptr[:-1], widths)
-    order = np.empty(2 * n, dtype=np.int64)
-    order[places] = np.arange(n)
-    order[places + np.repeat(widths, widths)] = np.arange(n, 2 * n)
-    return order
 
 
 def log_absent(T: Any, mu: float) -> Any:
@@ -147,13 +137,15 @@ def contrast_labels(scores: Floats) -> Floats:
     differences = scores - scores[rows, best][:, None]
     shares = np.exp(differences)
     shares[rows, best] = 0.0
-    total = 1 + shares.sum(axis=1)[:, None]
-    np.subtract(total, shares, out=shares)  # the best label, and all others but one
-    np.maximum(shares, 1.0, out=shares)
-    others = differences.copy()
-    others[rows, best] = -np.inf
-    second = others.max(axis=1)
+    others = shares.sum(axis=1)  # of all labels but the best one
+    np.subtract(1 + others[:, None], shares, out=shares)  # of all labels but one
     differences -= np.log(shares, out=shares)
-    differences[rows, best] = -second - np.log(np.exp(others - second[:, None]).sum(axis=1))
+    far = np.flatnonzero(others < FAR)  # the exponentials lose their digits
+    differences[rows, best] = -np.log(np.maximum(others, FAR))
+    if len(far):
+        logits = scores[far] - scores[far, best[far]][:, None]
+        logits[np.arange(len(far)), best[far]] = -np.inf
+        second = logits.max(axis=1)
+        differences[far, best[far]] = -second - np.log(np.exp(logits - second[:, None]).sum(axis=1))
     differences += np.log(n_labels - 1)
     return np.asarray(differences)

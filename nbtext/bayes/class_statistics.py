@@ -124,7 +124,7 @@ class ClassStatistics:
         """Tokens of each class, T_k: shape (K,)."""
         return self.class_sums(self.occurrences)
 
-    @property
+    @cached_property
     def knows_documents(self) -> bool:
         """Whether documents were counted; scikit-learn's models count only occurrences."""
         return bool(self.documents.any() or not self.occurrences.any())

@@ -31,7 +31,7 @@ from nbtext.features.kernel import HAS_KERNEL, choose_version
 
 left_out_products = choose_version(plain.left_out_products, "nbtext.bayes._products")
 
-MAX_CELLS = 1 << 18  # documents times labels that are scored at once
+MAX_CELLS = 1 << 17  # documents times labels that are scored at once
 MAX_ENTRIES = 1 << 62 if HAS_KERNEL else 1 << 18  # pairs of a document's feature and a label that has it, at once
 LARGEST = 500.0  # exponent of 2 that a product may gain before it is divided
 

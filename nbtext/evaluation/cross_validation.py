@@ -94,7 +94,7 @@ def cross_validate(
         )
 
     splits = split_folds(folds, is_forward=is_forward)
-    if len(folds) * len(corpus.labels) > MAX_PROBABILITIES or jobs == 1:  # to use little memory
+    if len(folds) * len(corpus.labels) > 4 * MAX_PROBABILITIES or jobs == 1:  # to use little memory
         yield from chain.from_iterable(map(predict_fold, splits))
     else:
         yield from chain.from_iterable(parallel_map(lambda split: list(predict_fold(split)), splits, jobs=jobs))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 SHARED = {"classes", "thresholds", "separator"}  # attributes of predictions that are not columns
 MANY_LABELS = 256  # models with more labels predict smaller batches
-MAX_PROBABILITIES = 1 << 22  # documents times labels of a batch: 32 MiB
+MAX_PROBABILITIES = 1 << 20  # documents times labels of a batch: 8 MiB
 
 
 def predict_source(

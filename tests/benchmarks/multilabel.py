@@ -9,6 +9,7 @@ python tests/benchmarks/multilabel.py [RUNS]
 
 from __future__ import annotations
 
+import compileall
 import json
 import resource
 import shutil
@@ -20,6 +21,8 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from material import corpus
+
+import nbtext as package
 
 NBTEXT = [sys.executable, "-m", "nbtext"]
 PEER = Path(__file__).parent / "peers" / "scikit_learn_multilabel.py"
@@ -116,6 +119,7 @@ def programs() -> Iterator[tuple[str, Callable[[Path, Path, Path], Outcome]]]:
         yield f"nbtext --model {model}", nbtext(*options)
         yield f"nbtext --model {model} --optimize macro_f1", nbtext(*options, "--optimize", "macro_f1")
     yield "scikit-learn ComplementNB", scikit_learn("complement")
+    yield "scikit-learn ComplementNB, GridSearchCV", scikit_learn("complement-search")
     yield "scikit-learn LinearSVC", scikit_learn("svc")
     if shutil.which("fasttext"):
         yield "fastText", fasttext
@@ -138,6 +142,7 @@ def scores(predicted: list[Predicted], true: list[list[str]]) -> tuple[float, fl
 
 def main(runs: int = RUNS) -> None:
     """Print a table of all programs."""
+    compileall.compile_dir(Path(package.__file__).parent, quiet=1)  # as pip does it for what it installs
     folder = corpus("reuters-90")
     train, test = folder / "train.jsonl", folder / "test.jsonl"
     true = [json.loads(line)["labels"] for line in test.read_text(encoding="utf-8").splitlines()]

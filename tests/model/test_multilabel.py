@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tracemalloc
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -328,6 +329,13 @@ def test_ten_thousand_labels(tmp_path: Path) -> None:
     found = MultilabelPredictor(loaded.fitted).predict_batch(Batch(["1"], (["w1 common w1"],), [None]))
     assert found.most_probable(1) == [[model.fitted.labels.index("t1")]]
     assert len(found.predicted[0]) < 100  # labels that hardly occur have the thresholds of FBR.1
+    path = tmp_path / "texts.jsonl"
+    path.write_text("\n".join(json.dumps({"text": text}) for text, _ in documents[:500]))
+    tracemalloc.start()
+    batches = predict_any_source(loaded.fitted, open_source([str(path)], InputSettings()), jobs=1)
+    assert sum(map(len, batches)) == 500  # of which the probabilities of a few are in memory at once
+    assert tracemalloc.get_traced_memory()[1] < 120 << 20
+    tracemalloc.stop()
 
 
 @pytest.mark.skipif(not REUTERS.exists(), reason="needs the corpus reuters-90")
