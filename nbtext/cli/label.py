@@ -130,7 +130,7 @@ def _read_start(model: str | None, keywords: str | None) -> tuple[TrainedModel |
     """Return the model of the start, or the keywords of each label to train one by; SettingsError if both are given."""
     from nbtext.artifact.model import load_model
     from nbtext.model.growth import check_growth
-    from nbtext.model.keywords import read_keywords
+    from nbtext.model.keyword_file import read_keywords
 
     if model is None:
         return None, read_keywords(keywords) if keywords is not None else None

@@ -28,7 +28,9 @@ KEYS = "1234567890" + "".join(c for c in string.ascii_lowercase if c not in COMM
 FOOTER = "Enter accept  s skip  u undo  / search  n new label  q quit  ? help"
 FOOTER_SEVERAL = "1… switch  Enter save  s skip  u undo  / search  n new label  q quit  ? help"
 ENTER_SCREEN, LEAVE_SCREEN = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
-OUTCOME = "no document is left: all have an answer, or were skipped; q quits, u undoes"
+OUTCOME = "no document is left: all have an answer; q quits, u undoes"
+AGAIN = "all other documents have an answer: skipped documents come again"
+UNDONE = {"answer": "the last answer is removed", "skip": "back to the skipped document", "": "nothing to undo"}
 
 
 class LabelingScreen:
@@ -122,19 +124,21 @@ class LabelingScreen:
             self._message = str(error)
             return
         self._show_document()
+        self._message = AGAIN if self._session.is_again else ""
 
     def _skip(self) -> None:
         self._session.skip()
         self._show_document()
+        self._message = AGAIN if self._session.is_again else ""
 
     def _undo(self) -> None:
         try:
-            is_undone = self._session.undo()
+            undone = self._session.undo()
         except OutputError as error:
             self._message = str(error)
             return
         self._show_document()
-        self._message = "the last answer is removed" if is_undone else "no answer to undo"
+        self._message = UNDONE[undone]
 
     def _edit(self, key: str) -> None:
         """Change what is typed at a prompt."""

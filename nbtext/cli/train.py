@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def _parse_keywords(path: str) -> dict[str, tuple[str, ...]]:
-    from nbtext.model.keywords import read_keywords
+    from nbtext.model.keyword_file import read_keywords
 
     return read_keywords(path)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,8 @@ class Session:
         The document to label; None: no document is left.
     labels : list of str
         The labels that the person can choose, in a constant order; new ones come last.
+    is_again : bool
+        Whether the last step ran out of documents, so that skipped ones come again.
     """
 
     def __init__(self, pool: Pool, file: AnswerFile, learner: Learner, labels: Labels = ()) -> None:
@@ -50,6 +53,7 @@ class Session:
             rows[document].append(row)
         self._rows = dict(rows)
         self._skipped: set[int] = set()
+        self._last_skipped: list[PoolDocument] = []  # since the last answer
         self._is_open = np.ones(len(pool.documents), dtype=bool)
         known = learner.statistics_over(pool.counts)
         statistics = None
@@ -63,6 +67,7 @@ class Session:
             self.labels = list(dict.fromkeys((*self.labels, *answer.labels)))
         learner.add([(answer.document, answer.labels) for answer in file.answers])
         self.current: PoolDocument | None = None
+        self.is_again = False
         self._show_next()
 
     @property
@@ -88,31 +93,40 @@ class Session:
         if self.current is None:
             return
         document = self.current
+        self._last_skipped.clear()
         self.file.append(document, labels, is_list=self.is_multilabel)
         self.learner.add([(document, labels)])
         self._close(document, labels)
         self._show_next()
 
     def skip(self) -> None:
-        """Leave the current document without an answer until the next session."""
+        """Leave the current document without an answer. It comes again when all others are answered or skipped."""
         if self.current is None:
             return
+        self._last_skipped.append(self.current)
         for row in self._rows.get(self.current, ()):
             self._is_open[row] = False
             self._skipped.add(row)
         self._show_next()
 
-    def undo(self) -> bool:
-        """Remove the last answer, also of an earlier session, and show its document; return False if there is none."""
+    def undo(self) -> str:
+        """Undo the last skip or answer, also an answer of an earlier session, and show its document.
+
+        Return what was undone: "skip", "answer", or "" if there is nothing to undo.
+        """
+        if self._last_skipped:
+            self.current = self._last_skipped.pop()
+            self._reopen(self._rows.get(self.current, ()))
+            return "skip"
         if not self.file.answers:
-            return False
+            return ""
         answer = self.file.remove_last()
         self.learner.remove(answer.document, answer.labels)
         for place, row in enumerate(self._rows.get(answer.document, ())):
             self._ranking.remove(row, self._number(answer.labels) if place == 0 else [])
             self._is_open[row] = True
         self.current = answer.document
-        return True
+        return "answer"
 
     def search(self, words: str) -> int:
         """Show only documents that contain the words, from now on; "": all. Return how many there are.
@@ -149,7 +163,17 @@ class Session:
         if row is None and self._search is not None:  # all that the search finds are answered
             self._search = None
             row = self._ranking.choose(self._is_open)
+        self.is_again = row is None and bool(self._skipped)
+        if self.is_again:
+            self._reopen(self._skipped)
+            row = self._ranking.choose(self._is_open)
         self.current = None if row is None else self.pool.documents[row]
+
+    def _reopen(self, rows: Iterable[int]) -> None:
+        """Show skipped documents again."""
+        for row in list(rows):
+            self._is_open[row] = True
+            self._skipped.discard(row)
 
     def _close(self, document: PoolDocument, labels: Labels) -> None:
         """Take all copies of a document from the pool, and have the ranking learn its labels once."""

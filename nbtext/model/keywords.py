@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
+from unicodedata import category
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,6 @@ from nbtext.bayes.leave_one_out import AT_ONCE
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import Selection
-from nbtext.documents.batch import check_label
-from nbtext.documents.recognition import HEAD_BYTES, name_binary, recognize
 from nbtext.errors import InputError, SettingsError
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.document_counts import DocumentCounts, concatenate
@@ -33,110 +32,68 @@ if TYPE_CHECKING:
 
 KEYWORD_MODEL = "multinomial"
 SMOOTHING = 0.1
+MAX_CHARACTERS = 4  # of the n-grams of a keyword, with features of characters
 PSEUDO_SHARE = 5  # each label has n / (PSEUDO_SHARE · K) pseudo-documents, of n documents and K labels
-HINT = 'write TOML (spam = ["free", "prize money"]), or CSV: a label, then its words'
-
-
-def read_keywords(path: str) -> dict[str, tuple[str, ...]]:
-    """Return the words and phrases of each label in a TOML file (.toml), or in a CSV file.
-
-    A line of CSV is a label and its words. Several lines may have the same label. A first line `label,words` is a
-    header.
-
-    raises  InputError: the file cannot be read, a line is wrong, a word has two labels, or there is only one label
-    """
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            text = file.read()
-    except UnicodeDecodeError:
-        raise _refuse_bytes(path) from None
-    except (OSError, ValueError) as error:
-        what = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot be read: {what}", where=path, hint="check the path") from None
-    found = _read_toml(text, path) if path.lower().endswith(".toml") else _read_csv(text, path)
-    labels: dict[str, str] = {}
-    for label, words in found.items():
-        check_label(label, where=path)
-        for word in words:
-            if labels.setdefault(word.lower(), label) != label:
-                what = f"{word!r} is a keyword of {labels[word.lower()]!r} and of {label!r}"
-                raise InputError(what, where=path, hint="keep it for one of them")
-    if len(found) < 2:
-        raise InputError(f"keywords of two labels or more are needed; found {len(found)}", where=path, hint=HINT)
-    return {label: tuple(dict.fromkeys(words)) for label, words in sorted(found.items())}
-
-
-def _refuse_bytes(path: str) -> InputError:
-    """Return the error for a file of keywords that is not UTF-8: a program or an image, or text in another encoding."""
-    with open(path, "rb") as file:
-        head = file.read(HEAD_BYTES)
-    kind = recognize(head) or (name_binary(head) if b"\0" in head else None)
-    return InputError("is not UTF-8", where=path, hint="save it as UTF-8") if kind is None else kind.refuse(path)
-
-
-def _read_toml(text: str, path: str) -> dict[str, list[str]]:
-    import tomllib
-
-    try:
-        found = tomllib.loads(text.replace("\r\n", "\n"))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"is not valid TOML: {error}", where=path, hint=HINT) from None
-    for label, words in found.items():
-        is_list = isinstance(words, list) and words and all(isinstance(word, str) and word.strip() for word in words)
-        if not is_list:
-            raise InputError(f"{label!r} should be a list of words", where=path, hint=HINT)
-    return found
-
-
-def _read_csv(text: str, path: str) -> dict[str, list[str]]:
-    import csv
-
-    found: dict[str, list[str]] = {}
-    rows = csv.reader(text.splitlines(), strict=True)
-    try:
-        for row in rows:
-            cells = [cell.strip() for cell in row]
-            if not any(cells) or (rows.line_num == 1 and [cell.lower() for cell in cells] == ["label", "words"]):
-                continue
-            if not cells[0] or not any(cells[1:]):
-                raise InputError("expected a label and its words", where=f"{path}:{rows.line_num}", hint=HINT)
-            found.setdefault(cells[0], []).extend(filter(None, cells[1:]))
-    except csv.Error as error:
-        raise InputError(f"is not valid CSV: {error}", where=f"{path}:{rows.line_num}", hint=HINT) from None
-    return found
 
 
 def extend_ngrams(keywords: Mapping[str, tuple[str, ...]], features: FeatureSettings) -> FeatureSettings:
     """Return the settings with n-grams that are long enough for all phrases.
 
-    raises  SettingsError: the features are not words that can be compared with keywords
+    Features of characters have n-grams of at most MAX_CHARACTERS, unless the settings have longer ones.
+
+    raises  SettingsError: the features cannot be compared with keywords
     """
-    for name, is_wrong in (
-        ("analyzer", features.analyzer != "word"),
-        ("hash_bits", features.hash_bits is not None),
-        ("separate_fields", bool(features.fields)),
-    ):
+    for name, is_wrong in (("hash_bits", features.hash_bits is not None), ("separate_fields", bool(features.fields))):
         if is_wrong:
             raise SettingsError("keywords need features of words", where=name, hint="leave out this option")
     if not features.is_counting:
         raise SettingsError("keywords need counts", where="weighting", hint="leave out --weighting, --idf and --norm")
-    read = Analyzer(replace(features, ngrams=(1, 1)))
-    longest = max(len(read(word)) for words in keywords.values() for word in words)
-    shortest = min(1, features.ngrams[0])
-    return replace(features, ngrams=(shortest, max(longest, features.ngrams[1])))
+    sizes = [len(_read(word, features)) for words in keywords.values() for word in words]
+    shortest, longest = min(sizes), max(sizes)
+    if features.analyzer == "word":
+        shortest = 1
+    else:
+        longest = min(longest, MAX_CHARACTERS)
+    shortest, longest = max(1, min(shortest, features.ngrams[0])), max(longest, features.ngrams[1])
+    return replace(features, ngrams=(shortest, longest))
+
+
+def _read(word: str, features: FeatureSettings) -> list[str]:
+    """Return the words of a keyword, or its characters, as the documents are read."""
+    analyzer = "word" if features.analyzer == "word" else "char"
+    return list(Analyzer(replace(features, analyzer=analyzer, ngrams=(1, 1)))(word))
+
+
+def _find_terms(word: str, features: FeatureSettings) -> list[str]:
+    """Return the features that a text with a keyword has: the phrase, or the longest n-grams of its characters."""
+    parts = _read(word, features)
+    if features.analyzer == "word":
+        return [" ".join(parts)]
+    size = min(len(parts), features.ngrams[1])
+    return ["".join(parts[start : start + size]) for start in range(len(parts) - size + 1)]
 
 
 class KeywordColumns(NamedTuple):
     """The keywords that occur, sorted by column.
 
-    columns  (n_keywords,), the feature of each
+    columns  (n_columns,), the features of all keywords, sorted
+    members  (n_columns, n_keywords), whether a keyword has a feature; a text contains it if it has all of its features
     classes  (n_keywords,), the label of each
     missing  keywords that occur in no document
+    cut      keywords of which only some characters are features, with these
     """
 
     columns: NDArray[np.int64]
+    members: NDArray[np.bool_]
     classes: NDArray[np.int64]
-    missing: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+    cut: tuple[tuple[str, str], ...] = ()
+
+    def select(self, chosen: NDArray[np.int64]) -> KeywordColumns:
+        """Return some of the keywords."""
+        members = self.members[:, chosen]
+        is_used = members.any(axis=1)
+        return KeywordColumns(self.columns[is_used], members[is_used], self.classes[chosen])
 
 
 def find_columns(
@@ -146,21 +103,38 @@ def find_columns(
 
     raises  InputError: no keyword of a label occurs in the documents
     """
-    read, places = (
-        Analyzer(replace(features, ngrams=(1, 1))),
-        {term: column for column, term in enumerate(vocabulary.terms)},
-    )
-    found: dict[int, int] = {}
-    missing = []
+    places = {term: column for column, term in enumerate(vocabulary.terms)}
+    found: dict[tuple[int, ...], int] = {}
+    missing: list[str] = []
+    cut: list[tuple[str, str]] = []
     for k, (label, words) in enumerate(keywords.items()):
-        own = {word: places.get(" ".join(read(word))) for word in words}
-        missing += [word for word, column in own.items() if column is None]
-        found.update({column: k for column in own.values() if column is not None})
-        if all(column is None for column in own.values()):
-            hint = "give words that the documents contain; keywords are read like the documents, as words"
+        n_missing = len(missing)
+        for word in words:
+            terms = _find_terms(word, features)
+            if any(term not in places for term in terms):
+                missing.append(word)
+                continue
+            found[tuple(sorted({places[term] for term in terms}))] = k
+            if (
+                features.analyzer == "word"
+                and features.stem is None
+                and _count_letters(terms[0]) < _count_letters(word)
+            ):
+                cut.append((word, terms[0]))
+        if len(missing) - n_missing == len(words):
+            hint = "give words that the documents contain; keywords are read like the documents"
             raise InputError(f"no keyword of {label!r} occurs in the documents", where="--keywords", hint=hint)
-    columns = np.array(sorted(found), dtype=np.int64)
-    return KeywordColumns(columns, np.array([found[j] for j in columns.tolist()]), tuple(missing))
+    groups = sorted(found)
+    used = np.array(sorted({column for group in groups for column in group}), dtype=np.int64)
+    members = np.zeros((len(used), len(groups)), dtype=bool)
+    for number, group in enumerate(groups):
+        members[np.searchsorted(used, group), number] = True
+    return KeywordColumns(used, members, np.array([found[group] for group in groups]), tuple(missing), tuple(cut))
+
+
+def _count_letters(text: str) -> int:
+    """Return the number of letters, digits and marks, such as the vowel signs of Thai."""
+    return sum(category(character)[0] in "LMN" for character in text)
 
 
 class KeywordFit(NamedTuple):
@@ -168,6 +142,7 @@ class KeywordFit(NamedTuple):
 
     n_matched  documents that contain a keyword
     missing    keywords that occur in no document
+    cut        keywords of which only some characters are features, with these
     agreement  the share of documents with hidden keywords that are predicted as the keywords' label, before and after
                the steps of expectation-maximization; None without steps, or if no keyword can be hidden
     """
@@ -175,6 +150,7 @@ class KeywordFit(NamedTuple):
     model: TrainedModel
     n_matched: int
     missing: tuple[str, ...]
+    cut: tuple[tuple[str, str], ...]
     agreement: tuple[float, float] | None
 
 
@@ -230,7 +206,7 @@ def train_with_keywords(
     fitted = fit_model(counts, features, model_settings, jobs=jobs, selection=selection)
     n_matched = int((np.diff(matched.indptr) > 0).sum())
     agreement = _measure_agreement(learner, found, steps, jobs) if steps else None
-    return KeywordFit(make_trained_model(fitted, counts), n_matched, found.missing, agreement)
+    return KeywordFit(make_trained_model(fitted, counts), n_matched, found.missing, found.cut, agreement)
 
 
 def _resolve(features: FeatureSettings, settings: ModelSettings) -> tuple[FeatureSettings, ModelSettings]:
@@ -266,14 +242,16 @@ def _posteriors_of_keywords(documents: DocumentCounts, found: KeywordColumns, le
     from scipy.sparse import csr_array, vstack
 
     only = documents.restrict(found.columns, learner.n_features).binarize()
-    n_keywords = len(found.columns)
-    frequencies = np.bincount(only.indices, minlength=n_keywords)
-    idf = np.log(len(documents) / np.maximum(1, frequencies))
+    members, n_keywords = csr_array(found.members.astype(np.int64)), len(found.classes)
+    occurrences = csr_array((only.counts, only.indices, only.indptr), shape=(len(only), len(found.columns))) @ members
+    occurrences.sort_indices()
+    occurrences.data = (occurrences.data == found.members.sum(axis=0)[occurrences.indices]).astype(np.float64)
+    occurrences.eliminate_zeros()
+    idf = np.log(len(documents) / np.maximum(1, np.bincount(occurrences.indices, minlength=n_keywords)))
     weights = csr_array((idf, found.classes, np.arange(n_keywords + 1)), shape=(n_keywords, learner.n_classes))
     parts = []
-    for part in only.split(AT_ONCE):
-        counts = csr_array((part.counts, part.indices, part.indptr), shape=(len(part), n_keywords))
-        scores = (counts @ weights).toarray()
+    for start in range(0, len(documents), AT_ONCE):
+        scores = (occurrences[start : start + AT_ONCE] @ weights).toarray()
         shares = np.exp(scores - scores.max(axis=1, keepdims=True))
         shares /= shares.sum(axis=1, keepdims=True)
         shares[shares < NEGLIGIBLE] = 0
@@ -331,10 +309,11 @@ class _Learner:
     def _count_keywords(self, found: KeywordColumns) -> ClassStatistics:
         """Return the statistics of n / (PSEUDO_SHARE · K) pseudo-documents of each label, with all of its keywords."""
         share = len(self.documents) / (PSEUDO_SHARE * self.n_classes)
-        indptr = np.searchsorted(found.columns, np.arange(self.n_features + 1)).astype(np.int64)
-        values = np.full(len(found.columns), share)
+        columns, classes = np.nonzero(found.members @ np.eye(self.n_classes, dtype=bool)[found.classes])
+        indptr = np.searchsorted(found.columns[columns], np.arange(self.n_features + 1)).astype(np.int64)
+        values = np.full(len(columns), share)
         of_class = np.full(self.n_classes, share)
-        return ClassStatistics(of_class, indptr, found.classes.astype(np.int32), values, values)
+        return ClassStatistics(of_class, indptr, classes.astype(np.int32), values, values)
 
 
 def _measure_agreement(learner: _Learner, found: KeywordColumns, steps: int, jobs: int) -> tuple[float, float] | None:
@@ -348,11 +327,9 @@ def _measure_agreement(learner: _Learner, found: KeywordColumns, steps: int, job
     hidden = np.sort(order[(np.arange(len(order)) - np.searchsorted(classes, classes)) % 2 == 1])
     if not len(hidden):
         return None
+    left, hidden_only = found.select(np.setdiff1d(order, hidden)), found.select(hidden)
     is_hidden = np.zeros(learner.n_features, dtype=bool)
-    is_hidden[found.columns[hidden]] = True
-    shown = np.setdiff1d(np.arange(len(found.columns)), hidden)
-    left = KeywordColumns(found.columns[shown], found.classes[shown], ())
-    hidden_only = KeywordColumns(found.columns[hidden], found.classes[hidden], ())
+    is_hidden[hidden_only.columns] = True
     truth = _posteriors_of_keywords(learner.documents, hidden_only, learner)
     rows = np.flatnonzero(np.diff(truth.indptr) > 0)
     expected = truth[rows].toarray().argmax(axis=1)

@@ -25,8 +25,8 @@ MAX_LABEL = 26  # characters of a label
 HELP = """Enter      accept the guess, or save the labels that are switched on
 1 2 3 …    give this label; with several labels for a document, switch it on or off
 n          type a label, new or not; Tab completes it
-s          skip the document; it comes again in the next session
-u          undo the last answer, also one of an earlier session
+s          skip the document; it comes again when no other is left
+u          undo the last skip or answer, also an answer of an earlier session
 /          show only documents that contain some words; / Enter shows all again
 ↑ ↓ PgUp PgDn  scroll the text
 q, Ctrl-C  quit; every answer is on the disk already"""

@@ -148,6 +148,9 @@ def format_keywords(found: KeywordFit, n_documents: int) -> list[str]:
         more = f", and {len(found.missing) - MAX_LABELS:,} more" if len(found.missing) > MAX_LABELS else ""
         names = ", ".join(map(printable, found.missing[:MAX_LABELS]))
         lines.append(f"keywords that occur in no document: {names}{more}")
+    if found.cut:
+        names = ", ".join(f"{printable(word)} as {printable(read)}" for word, read in found.cut[:MAX_LABELS])
+        lines.append(f"keywords of which only a part is read: {names}; to read every character, give --analyzer char")
     if found.agreement is not None:
         before, after = found.agreement
         line = f"agreement with hidden keywords: {before:.4f} before EM, {after:.4f} after it"

@@ -180,7 +180,6 @@ def test_wrong_files(nbtext: Any, tmp_path: Path, name: str, content: str, messa
     [
         (("--model", "bernoulli"), "--model"),
         (("--model", "best"), "--keywords"),
-        (("--analyzer", "char"), "--analyzer"),
         (("--hash-bits", "10"), "--hash-bits"),
         (("--weighting", "tfidf"), "--weighting"),
         (("--optimize", "accuracy"), "--optimize"),
@@ -208,19 +207,63 @@ def test_a_keyword_that_does_not_occur(nbtext: Any, tmp_path: Path) -> None:
     assert "\x1b" not in result.err
 
 
+def test_keywords_of_characters(nbtext: Any, tmp_path: Path) -> None:
+    """With --analyzer char, a text contains a keyword if it has its characters in a row, as without spaces."""
+    texts = ["อาหารอร่อยมาก", "ร้านนี้อร่อยและถูก", "รสชาติแย่มาก", "บริการแย่", "อาหารไม่อร่อย", "เปิดวันนี้"]
+    (tmp_path / "texts.txt").write_text("\n".join(texts) + "\n")
+    keywords = write_toml(tmp_path, {"neg": ["แย่", "ไม่อร่อย"], "pos": ["อร่อย"]})
+    result = nbtext("train", "texts.txt", "--keywords", keywords, "--analyzer", "char", "-o", "m", cwd=tmp_path)
+    assert result.status == 0, result.err
+    assert "5 of 6 documents contain one" in result.err
+    assert "only a part" not in result.err
+    model = load_model(str(tmp_path / "m"))
+    assert model.predict(["ของแย่", "ขนมอร่อย", "ขนมไม่อร่อย"]).tolist() == ["neg", "pos", "neg"]
+    n, scores = len(texts), np.zeros((6, 2))
+    vectorizer = CountVectorizer(analyzer="char", ngram_range=(1, 4))
+    counts = vectorizer.fit_transform(texts).toarray() > 0
+    pseudo = np.zeros((2, counts.shape[1]))
+    for word, k in (("แย่", 0), ("ไม่อร่อย", 0), ("อร่อย", 1)):
+        is_in = np.array([word in text for text in texts])
+        scores[:, k] += is_in * math.log(n / is_in.sum())
+        size = min(4, len(word))
+        for start in range(len(word) - size + 1):
+            pseudo[k, vectorizer.vocabulary_[word[start : start + size]]] = n / 10
+    q = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    q[scores.max(axis=1) == 0] = 0
+    weights = np.log((total := q.T @ counts + pseudo + 0.1) / total.sum(axis=1, keepdims=True))
+    expected = counts @ weights.T
+    expected = np.exp(expected - expected.max(axis=1, keepdims=True))
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.predict_proba(texts), expected, rtol=1e-9)
+
+
+def test_keywords_of_which_a_part_is_read(nbtext: Any, tmp_path: Path) -> None:
+    """Single characters are not words by default, so "e-mail" is "mail": the message says so."""
+    (tmp_path / "texts.txt").write_text("an e-mail of the bank\nthe mail\nred goal\n")
+    keywords = write_toml(tmp_path, {"mail": ["e-mail", "bank"], "sport": ["goal"]})
+    ask = ("train", "texts.txt", "--keywords", keywords, "-o", "m")
+    result = nbtext(*ask, cwd=tmp_path)
+    assert "only a part is read: e-mail as mail; to read every character, give --analyzer char" in result.err
+    result = nbtext(*ask, "--analyzer", "char_wb", cwd=tmp_path)
+    assert (result.status, "a part" in result.err, "3 of 3 documents" in result.err) == (0, False, False)
+
+
 @pytest.mark.parametrize(
     ("name", "source", "options", "minimum"),
     [
         ("sms-spam", "SMSSpamCollection", ("--input-format", "tsv", "--text-field", "2", "--label-field", "1"), 0.93),
         ("imdb", "{}", (), 0.79),
         ("20news", "{}", (), 0.69),
+        ("rt-2k", "", (), 0.74),
+        ("rt-s", "", ("--encoding", "latin-1"), 0.60),
     ],
 )
 def test_real_corpora(
     nbtext: Any, corpora: Callable[[str], Path], tmp_path: Path, name: str, source: str, options: Any, minimum: float
 ) -> None:
     """The keyword files in corpora/keywords reach the accuracy that the guide names."""
-    folder, keywords = corpora(name), str(TOP / "corpora" / "keywords" / f"{name}.toml")
+    folder, file = corpora(name), "reviews" if name.startswith("rt-") else name
+    keywords = str(TOP / "corpora" / "keywords" / f"{file}.toml")
     ask = ("train", str(folder / source.format("train")), *options, "--keywords", keywords, "-q", "-o", "m")
     assert nbtext(*ask, cwd=tmp_path).status == 0
     test = str(folder / source.format("test"))

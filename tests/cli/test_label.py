@@ -156,7 +156,10 @@ def test_all_keys(start: Start, tmp_path: Path, nbtext: Any) -> None:
     skipped = shown_id(screen)
     screen = terminal.press("s", "left · ")
     assert shown_id(screen) != skipped
-    screen = terminal.press("u", "the last answer is removed")
+    assert shown_id(terminal.press("u", "back to the skipped document")) == skipped
+    terminal.press("s", "left · ")
+    terminal.press("uu", "the last answer is removed")
+    screen = terminal.screen()
     last, label = given.popitem()
     assert shown_id(screen) == last
     assert answers(tmp_path) == given

@@ -156,20 +156,46 @@ def test_an_answer_whose_document_disappeared(tmp_path: Path) -> None:
     assert [line["label"] for line in lines_of(path)] == ["new"]
 
 
-def test_skipped_documents_are_not_labeled(tmp_path: Path) -> None:
-    """They are in no file, and come again in the next session only."""
+def test_skipped_documents_come_last(tmp_path: Path) -> None:
+    """They are in no file, and come again when no other document is left, and in the next session."""
     path = tmp_path / "labels.jsonl"
     session = start(path)
     skipped = session.current
     assert skipped is not None
     session.skip()
-    while session.current is not None:
+    for _ in range(len(TEXTS) - 1):
         assert session.current != skipped
+        assert not session.is_again
         session.answer(label_of(session))
-    assert session.n_left == 1
+    assert (session.current, session.is_again, session.n_left) == (skipped, True, 1)
+    session.skip()
+    assert session.current == skipped
     assert skipped.id not in {line["id"] for line in lines_of(path)}
     session.file.close()
-    assert start(path).current == skipped
+    session = start(path)
+    assert session.current == skipped
+    session.answer(label_of(session))
+    assert (session.current, session.n_left) == (None, 0)
+
+
+def test_undo_of_a_skip(tmp_path: Path) -> None:
+    """It shows the skipped documents again, the last one first, before it removes an answer."""
+    path = tmp_path / "labels.jsonl"
+    session = start(path)
+    answered = session.current
+    session.answer(label_of(session))
+    first = session.current
+    session.skip()
+    second = session.current
+    session.skip()
+    assert [session.undo() for _ in range(2)] == ["skip", "skip"]
+    assert (session.current, len(lines_of(path)), session.n_left) == (first, 1, len(TEXTS) - 1)
+    assert (session.undo(), session.current, lines_of(path)) == ("answer", answered, [])
+    assert session.undo() == ""
+    session.skip()
+    session.answer(label_of(session))
+    assert (session.undo(), len(lines_of(path))) == ("answer", 0)
+    assert second != first
 
 
 def test_search(tmp_path: Path) -> None:

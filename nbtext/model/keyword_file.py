@@ -1,0 +1,78 @@
+"""Files of keywords: the words and phrases of each label, as TOML or CSV."""
+
+from __future__ import annotations
+
+from nbtext.documents.batch import check_label
+from nbtext.documents.recognition import HEAD_BYTES, name_binary, recognize
+from nbtext.errors import InputError
+
+HINT = 'write TOML (spam = ["free", "prize money"]), or CSV: a label, then its words'
+
+
+def read_keywords(path: str) -> dict[str, tuple[str, ...]]:
+    """Return the words and phrases of each label in a TOML file (.toml), or in a CSV file.
+
+    A line of CSV is a label and its words. Several lines may have the same label. A first line `label,words` is a
+    header.
+
+    raises  InputError: the file cannot be read, a line is wrong, a word has two labels, or there is only one label
+    """
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            text = file.read()
+    except UnicodeDecodeError:
+        raise _refuse_bytes(path) from None
+    except (OSError, ValueError) as error:
+        what = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot be read: {what}", where=path, hint="check the path") from None
+    found = _read_toml(text, path) if path.lower().endswith(".toml") else _read_csv(text, path)
+    labels: dict[str, str] = {}
+    for label, words in found.items():
+        check_label(label, where=path)
+        for word in words:
+            if labels.setdefault(word.lower(), label) != label:
+                what = f"{word!r} is a keyword of {labels[word.lower()]!r} and of {label!r}"
+                raise InputError(what, where=path, hint="keep it for one of them")
+    if len(found) < 2:
+        raise InputError(f"keywords of two labels or more are needed; found {len(found)}", where=path, hint=HINT)
+    return {label: tuple(dict.fromkeys(words)) for label, words in sorted(found.items())}
+
+
+def _refuse_bytes(path: str) -> InputError:
+    """Return the error for a file of keywords that is not UTF-8: a program or an image, or text in another encoding."""
+    with open(path, "rb") as file:
+        head = file.read(HEAD_BYTES)
+    kind = recognize(head) or (name_binary(head) if b"\0" in head else None)
+    return InputError("is not UTF-8", where=path, hint="save it as UTF-8") if kind is None else kind.refuse(path)
+
+
+def _read_toml(text: str, path: str) -> dict[str, list[str]]:
+    import tomllib
+
+    try:
+        found = tomllib.loads(text.replace("\r\n", "\n"))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"is not valid TOML: {error}", where=path, hint=HINT) from None
+    for label, words in found.items():
+        is_list = isinstance(words, list) and words and all(isinstance(word, str) and word.strip() for word in words)
+        if not is_list:
+            raise InputError(f"{label!r} should be a list of words", where=path, hint=HINT)
+    return found
+
+
+def _read_csv(text: str, path: str) -> dict[str, list[str]]:
+    import csv
+
+    found: dict[str, list[str]] = {}
+    rows = csv.reader(text.splitlines(), strict=True)
+    try:
+        for row in rows:
+            cells = [cell.strip() for cell in row]
+            if not any(cells) or (rows.line_num == 1 and [cell.lower() for cell in cells] == ["label", "words"]):
+                continue
+            if not cells[0] or not any(cells[1:]):
+                raise InputError("expected a label and its words", where=f"{path}:{rows.line_num}", hint=HINT)
+            found.setdefault(cells[0], []).extend(filter(None, cells[1:]))
+    except csv.Error as error:
+        raise InputError(f"is not valid CSV: {error}", where=f"{path}:{rows.line_num}", hint=HINT) from None
+    return found
