@@ -12,14 +12,15 @@ from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
 from nbtext.bayes.outliers import log_likelihood_per_token
-from nbtext.bayes.scorer import Floats, log_posterior
-from nbtext.bayes.smoothing import MAX_SCORES, calibrate_with_noise
+from nbtext.bayes.scorer import Floats
+from nbtext.bayes.smoothing import BLOCK_SCORES, calibrate_with_noise
 from nbtext.features.document_counts import DocumentCounts
 
 MODELS = ("multinomial", "complement")  # that judge the labels; with two labels, the second one equals the first
 ITERATIONS = 30
 CORRECT = 0.95  # the initial share of correct labels
 MAX_LABELS = 64  # whose probabilities a document keeps, besides its given label
+CALIBRATION_SCORES = 1 << 22  # documents times labels to which the calibrations are fitted
 PSEUDO_COUNTS = 5  # of each pair of a true and a given label, on average
 
 
@@ -93,22 +94,21 @@ def estimate_label_noise(
     n_judged = len(corpora[0].documents)
     if not n_judged:
         return judge_none(n_classes)
-    size = max(1, MAX_SCORES // n_classes)
-    fitted = [calibrate_with_noise(corpus.first(size)) for corpus in corpora]
+    fitted = [calibrate_with_noise(corpus.first(max(1, CALIBRATION_SCORES // n_classes))) for corpus in corpora]
     places = corpora[0].documents.groups
     assert places is not None  # set above
     given = documents.classes[places]
     labels, posteriors, likelihoods = [], [], []
-    for part in _cut(corpora[0].documents.hashes, size):
-        log_posteriors = []
+    for part in _cut(corpora[0].documents.hashes, max(1, BLOCK_SCORES // n_classes)):
+        of_models = []
         for corpus, (smoothing, temperature) in zip(corpora, fitted, strict=True):
             judged = corpus if len(part) == n_judged else corpus.take(part)
             (scores,) = judged.scores(smoothing)
             known = judged.ignore_hapaxes(scores, smoothing)
-            log_posteriors.append(replace(temperature, noise=0.0).log_posterior(known, judged.n_known))
+            of_models.append(np.exp(replace(temperature, noise=0.0).log_posterior(known, judged.n_known)))
             if judged.model.is_generative:
                 likelihoods.append(log_likelihood_per_token(scores, judged.documents.totals))
-        best, values = keep_best(_average(log_posteriors), given[part])
+        best, values = keep_best(_average(of_models), given[part])
         labels.append(best)
         posteriors.append(values)
     found = estimate_noise(np.concatenate(posteriors), np.concatenate(labels), given, n_classes)
@@ -130,10 +130,18 @@ def _cut(hashes: NDArray[np.uint64], size: int) -> Iterator[NDArray[np.int64]]:
         start = stop
 
 
-def _average(log_posteriors: list[Floats]) -> Floats:
-    """Return the mean of the geometric and the arithmetic mean of some posteriors, (n_documents, n_classes)."""
-    geometric = np.exp(log_posterior(np.mean(log_posteriors, axis=0)))
-    return np.asarray((geometric + np.mean(np.exp(log_posteriors), axis=0)) / 2)
+def _average(posteriors: list[Floats]) -> Floats:
+    """Return the mean of the geometric and the arithmetic mean of one or two posteriors, (n_documents, n_classes)."""
+    if len(posteriors) == 1:
+        return posteriors[0]
+    one, other = posteriors
+    geometric, mean = np.sqrt(one), (one + other) / 2
+    geometric *= np.sqrt(other)
+    totals = geometric.sum(axis=1, keepdims=True)
+    geometric /= np.where(totals > 0, totals, 1.0)
+    geometric += np.where(totals > 0, mean, 2 * mean)  # without a common label, there is no geometric mean
+    geometric /= 2
+    return geometric
 
 
 def keep_best(posterior: Floats, given: NDArray[np.int32]) -> tuple[NDArray[np.int32], Floats]:
@@ -145,7 +153,7 @@ def keep_best(posterior: Floats, given: NDArray[np.int32]) -> tuple[NDArray[np.i
     n_classes = posterior.shape[1]
     if n_classes <= MAX_LABELS:
         return np.broadcast_to(np.arange(n_classes, dtype=np.int32), posterior.shape), posterior
-    best = np.argpartition(-posterior, MAX_LABELS - 1, axis=1)[:, :MAX_LABELS]
+    best = np.argpartition(posterior, -MAX_LABELS, axis=1)[:, -MAX_LABELS:]
     best.sort(axis=1)
     own = np.where((best == given[:, None]).any(axis=1), 0.0, posterior[np.arange(len(given)), given])
     values = np.concatenate((np.take_along_axis(posterior, best, axis=1), own[:, None]), axis=1)

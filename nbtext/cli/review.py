@@ -38,8 +38,9 @@ if TYPE_CHECKING:
            help="Report only this kind of finding; may be repeated."),
     Option("--apply", "decisions", type=INPUT,
            help="File of decisions about findings, as JSON lines. Write SOURCE with the labels after the decisions and "
-           "without removed documents, instead of searching for findings. JSON lines, CSV, TSV and fastText keep their "
-           "format and all other bytes; other sources become JSON lines."),
+           "without removed documents, instead of searching for findings. JSON, CSV, TSV and fastText keep their "
+           "format and all other bytes, Parquet and Arrow all columns and types; other sources become JSON lines, "
+           "and databases keep all columns."),
     REPORT,
     *result_options(OUTPUT_FORMATS),
     LABELED_INPUT_STAGE,
@@ -157,7 +158,7 @@ def _apply(
     from itertools import chain
 
     from nbtext.documents.corrections import CorrectedRows, write_corrections
-    from nbtext.documents.rows import Target, TextRows
+    from nbtext.documents.rows import Target
     from nbtext.model.review_decisions import apply_decisions, list_records, read_decisions
     from nbtext.report.records import format_json, write_text
 
@@ -172,11 +173,11 @@ def _apply(
         decided = chain(() if first is None else (first,), decided)
         rows = first[0].rows if first is not None else None
         if _keeps_format(rows, output, output_format):
-            assert isinstance(rows, TextRows)  # what is kept is a text
+            assert rows is not None  # they are kept
 
             def corrected() -> Iterator[CorrectedRows]:
                 for batch, labels in decided:
-                    if not isinstance(batch.rows, TextRows) or batch.rows.format != rows.format:
+                    if batch.rows is None or batch.rows.format != rows.format:
                         place, hint = batch.place(0) if len(batch) else "", "write JSON lines: -o FILE.jsonl"
                         raise InputError(f"it is not {rows.format}, as the first SOURCE is", where=place, hint=hint)
                     yield CorrectedRows(batch.rows, labels)
@@ -197,7 +198,8 @@ def _keeps_format(rows: Rows | None, output: str, output_format: str | None) -> 
     from nbtext.documents.formats import FORMATS, content_suffix
 
     suffix, lines = content_suffix(output) if output != STANDARD_INPUT else "", FORMATS["jsonl"]
-    written = lines if rows is None or output_format is not None or suffix in lines.suffixes else FORMATS[rows.format]
+    own = lines if rows is None or not FORMATS[rows.format].corrector else FORMATS[rows.format]
+    written = own if output_format is None and (suffix in own.suffixes or suffix not in lines.suffixes) else lines
     known = {each for record in FORMATS.values() for each in record.suffixes}
     if suffix in known - set(written.suffixes):
         what = f"the documents are written as {written.name}; {output} says {suffix}"

@@ -38,6 +38,12 @@ class ArrowRows:
     is_group_end: bool
     metadata: Any = None
 
+    def fields(self, row: int) -> dict[str, Any]:
+        """Return the values of all columns of a row."""
+        with convert_errors(self.path):
+            found: dict[str, Any] = self.table.slice(row, 1).to_pylist()[0]
+        return found
+
     def slice(self, start: int, stop: int) -> ArrowRows:
         """Return some rows."""
         is_last = stop >= self.table.num_rows

@@ -7,10 +7,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from nbtext.documents.arrow_documents import ArrowRows, convert_errors
+from nbtext.documents.corrections import CorrectedRows, NewLabel
 from nbtext.documents.rows import PREFIX_HINT, AddedColumns, Column, Target
+from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, SettingsError
 from nbtext.output import Writer
 
+LINES_HINT = "write JSON lines: -o FILE.jsonl"
 GROUP_BYTES = 128 << 20  # of a row group of a Parquet file that is written
 
 
@@ -26,10 +29,31 @@ def write_parquet(added: Iterable[AddedColumns], target: Target) -> None:
     InputError
         There is a column of one of the names, or several files have different columns.
     """
+    _write_parquet(_add_columns(added), target)
+
+
+def correct_parquet(corrected: Iterable[CorrectedRows], target: Target, settings: InputSettings) -> None:
+    """Write the rows of Parquet files after some corrections; all columns keep their types.
+
+    Raises
+    ------
+    SettingsError
+        The output is a terminal.
+    InputError
+        A label does not fit into its column, or several files have different columns.
+    """
+    _write_parquet(_correct_tables(corrected, settings), target)
+
+
+def correct_arrow(corrected: Iterable[CorrectedRows], target: Target, settings: InputSettings) -> None:
+    """Write the rows of Arrow files after some corrections; see `correct_parquet`."""
+    _write_arrow(_correct_tables(corrected, settings), target)
+
+
+def _write_parquet(tables: Iterator[tuple[Any, ArrowRows]], target: Target) -> None:
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 
-    tables = _add_columns(added)
     schema, first = next(tables)
     with convert_errors(first.path):
         codecs = _find_codecs(first.metadata, schema)
@@ -49,9 +73,12 @@ def write_arrow(added: Iterable[AddedColumns], target: Target) -> None:
 
     It raises the errors of `write_parquet`.
     """
+    _write_arrow(_add_columns(added), target)
+
+
+def _write_arrow(tables: Iterator[tuple[Any, ArrowRows]], target: Target) -> None:
     from pyarrow import ipc
 
-    tables = _add_columns(added)
     schema, _ = next(tables)
     codec = "lz4" if target.path.lower().endswith(".feather") else None
     options = ipc.IpcWriteOptions(compression=codec, emit_dictionary_deltas=True)
@@ -74,11 +101,70 @@ def _add_columns(added: Iterable[AddedColumns]) -> Iterator[tuple[Any, ArrowRows
                     raise InputError(f"there is a column `{column.name}` already", where=rows.path, hint=PREFIX_HINT)
                 schema = schema.append(pa.field(column.name, _type_of(column)))
             yield schema, rows
-        elif not rows.table.schema.equals(old_schema):
-            hint = "write the rows of each file to a file of its own"
-            raise InputError("its columns are not those of the first file", where=rows.path, hint=hint)
+        else:
+            _check_schema(rows, old_schema)
         arrays = [pa.array(_values_of(column), _type_of(column)) for column in columns]
         yield pa.RecordBatch.from_arrays([*rows.table.columns, *arrays], schema=schema), rows
+
+
+def _check_schema(rows: ArrowRows, schema: Any) -> None:
+    """Raise InputError unless rows have the columns of the first file."""
+    if not rows.table.schema.equals(schema):
+        hint = "write the rows of each file to a file of its own"
+        raise InputError("its columns are not those of the first file", where=rows.path, hint=hint)
+
+
+def _correct_tables(corrected: Iterable[CorrectedRows], settings: InputSettings) -> Iterator[tuple[Any, ArrowRows]]:
+    """Yield the schema with the first rows; then each table with its rows."""
+    import pyarrow as pa
+
+    schema = None
+    for rows, labels in corrected:
+        assert isinstance(rows, ArrowRows)
+        table = rows.table
+        if schema is None:
+            schema = table.schema
+            yield schema, rows
+        _check_schema(rows, schema)
+        changed = {row: label for row, label in labels.items() if label is not None}
+        columns = list(table.columns)
+        for name in settings.label_names if changed else ():
+            if name not in schema.names:
+                raise InputError(f"no column `{name}` for the new labels", where=rows.path, hint=LINES_HINT)
+            place = schema.names.index(name)
+            columns[place] = _replace_labels(columns[place], changed, name, settings, rows.path)
+        kept = pa.array([labels.get(row, "") is not None for row in range(table.num_rows)], pa.bool_())
+        yield pa.RecordBatch.from_arrays(columns, schema=schema).filter(kept), rows
+
+
+def _replace_labels(column: Any, changed: dict[int, NewLabel], name: str, settings: InputSettings, path: str) -> Any:
+    """Return a column with other labels in some rows; the other values and the type stay."""
+    import pyarrow as pa
+
+    kind, values = column.type, list[Any]()
+    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    for label in changed.values():
+        labels = label if isinstance(label, list) else [label]
+        if settings.label_fields:
+            values.append(str(int(name in labels)))
+        elif is_list:
+            values.append(labels)
+        elif isinstance(label, list) and len(label) != 1 and settings.label_separator is None:
+            raise InputError(f"a cell of `{name}` holds one label", where=path, hint=LINES_HINT)
+        else:
+            values.append((settings.label_separator or "").join(labels))
+    rows = list(range(len(column)))
+    for place, row in enumerate(changed):
+        rows[row] = len(column) + place
+    try:
+        new = pa.array(values, kind) if is_list else pa.array(values, pa.string())
+        plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+        new = new if is_list else new.cast(plain)
+        joined = pa.concat_arrays([column.cast(plain), new]).take(pa.array(rows, pa.int64()))
+        return joined.dictionary_encode().cast(kind) if pa.types.is_dictionary(kind) else joined
+    except (pa.ArrowException, TypeError):
+        what = f"a new label does not fit into the column `{name}`, whose type is {kind}"
+        raise InputError(what, where=path, hint=LINES_HINT) from None
 
 
 def _type_of(column: Column) -> Any:

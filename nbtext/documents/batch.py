@@ -156,9 +156,12 @@ class Batch:
 
     def list_labels(self) -> list[tuple[str, ...] | None]:
         """Return the labels of each document as a list; None if they are not known."""
-        if self.label_lists is not None:
-            return self.label_lists
-        return [None if label is None else (label,) for label in self.labels]
+        return [self.labels_of(row) for row in range(len(self.labels))]
+
+    def labels_of(self, row: int) -> tuple[str, ...] | None:
+        """Return the labels of a document; None if they are not known."""
+        label = self.labels[row] if self.label_lists is None else self.label_lists[row]
+        return (label,) if isinstance(label, str) else label
 
     def single_labels(self) -> list[str | None]:
         """Return the label of each document; None if it is not known.

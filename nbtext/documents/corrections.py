@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from datetime import date, time
+from decimal import Decimal
+from itertools import chain
+from typing import Any, NamedTuple, Protocol, cast
 
+from nbtext.documents.batch import Rows
 from nbtext.documents.lines import LABEL_PREFIX, match_label
 from nbtext.documents.rows import (
     JSON_BLANKS,
@@ -23,24 +29,37 @@ from nbtext.errors import InputError, number_of
 NewLabel = str | list[str]  # one label, or several
 Span = tuple[int, int]  # of characters
 
+_before_item = re.compile(r"[ \t\r\n]*[\[,]?[ \t\r\n]*")  # in a piece of a JSON array
+
 
 class CorrectedRows(NamedTuple):
     """Some rows of a source, and what becomes of them.
 
     Attributes
     ----------
-    rows : TextRows
+    rows : Rows
         Of a format that has a corrector.
     labels : mapping of int to str, list of str or None
         The new label of some rows; None removes the row. All other rows stay.
     """
 
-    rows: TextRows
+    rows: Rows
     labels: Mapping[int, NewLabel | None]
 
 
+class RecordRows(Rows, Protocol):
+    """Rows whose columns have types."""
+
+    def fields(self, row: int) -> dict[str, Any]:
+        """Return the values of all columns of a row."""
+        ...
+
+
+Corrector = Callable[[str, NewLabel, TextRows, InputSettings], str]
+
+
 def write_corrections(corrected: Iterable[CorrectedRows], target: Target, settings: InputSettings) -> None:
-    """Write the rows of sources of one format after some corrections.
+    """Write the rows of sources of one format, which has a corrector, after some corrections.
 
     Raises
     ------
@@ -49,8 +68,56 @@ def write_corrections(corrected: Iterable[CorrectedRows], target: Target, settin
     """
     from nbtext.documents.formats import FORMATS
 
+    rest = iter(corrected)
+    first = next(rest)
+    FORMATS[first.rows.format].load_corrector()(chain((first,), rest), target, settings)
+
+
+def write_objects(corrected: Iterable[CorrectedRows], target: Target, settings: InputSettings) -> None:
+    """Write JSON lines after some corrections; see `write_corrections`."""
+    _write_text(corrected, target, settings, correct_object)
+
+
+def write_tables(corrected: Iterable[CorrectedRows], target: Target, settings: InputSettings) -> None:
+    """Write CSV or TSV after some corrections; see `write_corrections`."""
+    _write_text(corrected, target, settings, correct_cells)
+
+
+def write_fasttext(corrected: Iterable[CorrectedRows], target: Target, settings: InputSettings) -> None:
+    """Write lines of fastText after some corrections; see `write_corrections`."""
+    _write_text(corrected, target, settings, correct_fasttext)
+
+
+def write_array(corrected: Iterable[CorrectedRows], target: Target, settings: InputSettings) -> None:
+    """Write a JSON array after some corrections; see `write_corrections`. A removed item takes its comma with it."""
+    start: str | None = None  # of the array, until the first item is written
+
+    def correct(rows: TextRows, each: CorrectedRows, _: TextRows) -> list[bytes]:
+        nonlocal start
+        codec, lines, n = rows.encoding.codec, list[bytes](), len(rows.ends)
+        for row, piece in enumerate(rows.lines[:n]):
+            found = _before_item.match(piece.decode(codec, "surrogateescape"))
+            before = found.group() if found else ""
+            start = before if "[" in before else start
+            item, label = piece[len(before.encode(codec)) :], each.labels.get(row, "")
+            if label is None:
+                continue
+            if row in each.labels:
+                item = _correct_row([item], row, label, rows, correct_object, settings)
+            lines.append((before if start is None else start).encode(codec) + item)
+            start = None
+        if start is not None and rows.lines[n:]:  # no item is left
+            lines.append(start.encode(codec))
+        return lines + rows.lines[n:]
+
+    write_rows(((each.rows, each) for each in corrected), target, correct)
+
+
+def _write_text(
+    corrected: Iterable[CorrectedRows], target: Target, settings: InputSettings, corrector: Corrector
+) -> None:
     def correct(rows: TextRows, each: CorrectedRows, first: TextRows) -> list[bytes]:
-        return _correct_rows(rows, each, first, FORMATS[rows.format].load_corrector(), settings)
+        return _correct_rows(rows, each, first, corrector, settings)
 
     write_rows(((each.rows, each) for each in corrected), target, correct)
 
@@ -59,7 +126,7 @@ def _correct_rows(
     rows: TextRows,
     corrected: CorrectedRows,
     first: TextRows,
-    correct: Callable[[str, NewLabel, TextRows, InputSettings], str],
+    correct: Corrector,
     settings: InputSettings,
 ) -> list[bytes]:
     """Return the lines of some rows; the header of a table is written once, before the rows of the first file."""
@@ -81,7 +148,7 @@ def _correct_row(
     end: int,
     label: NewLabel,
     rows: TextRows,
-    correct: Callable[[str, NewLabel, TextRows, InputSettings], str],
+    correct: Corrector,
     settings: InputSettings,
 ) -> bytes:
     """Return a row with another label; bytes that are not text in its encoding stay."""
@@ -103,13 +170,7 @@ def correct_object(row: str, label: NewLabel, rows: TextRows, settings: InputSet
     spans, end = _find_values(row)
     is_ascii = not rows.encoding.codec.startswith(UNICODE)
     name = settings.label_field
-    values: dict[str, Any] = {name: label}
-    if settings.label_fields:
-        values = dict(_indicators(label, settings.label_fields))
-    elif isinstance(label, list) and settings.label_separator is not None:
-        values = {name: settings.label_separator.join(label)}
-    elif isinstance(label, str) and name in spans and row.startswith("[", spans[name][0]):
-        values = {name: [label]}
+    values = name_labels(label, settings, is_list=name in spans and row.startswith("[", spans[name][0]))
     added = {key: value for key, value in values.items() if key not in spans}
     comma, colon = (", ", ": ") if is_spaced_object(row) else (",", ":")
     if added:
@@ -120,6 +181,18 @@ def correct_object(row: str, label: NewLabel, rows: TextRows, settings: InputSet
         start, stop = spans[key]
         row = row[:start] + json.dumps(values[key], ensure_ascii=is_ascii, separators=(comma, colon)) + row[stop:]
     return row
+
+
+def name_labels(label: NewLabel, settings: InputSettings, *, is_list: bool) -> dict[str, Any]:
+    """Return the value of each field that holds a label.
+
+    is_list  whether the field holds a list of labels now
+    """
+    if settings.label_fields:
+        return dict(_indicators(label, settings.label_fields))
+    if isinstance(label, list) and settings.label_separator is not None:
+        return {settings.label_field: settings.label_separator.join(label)}
+    return {settings.label_field: [label] if is_list and isinstance(label, str) else label}
 
 
 def _find_values(row: str) -> tuple[dict[str, Span], int]:
@@ -209,9 +282,58 @@ def _end_of_cell(row: str, start: int, end: int, separator: str, is_tsv: bool) -
     return found if found >= 0 else end
 
 
-def read_cells(rows: TextRows, row: int) -> dict[str, str] | None:
-    """Return the cells of a row by column; None if the rows are not of a table with a header."""
-    if not isinstance(rows, TableRows) or not rows.has_header:
+def read_fields(rows: Rows | None, row: int) -> dict[str, Any] | None:
+    """Return all fields of a row for a line of JSON; None if the rows are not kept, or have no fields.
+
+    Raises
+    ------
+    InputError
+        JSON cannot hold a value.
+    """
+    from nbtext.documents.formats import FORMATS
+
+    if isinstance(rows, TableRows):
+        return _read_cells(rows, row)
+    if isinstance(rows, TextRows):
+        if not FORMATS[rows.format].has_fields:
+            return None
+        first = rows.ends[row - 1] + 1 if row else 0
+        text = rows.newline.join(rows.lines[first : rows.ends[row] + 1]).decode(rows.encoding.codec, "replace")
+        if rows.format == "json":
+            text = _before_item.sub("", text, count=1)
+        fields: dict[str, Any] = json.loads(text)
+        return fields
+    if rows is None:
+        return None
+    values = cast("RecordRows", rows).fields(row)
+    for name, value in values.items():
+        try:
+            values[name] = _plain(value)
+        except TypeError:
+            what = f"JSON cannot hold the value of the column `{name}`, whose type is {type(value).__name__}"
+            hint = "write the format of SOURCE, or read without this column"
+            raise InputError(what, where=rows.path, hint=hint) from None
+    return values
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON holds it: a date as a text, NaN as null; TypeError for bytes and the like."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, date | time | Decimal):
+        return value.isoformat() if isinstance(value, date | time) else str(value)
+    raise TypeError
+
+
+def _read_cells(rows: TableRows, row: int) -> dict[str, Any] | None:
+    """Return the cells of a row by column; None if the table has no header."""
+    if not rows.has_header:
         return None
     first = rows.ends[row - 1] + 1 if row else (rows.header_end or 0) + (rows.header_end is not None)
     text = rows.newline.join(rows.lines[first : rows.ends[row] + 1]).decode(rows.encoding.codec, "replace")

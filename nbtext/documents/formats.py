@@ -69,8 +69,8 @@ class Format:
         `module:function` in this package, which writes the rows of the format with columns added; "" if columns cannot
         be added. The function has the signature of `rows.Writer`.
     corrector : str
-        `module:function` in this package, which returns a row, a text, with another label; "" if rows cannot be
-        corrected in place.
+        `module:function` in this package, which writes rows of the format after corrections of their labels; "" if it
+        cannot. The function has the signature of `corrections.write_objects`.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Format:
         return _load(self.writer)
 
     def load_corrector(self) -> Any:
-        """Import and return the function that gives rows of the format another label."""
+        """Import and return the function that writes rows of the format after corrections."""
         return _load(self.corrector)
 
 
@@ -124,7 +124,7 @@ _records = (
         is_splittable=True,
         is_live=True,
         writer="rows:write_json",
-        corrector="corrections:correct_object",
+        corrector="corrections:write_objects",
     ),
     Format(
         "json",
@@ -133,17 +133,16 @@ _records = (
         (".json",),
         rb"\[\s*(?:\{|\Z)",
         writer="rows:write_json",
+        corrector="corrections:write_array",
     ),
-    Format(
-        "csv", "row", "tables:read_csv", (".csv",), writer="rows:write_table", corrector="corrections:correct_cells"
-    ),
+    Format("csv", "row", "tables:read_csv", (".csv",), writer="rows:write_table", corrector="corrections:write_tables"),
     Format(
         "tsv",
         "row",
         "tables:read_tsv",
         (".tsv", ".tab"),
         writer="rows:write_table",
-        corrector="corrections:correct_cells",
+        corrector="corrections:write_tables",
     ),
     Format(
         "parquet",
@@ -154,6 +153,7 @@ _records = (
         is_splittable=True,
         is_indexed=True,
         writer="arrow_writer:write_parquet",
+        corrector="arrow_writer:correct_parquet",
     ),
     Format(
         "arrow",
@@ -164,6 +164,7 @@ _records = (
         is_splittable=True,
         is_indexed=True,
         writer="arrow_writer:write_arrow",
+        corrector="arrow_writer:correct_arrow",
     ),
     Format(
         "sqlite",
@@ -183,7 +184,7 @@ _records = (
         has_fields=False,
         is_splittable=True,
         is_live=True,
-        corrector="corrections:correct_fasttext",
+        corrector="corrections:write_fasttext",
     ),
     Format("lines", "line", "lines:read_lines", (TEXT_SUFFIX,), has_fields=False, is_splittable=True, is_live=True),
     Format("mbox", "mail", "mail:read_mbox", (".mbox",), MBOX_SEPARATOR),

@@ -58,7 +58,7 @@ class InputSettings:
     query: str | None = None  # SQL whose rows are the documents of a database
     max_document_bytes: int = 100_000_000
     keeps_rows: bool = False  # batches keep the rows of the file, so that columns can be added to them
-    corrects_rows: bool = False  # batches keep the rows of the file, if it has a format whose rows can be corrected
+    corrects_rows: bool = False  # batches keep the rows of the file, if its format has rows with fields or labels
 
     @property
     def label_names(self) -> tuple[str, ...]:

@@ -337,7 +337,7 @@ def _read_file(shard: Shard, options: ReadOptions, skipped: Counter[str], units:
             raise _not_queried(stream.path)
         if settings.keeps_rows and not found.writer:
             raise _not_writable(stream.path)
-        if settings.corrects_rows and found.corrector:
+        if settings.corrects_rows and (found.corrector or found.writer):
             settings = replace(settings, keeps_rows=True)
             options = replace(options, settings=settings)
         if options.byte_range is not None and not found.is_splittable:

@@ -84,6 +84,10 @@ class SqlRows:
         """Return the name of the format, whose writer writes the rows."""
         return "sqlite"
 
+    def fields(self, row: int) -> dict[str, Any]:
+        """Return the values of all columns of a row."""
+        return dict(zip(self.names, self.rows[row], strict=True))
+
     def slice(self, start: int, stop: int) -> SqlRows:
         """Return some rows."""
         return replace(self, rows=self.rows[start:stop], first_row=self.first_row + start)

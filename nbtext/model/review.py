@@ -131,7 +131,7 @@ def review_corpus(corpus: ReviewedCorpus, judge: ModelJudge | None = None, *, jo
     )  # fmt: skip
     n_unread = sum(not document.is_other for document in corpus.unreadable)
     n_documents = len(own.documents) + n_unread
-    unknown = tuple(label for label in known if label not in set(labels))
+    unknown = tuple(sorted(set(known).difference(labels)))
     if pairs is not None or judgment is None:
         assert pairs is not None  # documents are judged in one of two ways
         rate = pairs.n_wrong / pairs.n_given if pairs.n_given else None

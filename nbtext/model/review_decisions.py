@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nbtext.documents.batch import Batch, check_label
-from nbtext.documents.corrections import NewLabel, read_cells
-from nbtext.documents.rows import TextRows
+from nbtext.documents.corrections import NewLabel, name_labels, read_fields
 from nbtext.documents.streams import unreadable
 from nbtext.errors import InputError
 from nbtext.model.review_reading import describe_document
@@ -119,22 +118,21 @@ def apply_decisions(
 def list_records(
     batch: Batch, labels: dict[int, NewLabel | None], field_names: tuple[str, ...], settings: InputSettings
 ) -> Iterator[dict[str, Any]]:
-    """Yield the id, the texts and the label of each document that is not removed; of a table, all of its columns."""
+    """Yield the id, the texts and the label of each document that is not removed; of a table or JSON, all fields."""
     names = field_names or ("text",)
     for row in range(len(batch)):
         if labels.get(row, "") is None:
             continue
-        given = batch.list_labels()[row]
+        given = batch.labels_of(row)
         label: Any = None if given is None else list(given) if batch.label_lists is not None else given[0]
         label = labels.get(row, label)
-        label = [label] if batch.label_lists is not None and isinstance(label, str) else label
         record: dict[str, Any] = {"id": batch.ids[row]}
-        cells = read_cells(batch.rows, row) if isinstance(batch.rows, TextRows) else None
-        if cells is None or settings.label_fields:
+        fields = read_fields(batch.rows, row)
+        if fields is None:
+            label = [label] if batch.label_lists is not None and isinstance(label, str) else label
             texts = {name: column[row] for name, column in zip(names, batch.columns, strict=True)}
             yield {**record, **texts, **({"label": label} if label is not None else {})}
         else:
-            if isinstance(label, list) and settings.label_separator is not None:
-                label = settings.label_separator.join(label)
-            is_named = settings.id_field in cells
-            yield {**({} if is_named else record), **cells, **({settings.label_field: label} if row in labels else {})}
+            is_list = isinstance(fields.get(settings.label_field), list)
+            new = name_labels(label, settings, is_list=is_list) if row in labels else {}
+            yield {**({} if settings.id_field in fields else record), **fields, **new}

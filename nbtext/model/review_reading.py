@@ -92,7 +92,7 @@ class _NumberedBlock:
 
 def describe_document(batch: Batch, row: int, *, is_other: bool = False) -> ReviewedDocument:
     """Return the id, the place and the labels of a document, and why it is not text."""
-    labels, place = batch.list_labels()[row], batch.place(row)
+    labels, place = batch.labels_of(row), batch.place(row)
     file, _, line = place.rpartition(":")
     if batch.line_numbers is None and not (line.isdecimal() and file):
         file, line = place, ""

@@ -137,6 +137,42 @@ def test_parts_of_the_documents_and_of_the_labels(monkeypatch: pytest.MonkeyPatc
     assert parts == [[0, 1], [2, 3, 4, 5], [6]]  # duplicates stay together
 
 
+def test_work_for_many_labels_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The calibrations are fitted to few documents, and few documents are scored at once, if there are many labels."""
+    documents, classes, n_features = made_corpus(12, 600)
+    given, is_flipped = flip(classes, 0.1, 12)
+    sizes: dict[str, list[int]] = {"fitted": [], "scored": []}
+    calibrate, average = label_noise.calibrate_with_noise, label_noise._average
+
+    def fit(corpus: Any) -> Any:
+        sizes["fitted"].append(len(corpus.documents) * corpus.statistics.n_classes)
+        return calibrate(corpus)
+
+    def mix(posteriors: Any) -> Any:
+        sizes["scored"].append(posteriors[0].size)
+        return average(posteriors)
+
+    monkeypatch.setattr(label_noise, "calibrate_with_noise", fit)
+    monkeypatch.setattr(label_noise, "_average", mix)
+    monkeypatch.setattr(label_noise, "CALIBRATION_SCORES", 2400)
+    monkeypatch.setattr(label_noise, "BLOCK_SCORES", 1200)
+    noise = estimate_label_noise(replace(documents, classes=given), n_features, 12)
+    assert max(sizes["fitted"]) <= 2400
+    assert max(sizes["scored"]) <= 1200
+    assert sum(sizes["scored"]) == 12 * len(noise.rows)
+    assert average_precision(noise, given, is_flipped) > 0.95
+
+
+def test_posteriors_without_a_common_label() -> None:
+    """If two models exclude each other's labels, there is no geometric mean, and the arithmetic one remains."""
+    one, other = np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]), np.array([[0.0, 1.0, 0.0], [0.5, 0.25, 0.25]])
+    mixed = label_noise._average([one, other])
+    np.testing.assert_allclose(mixed.sum(axis=1), 1)
+    np.testing.assert_allclose(mixed[0], [0.5, 0.5, 0])
+    roots = np.sqrt(one[1] * other[1])
+    np.testing.assert_allclose(mixed[1], (roots / roots.sum() + (one[1] + other[1]) / 2) / 2)
+
+
 @pytest.mark.exhaustive
 def test_memory_of_many_labels() -> None:
     """With 3,000 labels, no matrix of all pairs of labels is made: it would take 72 MB."""

@@ -185,3 +185,141 @@ def test_directories_become_json_lines(nbtext: Any, folder: Path) -> None:
     write(folder / "d.jsonl", [{"id": "lines.txt:2", "decision": "relabel", "label": "tools"}])
     found = nbtext("review", "lines.txt", "--apply", "d.jsonl", cwd=folder)
     assert found.out == "__label__fruit red  apple\n__label__tools saw\n"
+
+
+FULL = [
+    {"id": "a", "text": "red apple", "label": "fruit", "n": 10**17 + 1, "more": {"x": [1, None]}},
+    {"id": "b", "text": "a nail", "label": "fruit", "n": 2, "more": {"x": []}},
+    {"id": "c", "text": "a saw", "label": "tools", "n": None, "more": None},
+]
+CORRECTED = [FULL[1] | {"label": "tools"}, FULL[2]]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_json_array_keeps_its_fields(nbtext: Any, folder: Path, indent: int | None) -> None:
+    """It stays an array whose other items keep their characters, or becomes JSON lines of all fields."""
+    (folder / "x.json").write_text(json.dumps(FULL, indent=indent))
+    write(folder / "d.jsonl", DECIDED)
+    command = ("review", "x.json", "--apply", "d.jsonl")
+    for output in ("y.json", "-"):
+        done = nbtext(*command, "-o", output, cwd=folder)
+        assert done.status == 0, done.err
+        text = done.out if output == "-" else (folder / output).read_text()
+        assert text == json.dumps(CORRECTED, indent=indent)
+    assert nbtext(*command, "-o", "y.jsonl", cwd=folder).status == 0
+    assert list(map(json.loads, (folder / "y.jsonl").read_text().splitlines())) == CORRECTED
+    write(folder / "d.jsonl", [{"id": each["id"], "decision": "remove"} for each in FULL])
+    assert json.loads(nbtext(*command, cwd=folder).out) == []
+    write(folder / "d.jsonl", [{"id": "c", "decision": "remove"}])
+    assert json.loads(nbtext(*command, cwd=folder).out) == FULL[:2]
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+@pytest.mark.parametrize("label_type", ["string", "dictionary", "list", "int"])
+def test_a_parquet_file_keeps_its_columns_and_types(nbtext: Any, folder: Path, suffix: str, label_type: str) -> None:
+    """It stays a file of its format with the same schema, or becomes JSON lines of all columns."""
+    pa = pytest.importorskip("pyarrow")
+    from datetime import date
+    from decimal import Decimal
+
+    from pyarrow import feather, parquet
+
+    types = {"string": pa.string(), "dictionary": pa.dictionary(pa.int8(), pa.string()), "list": pa.list_(pa.string()),
+             "int": pa.int32()}  # fmt: skip
+    labels: dict[str, list[Any]] = {"list": [["fruit"], ["fruit"], ["tools", "fruit"]], "int": [1, 1, 2]}
+    table = pa.table({
+        "id": ["a", "b", "c"],
+        "text": pa.array(["red apple", "a nail", "a saw"], pa.large_string()),
+        "label": pa.array(labels.get(label_type, ["fruit", "fruit", "tools"]), types[label_type]),
+        "day": pa.array([date(2024, 1, 2)] * 3),
+        "price": pa.array([Decimal("1.10")] * 3, pa.decimal128(9, 2)),
+        "nested": [{"x": [1.5, float("nan")]}] * 3,
+    })  # fmt: skip
+    new = {"int": "2", "list": ["tools", "saws"]}.get(label_type, "tools")
+    write(folder / "d.jsonl", [DECIDED[0] | {"label": new}, DECIDED[1]])
+
+    def store(path: Path) -> None:
+        parquet.write_table(table, path) if suffix == ".parquet" else feather.write_feather(table, str(path))
+
+    def load(path: Path) -> Any:
+        return parquet.read_table(path) if suffix == ".parquet" else feather.read_table(str(path))
+
+    store(folder / f"x{suffix}")
+    command = ("review", f"x{suffix}", "--apply", "d.jsonl", "-q")
+    done = nbtext(*command, "-o", f"y{suffix}", cwd=folder)
+    assert done.status == 0, done.err
+    found = load(folder / f"y{suffix}")
+    assert found.schema.equals(table.schema)
+    expected = table.slice(1).to_pylist()
+    expected[0]["label"] = int(new) if label_type == "int" else new
+    assert str(found.to_pylist()) == str(expected)
+    done = nbtext(*command, "-o", "y.jsonl", cwd=folder)
+    assert done.status == 0, done.err
+    first = json.loads((folder / "y.jsonl").read_text().splitlines()[0])
+    assert first == {"id": "b", "text": "a nail", "label": new, "day": "2024-01-02", "price": "1.10",
+                     "nested": {"x": [1.5, None]}}  # fmt: skip
+    if label_type == "int":
+        write(folder / "d.jsonl", [{"id": "b", "decision": "relabel", "label": "two"}])
+        refused = nbtext(*command, "-o", f"z{suffix}", cwd=folder)
+        assert (refused.status, refused.err.count("\n")) == (1, 1)
+        assert "does not fit into the column `label`, whose type is int32" in refused.err
+        assert not (folder / f"z{suffix}").exists()
+
+
+def test_bytes_are_not_lost(nbtext: Any, folder: Path) -> None:
+    """JSON has no bytes, so such a column is refused."""
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    table = pa.table({"id": ["b"], "text": ["a nail"], "label": ["fruit"], "image": [b"\xff\0"]})
+    parquet.write_table(table, folder / "x.parquet")
+    write(folder / "d.jsonl", DECIDED[:1])
+    refused = nbtext("review", "x.parquet", "--apply", "d.jsonl", "-o", "y.jsonl", cwd=folder)
+    assert (refused.status, refused.err.count("\n")) == (1, 1)
+    assert "JSON cannot hold the value of the column `image`, whose type is bytes" in refused.err
+    assert not (folder / "y.jsonl").exists()
+    assert nbtext("review", "x.parquet", "--apply", "d.jsonl", "-o", "y.parquet", cwd=folder).status == 0
+    assert parquet.read_table(folder / "y.parquet").to_pylist()[0]["image"] == b"\xff\0"
+
+
+def test_a_database_becomes_json_lines_of_all_columns(nbtext: Any, folder: Path) -> None:
+    """The file does not change; a column of bytes is refused."""
+    import sqlite3
+    from contextlib import closing
+
+    with closing(sqlite3.connect(folder / "x.db")) as connection:
+        connection.execute("create table t (id text, text text, label text, n integer, x real)")
+        connection.executemany("insert into t values (?, ?, ?, ?, ?)", [
+            ("a", "red apple", "fruit", 1, 0.5), ("b", "a nail", "fruit", 10**17 + 1, None),
+            ("c", "saw", "tools", 3, 2.5),
+        ])  # fmt: skip
+        connection.commit()
+    before = (folder / "x.db").read_bytes()
+    write(folder / "d.jsonl", DECIDED)
+    command = ("review", "x.db", "--apply", "d.jsonl")
+    done = nbtext(*command, cwd=folder)
+    assert done.status == 0, done.err
+    assert list(map(json.loads, done.out.splitlines())) == [
+        {"id": "b", "text": "a nail", "label": "tools", "n": 10**17 + 1, "x": None},
+        {"id": "c", "text": "saw", "label": "tools", "n": 3, "x": 2.5},
+    ]
+    assert (folder / "x.db").read_bytes() == before
+    refused = nbtext(*command, "-o", "y.db", cwd=folder)
+    assert refused.status == 2
+    assert "the documents are written as jsonl" in refused.err
+    blob = nbtext(*command, "--query", "select id, text, label, x'ff00' as image from t", cwd=folder)
+    assert (blob.status, blob.out) == (1, "")
+    assert "JSON cannot hold the value of the column `image`" in blob.err
+
+
+def test_columns_of_labels_keep_the_other_columns(nbtext: Any, folder: Path) -> None:
+    """With a column for each label, too."""
+    (folder / "x.csv").write_text("id,text,fruit,tools,note\na,red,1,0,x\nb,nail,1,0,y\n")
+    write(folder / "d.jsonl", [{"id": "b", "decision": "relabel", "label": ["tools"]}])
+    options = ("--label-fields", "fruit,tools", "--apply", "d.jsonl")
+    found = nbtext("review", "x.csv", *options, "--to", "jsonl", cwd=folder)
+    assert found.status == 0, found.err
+    assert list(map(json.loads, found.out.splitlines())) == [
+        {"id": "a", "text": "red", "fruit": "1", "tools": "0", "note": "x"},
+        {"id": "b", "text": "nail", "fruit": 0, "tools": 1, "note": "y"},
+    ]
