@@ -55,12 +55,13 @@ TYPES = {  # dtypes of the arrays of counts, which are sent in the smallest dtyp
 
 def plain_counts(counts: CorpusCounts) -> Record:
     """Return the counts of texts as plain data."""
-    known = counts.vocabulary
+    known, groups = counts.vocabulary, counts.sample.groups
     return {
         "labels": list(counts.labels),
         "vocabulary": {"blob": known.blob, "offsets": narrow_integers(known.offsets)} if known is not None else None,
         "statistics": _arrays(counts.statistics),
         "sample": _arrays(counts.sample),
+        "groups": groups.tolist() if groups is not None else None,
         "sample_size": counts.sample_size,
         "label_sets": counts.label_sets,
     }
@@ -68,12 +69,14 @@ def plain_counts(counts: CorpusCounts) -> Record:
 
 def counts_of(record: Record) -> CorpusCounts:
     """Return the counts that plain data hold."""
-    known = record["vocabulary"]
+    known, groups = record["vocabulary"], record["groups"]
     return CorpusCounts(
         tuple(record["labels"]),
         Vocabulary(known["blob"], known["offsets"].astype(np.int64)) if known is not None else None,
         ClassStatistics(**_restore_dtypes(record["statistics"]), has_totals=record["label_sets"] is not None),
-        DocumentCounts(**_restore_dtypes(record["sample"])),
+        DocumentCounts(
+            **_restore_dtypes(record["sample"]), groups=np.array(groups, dtype=object) if groups is not None else None
+        ),
         record["sample_size"],
         label_sets=record["label_sets"],
     )

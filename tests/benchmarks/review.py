@@ -10,6 +10,9 @@ Of documents with several labels, a tenth of the pairs of a document and a label
 these is replaced by another label. The average precision is that of ranking all pairs; the peer is a 5-fold logistic
 regression of each label against the rest, which ranks by the probability of what is given.
 
+Sizes are those of made documents; seconds are of the processor, and memory is the most that the command held, on one
+thread.
+
 python tests/benchmarks/review.py [--without-peer] [CORPUS...]
 """
 
@@ -18,9 +21,12 @@ from __future__ import annotations
 import json
 import os
 import resource
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -43,6 +49,8 @@ SEED = 0
 N_FOLDS = 5
 FLAGGED = 0.5  # a pair that is wrong with a higher probability is a finding
 PAIRS = "Reuters-90"
+SIZES = "sizes"
+SIZE_PAIRS = ((30_000, 10_000), (200_000, 20))  # documents and labels
 AT_ONCE = 500  # rows of the exact join
 
 
@@ -272,6 +280,27 @@ def pairs_row(share: float, *, with_peer: bool) -> str:
     return f"| Reuters-90 | {share:.0%} | {' | '.join(cells)} |"
 
 
+def size_row(n_documents: int, n_labels: int) -> str:
+    """One row of the table of sizes: documents of 30 common words and 8 words of their label; every 20th is wrong."""
+    random, n_words = np.random.default_rng(SEED), 60_000
+    common = random.zipf(1.3, (n_documents, 30)) % n_words
+    labels = random.integers(0, n_labels, n_documents)
+    own = (labels[:, None] * 7 + random.integers(0, 12, (n_documents, 8))) % n_words
+    given = np.where(random.random(n_documents) < 0.05, random.integers(0, n_labels, n_documents), labels)
+    with tempfile.TemporaryDirectory() as folder:
+        with (Path(folder) / "x.jsonl").open("w") as file:
+            for first, second, label in zip(common.tolist(), own.tolist(), given.tolist(), strict=True):
+                text = " ".join([*(f"w{word}" for word in first), *(f"t{word}" for word in second)])
+                file.write(json.dumps({"text": text, "label": str(label)}) + "\n")
+        command = [sys.executable, "-m", "nbtext", "review", "x.jsonl", "-j", "1", "-q", "-o", "found.jsonl"]
+        with subprocess.Popen(command, cwd=folder) as process:
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        n_found = sum(1 for _ in (Path(folder) / "found.jsonl").open())
+    seconds, megabytes = used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+    return f"| {n_documents:,} | {n_labels:,} | {n_found:,} | {seconds:.0f} | {megabytes:.0f} |"
+
+
 def say(line: str) -> None:
     """Print a line as soon as it is known."""
     sys.stdout.write(line + "\n")
@@ -281,12 +310,17 @@ def say(line: str) -> None:
 def main() -> None:
     """Print the tables, row by row."""
     with_peer = "--without-peer" not in sys.argv[1:]
-    wanted = [name for name in sys.argv[1:] if not name.startswith("--")] or [*CORPORA, PAIRS]
+    wanted = [name for name in sys.argv[1:] if not name.startswith("--")] or [*CORPORA, PAIRS, SIZES]
     if PAIRS in wanted:
         say("| corpus | pairs flipped | wrong pairs | average precision | findings | seconds | peer | peer's seconds |")
         say("|---|---|---|---|---|---|---|---|")
         for share in (0.0, 0.1):
             say(pairs_row(share, with_peer=with_peer))
+        say("")
+    if SIZES in wanted:
+        say("| documents | labels | findings | seconds | megabytes |\n|---|---|---|---|---|")
+        for size in SIZE_PAIRS:
+            say(size_row(*size))
         say("")
     wanted = [name for name in wanted if name in CORPORA]
     if not wanted:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import pytest
+
+from nbtext import TextClassifier
 
 LINES = "red round apple\tapple\ngreen round\tapple\nlong yellow\tbanana\nlong green ripe\tbanana\n"
 
@@ -22,3 +30,55 @@ def test_no_fold_tests_on_a_copy(nbtext: Any, tmp_path: Path) -> None:
     (tmp_path / "x.tsv").write_text("\n".join(["text\tlabel", *rows * 2, ""]), encoding="utf-8")
     result = nbtext("evaluate", "x.tsv", "--folds", "5", "--fail-under", "accuracy=0.9", cwd=tmp_path)
     assert result.status == 3, result.err
+
+
+@pytest.mark.parametrize("model", ["multinomial", "complement", "bernoulli"])
+def test_two_copies_with_twice_the_smoothing_are_one_with_it(model: str) -> None:
+    """All copies leave together: leave-one-out of X X at 2 alpha is that of X at alpha."""
+    chance, words = random.Random(4), [f"w{n}" for n in range(30)]
+    texts = [" ".join(chance.choices(words, k=chance.randint(1, 20))) for _ in range(200)]
+    labels = [chance.choice("abc") for _ in texts]
+    texts, labels = list(dict.fromkeys(texts)), labels[: len(dict.fromkeys(texts))]
+    one, two = (
+        TextClassifier(model=model, smoothing=0.3 * n, calibrate=False, vocabulary=words)
+        .fit(texts * n, labels * n)
+        .leave_one_out_predict_proba_
+        for n in (1, 2)
+    )
+    np.testing.assert_allclose(two, np.concatenate((one, one)), atol=1e-9)
+
+
+@pytest.mark.exhaustive
+def test_two_copies_of_newsgroups(nbtext: Any, corpora: Callable[[str], Path], tmp_path: Path) -> None:
+    """20 Newsgroups, random halves: the estimate of `train X X` is within 0.015 of the test accuracy."""
+    paths = sorted(path for part in ("train", "test") for path in (corpora("20news") / part).glob("*/*"))
+    random.Random(1).shuffle(paths)
+    lines = [
+        json.dumps({"id": str(path), "text": path.read_text("latin-1"), "label": path.parent.name}) + "\n"
+        for path in paths
+    ]
+    (tmp_path / "x.jsonl").write_text("".join(lines[: len(lines) // 2]))
+    (tmp_path / "test.jsonl").write_text("".join(lines[len(lines) // 2 :]))
+    options = ("--model", "multinomial", "-o", "m.joblib", "-q")
+    assert nbtext("train", "x.jsonl", "x.jsonl", *options, cwd=tmp_path).status == 0
+    inspected = json.loads(nbtext("inspect", "m.joblib", "--to", "json", cwd=tmp_path).out)
+    tested = json.loads(nbtext("evaluate", "test.jsonl", "-m", "m.joblib", "--to", "json", cwd=tmp_path).out)
+    assert inspected["expected"]["accuracy"] == pytest.approx(tested["accuracy"], abs=0.015)
+
+
+@pytest.mark.exhaustive
+def test_the_halves_of_imdb_share_123_texts(corpora: Callable[[str], Path], nbtext: Any, tmp_path: Path) -> None:
+    """All of them are leaks of certainty 1; no other leak has it."""
+    folder = corpora("imdb")
+    texts: dict[str, set[str]] = {"train": set(), "test": set()}
+    for part, found in texts.items():
+        found.update(path.read_text() for path in folder.glob(f"{part}/*/*.txt"))
+    shared = texts["train"] & texts["test"]
+    assert len(shared) == 123
+    options = ("--against", str(folder / "test"), "--only", "leak", "--to", "jsonl", "-q")
+    result = nbtext("review", str(folder / "train"), *options, cwd=tmp_path)
+    assert result.status == 0, result.err
+    leaks = [json.loads(line) for line in result.out.splitlines()]
+    equal = [leak for leak in leaks if leak["certainty"] == 1]
+    assert {Path(leak["documents"][0]["file"]).read_text() for leak in equal} >= shared
+    assert len(equal) < 130

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,24 @@ def test_label_errors(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -
     assert 0.5 < record["certainty"] <= 1
     assert "200 documents: label_error 3" in result.err
     assert "estimated share of wrong labels: 1." in result.err
+
+
+def test_a_label_that_is_often_given_for_another(nbtext: Any, tmp_path: Path) -> None:
+    """The summary names the pair of labels, the number of documents and their share of the given label."""
+    chance, labels = random.Random(2), ["art", "bio", "car"]
+    words = [f"{label}{n}" for label in labels for n in range(40)]
+    rows = []
+    for n in range(900):
+        weights = [6 if word.startswith(labels[n % 3]) else 1 for word in words]
+        text = " ".join(chance.choices(words, weights, k=chance.randint(3, 60)))
+        rows.append({"text": text, "label": "bio" if n % 3 == 0 and n < 180 else labels[n % 3]})
+    write_rows(tmp_path / "x.jsonl", rows)
+    summary = nbtext("review", "x.jsonl", cwd=tmp_path).err
+    found = re.search(r"^bio is often really art: about (\d+) documents, ([\d.]+)% of bio$", summary, re.MULTILINE)
+    assert found is not None, summary
+    assert 30 < int(found[1]) < 75
+    assert float(found[2]) == pytest.approx(int(found[1]) / 3.6, abs=0.5)
+    assert summary.count("is often really") == 1
 
 
 def test_duplicates(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
