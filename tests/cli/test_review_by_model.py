@@ -116,7 +116,7 @@ def test_ten_new_documents(nbtext: Any, folder: Path, model: str) -> None:
 def test_training_documents(nbtext: Any, folder: Path, model: str) -> None:
     """The model has learned the wrong labels of its training documents, and they are found nevertheless.
 
-    So are they if the label has been changed since, or if some of the documents are new.
+    So are they if some of the documents are new.
     """
     assert errors(review(nbtext, folder, "train.jsonl", "-m", f"{model}.model")[0]) == {"1-7", "1-50"}
     mixed = ("new.jsonl", "train.jsonl", "-m", f"{model}.model")

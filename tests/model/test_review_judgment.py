@@ -161,6 +161,16 @@ def test_new_documents_are_judged_as_predicted(
         assert judgment.distribution is model.fitted.calibration.likelihoods
 
 
+def test_labels_that_were_changed_after_training(posteriors: list[NDArray[np.float64]], tmp_path: Path) -> None:
+    """A model that retains its documents subtracts each from the label that it had, whatever it is now."""
+    rows, changed = make_rows(60), {"fruit": "sea", "sea": "tools", "tools": "fruit"}
+    model = train_on_source(open_rows(tmp_path, rows), FeatureSettings(), ModelSettings(keep_sample=1000))
+    for given in (rows, [row | {"label": changed[row["label"]]} for row in rows]):
+        corpus = read(tmp_path, given, FeatureSettings())
+        ModelJudge(model).judge(corpus, list(map(single_label, corpus.documents)))
+    np.testing.assert_array_equal(*posteriors)
+
+
 def test_more_copies_than_the_model_was_trained_on(posteriors: list[NDArray[np.float64]], tmp_path: Path) -> None:
     """Only as many copies are left out as the counts of the model can contain."""
     rows = make_rows(60)
