@@ -7,8 +7,8 @@ import sys
 
 def main() -> None:
     """Run the command line; an interrupt or a lack of memory before or after its work ends it with one line, too."""
-    gc.set_threshold(100_000, 50, 50)  # the search for garbage cycles took a tenth of the time of a short command
     try:
+        gc.set_threshold(100_000, 50, 50)  # the search for garbage cycles took a tenth of the time of a short command
         from nbtext.cli.main import main as run
 
         run()
