@@ -96,7 +96,10 @@ bench: $(VENV)/.check
 bench-all: bench
 	$(BIN)/python tests/benchmarks/accuracy.py --without-baseline
 	$(BIN)/python tests/benchmarks/em.py
+	$(BIN)/python tests/benchmarks/keywords.py
 	$(BIN)/python tests/benchmarks/label.py
+	$(BIN)/python tests/benchmarks/label_shares.py
+	$(BIN)/python tests/benchmarks/prevalence.py
 	$(BIN)/python tests/benchmarks/scale.py $(VENV) 1 2 5 10
 	$(BIN)/python tests/benchmarks/scale.py --cluster --kill --predict --shards $(VENV) 2
 	$(MAKE) torture

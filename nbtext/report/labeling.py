@@ -95,8 +95,10 @@ def format_guess(explanations: Sequence[Explanation]) -> str:
         return f"no guess: {printable(first.reason or 'the document has no known word')}"
     if first.against is not None and first.against.startswith("not ") and len(explanations) > 1:
         return "guess: " + ", ".join(f"{printable(each.label or '')} {each.probability:.0%}" for each in explanations)
+    if first.against is None:
+        return f"guess: {printable(first.label)}, the only label so far"
     guess = f"guess: {printable(first.label)} {first.probability:.0%}"
-    if first.against is None or first.other_probability is None or first.against == f"not {first.label}":
+    if first.other_probability is None or first.against == f"not {first.label}":
         return guess
     return f"{guess}, then {printable(first.against)} {first.other_probability:.0%}"
 

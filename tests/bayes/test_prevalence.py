@@ -176,6 +176,7 @@ def test_intervals_cover() -> None:
     assert 0.93 <= np.mean(covered) <= 0.99
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("n", [1, 5])
 def test_intervals_of_few_documents(n: int) -> None:
     """They cover the shares that the documents were drawn from, although these documents can be all of one class."""

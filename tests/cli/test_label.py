@@ -152,6 +152,7 @@ def test_all_keys(start: Start, tmp_path: Path, nbtext: Any) -> None:
         screen = terminal.press(keys[label], f"{len(given) + 1} answer")
         given[name] = label
         assert answers(tmp_path) == given  # on the disk before the next document is shown
+        assert ("the only label so far" in "\n".join(screen)) == (len(set(given.values())) == 1)
     assert "guess: " in "\n".join(screen)
     skipped = shown_id(screen)
     screen = terminal.press("s", "left · ")

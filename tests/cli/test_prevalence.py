@@ -173,6 +173,7 @@ def test_several_labels(nbtext: Any, topics: Path) -> None:
     assert "several labels" in refused.err
 
 
+@pytest.mark.exhaustive
 def test_more_than_512_of_several_labels(nbtext: Any, tmp_path: Path) -> None:
     """Each label needs four numbers only, so there is no limit; most of these labels have too few documents."""
     rows = [{"text": f"word{n} common the", "label": [f"l{n:03}", "all"]} for n in range(520)]
