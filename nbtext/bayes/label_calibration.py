@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.binary_relevance import RelevanceScores
+from nbtext.bayes.label_sets import keep_cells
 from nbtext.bayes.relevance_leave_one_out import LeftOutBlock, RelevanceLeaveOneOut
 from nbtext.bayes.scorer import Floats
 from nbtext.parallel import parallel_map
 
-MAX_KEPT = 64  # labels of a document that are kept besides its own: those with the highest score A
 MAX_STEPS = 60
 TOLERANCE = 1e-6  # of the loss, relative
 # means and standard deviations of log w₁ and log w₂ (B ignores documents without label), and of log (b − ½), c, v and s
@@ -118,13 +118,12 @@ def _dot(a: Floats, b: Floats) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Leave-one-out scores of pairs of a distinct document ("content") and a label: its own labels and the next
-    MAX_KEPT.
+    """Leave-one-out scores of pairs of a distinct document ("content") and a label: its own labels and some others.
 
     contents    (n_cells,), ascending
     labels      (n_cells,)
     positives   (n_cells,), documents of this content that have the label
-    documents   (n_cells,), documents of this content
+    documents   (n_cells,), documents of this content, and those of the pairs that the cell stands for
     scores      one or two arrays (n_cells,): A and B + π
     priors      (n_labels,), π of all documents; left out of π, a document would be recognizable by its labels
     lengths     (n_contents,), known tokens of each content
@@ -149,6 +148,36 @@ class Cells:
     def probabilities(self, fit: Combination) -> Floats:
         """Return the probability of each pair, (n_cells,)."""
         return np.concatenate([np.zeros(0), *(sigmoid(_score(part, fit)[0]) for part in self.parts())])
+
+    def left_out_probabilities(self, fit: Combination) -> Floats:
+        """Return the probability of each pair with the bias of its label fitted without the pair, (n_cells,)."""
+        curvatures, found = np.full(self.n_labels, self.n_copies / BIAS_DEVIATION**2), [np.zeros(0)]
+        for part in self.parts():
+            log_odds, _, factors, _ = _score(part, fit)
+            curvatures += part.curvatures(log_odds, factors.baseline)
+        for part in self.parts():
+            log_odds, _, factors, _ = _score(part, fit)
+            found.append(sigmoid(part.leave_out(log_odds, factors.baseline, curvatures)))
+        return np.concatenate(found)
+
+    def curvatures(self, log_odds: Floats, slopes: Any) -> Floats:
+        """Return the second derivative of the loss by each bias, (n_labels,); `slopes` are those of the log-odds."""
+        p = sigmoid(log_odds)
+        return _by_label(self, self.documents * p * (1 - p) * slopes**2)
+
+    def leave_out(self, log_odds: Floats, slopes: Any, curvatures: Floats) -> Floats:
+        """Return the log-odds of each pair with the bias of its label fitted without the pair, by one Newton step.
+
+        Otherwise the biases of rare labels would fit themselves to these pairs, and the estimate would be too high.
+
+        curvatures  (n_labels,), the second derivative of the loss of all cells and the prior by each bias
+
+        Source: Beirami, Razaviyayn, Shahrampour and Tarokh, On Optimal Generalizability in Parametric Learning, 2017.
+        """
+        p = sigmoid(log_odds)
+        own = self.documents * p * (1 - p) * slopes**2
+        residuals = self.documents * p - self.positives
+        return np.asarray(log_odds + residuals * slopes**2 / (curvatures[self.labels] - own))
 
     def sample(self, fit: Combination) -> Cells:
         """Return a sample with weights: all probable cells and all positive ones, and some of the others.
@@ -195,23 +224,11 @@ def collect_cells(
 
 def _collect_block(block: LeftOutBlock, scores: RelevanceScores) -> tuple[NDArray[Any], ...]:
     positives = block.positives()
-    kept = keep_cells(scores.relevance, positives > 0)
-    columns = [positives[kept], block.copies[kept[0]], scores.relevance[kept]]
+    rows, labels, weights = keep_cells(scores.relevance, positives > 0, block.start)
+    columns = [positives[rows, labels], block.copies[rows] * weights, scores.relevance[rows, labels]]
     if scores.contrast is not None:
-        columns.append(scores.contrast[kept] + scores.priors[kept])
-    return (kept[0] + block.start, kept[1], *columns)
-
-
-def keep_cells(scores: Floats, is_own: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows and labels of the pairs to keep: the own labels, and the MAX_KEPT with the highest scores."""
-    n_labels = scores.shape[1]
-    if n_labels <= MAX_KEPT:
-        is_kept = np.ones(scores.shape, dtype=bool)
-    else:
-        lowest = np.partition(scores, n_labels - MAX_KEPT, axis=1)[:, n_labels - MAX_KEPT]
-        is_kept = (scores >= lowest[:, None]) | is_own
-    rows, labels = np.nonzero(is_kept)
-    return rows, labels
+        columns.append(scores.contrast[rows, labels] + scores.priors[rows, labels])
+    return (rows + block.start, labels, *columns)
 
 
 def fit_combination(

@@ -64,9 +64,10 @@ class ScoreScaling:
         """Return the probability of each label, (n_documents, n_labels)."""
         return sigmoid(self.log_odds(scores, lengths))
 
-    def cell_probabilities(self, cells: Cells) -> Floats:
-        """Return the probability of each pair of a document and a label, (n_cells,)."""
-        return sigmoid(self.scale * cells.scores[0] + self.intercept + self.biases[cells.labels])
+    def left_out_probabilities(self, cells: Cells) -> Floats:
+        """Return the probability of each pair with the bias of its label fitted without the pair, (n_cells,)."""
+        log_odds = self.scale * cells.scores[0] + self.intercept + self.biases[cells.labels]
+        return sigmoid(cells.leave_out(log_odds, 1.0, 1 + cells.curvatures(log_odds, 1.0)))
 
 
 def fit_scaling(cells: Cells) -> tuple[ScoreScaling, float]:

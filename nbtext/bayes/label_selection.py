@@ -36,7 +36,7 @@ class MultilabelEstimate:
     documents       number of scored documents, on which all figures are computed
     micro_f1        of all pairs of a document and a label
     macro_f1        mean F1 of all labels
-    precision_at_1  share of documents whose most probable label is one of theirs
+    precision_at_1  share of documents with a label whose most probable label is one of theirs
     log_loss        mean over documents of −Σ log P(label is there, or is not), in nats
     label_f1        (n_labels,)
     """
@@ -194,7 +194,9 @@ def _move(smoothing: Smoothing, name: str, factor: float) -> Smoothing | None:
 
 def _fit(cells: Cells, smoothing: Smoothing, start: Combination, *, by_label: bool) -> MultilabelFit:
     combination, _ = fit_combination(cells.sample(start), start)
-    return make_multilabel_fit(cells, cells.probabilities(combination), combination, smoothing, by_label=by_label)
+    return make_multilabel_fit(
+        cells, cells.left_out_probabilities(combination), combination, smoothing, by_label=by_label
+    )
 
 
 def make_multilabel_fit(

@@ -14,11 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
+from nbtext.bayes.scorer import Floats
 from nbtext.features.csr import entries_of, run_starts, running_sums
 from nbtext.features.document_counts import DocumentCounts
 
 ALL_DOCUMENTS = ""  # the name of class 0: it precedes every label in sorted order
 MAX_AT_ONCE = 1 << 22  # entries that are expanded at once
+MAX_LABELS = 128  # with more, not all of the pairs of a document and a label are kept
+MAX_KEPT = 64  # labels of a document that are kept besides its own: those with the highest scores
+SAMPLED = 16  # about so many of its other labels are kept, too, each for several
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,3 +142,26 @@ def _take_classes(counts: ClassStatistics, classes: slice, is_taken: NDArray[np.
         counts.documents[is_taken],
         counts.occurrences[is_taken],
     )
+
+
+def keep_cells(
+    scores: Floats, is_own: NDArray[np.bool_], first: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    """Return the pairs to keep: the own labels of each row, the MAX_KEPT with the highest scores, and a sample.
+
+    Without the sample, an improbable label would be kept only where it is an own one, and look probable. Returns rows,
+    labels, and how many pairs each one stands for, each (n_kept,).
+
+    scores  (n_rows, n_labels)
+    first   the number of the first row, on which the sample depends
+    """
+    n_labels = scores.shape[1]
+    if n_labels <= MAX_LABELS:
+        rows, labels = np.nonzero(np.ones(scores.shape, dtype=bool))
+        return rows, labels, np.ones(len(rows))
+    lowest = np.partition(scores, n_labels - MAX_KEPT, axis=1)[:, n_labels - MAX_KEPT]
+    is_kept = (scores >= lowest[:, None]) | is_own
+    step = -(-(n_labels - MAX_KEPT) // SAMPLED)
+    is_sampled = (np.arange(first, first + len(scores))[:, None] + np.arange(n_labels)) % step == 0
+    rows, labels = np.nonzero(is_kept | is_sampled)
+    return rows, labels, np.where(is_kept[rows, labels], 1.0, step)

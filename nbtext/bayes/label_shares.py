@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.label_calibration import MAX_KEPT, Cells
+from nbtext.bayes.label_calibration import Cells
 from nbtext.bayes.prevalence import CONFIDENCE, PosteriorSums, ShareEstimate
 from nbtext.bayes.scorer import Floats
 
@@ -94,11 +94,3 @@ def fit_label_posteriors(cells: Cells, probabilities: Floats) -> LabelPosteriors
     most = means * (1 - means)
     spreads = np.divide(variances, most, out=np.zeros_like(sums), where=most > 0)
     return LabelPosteriors(documents, np.clip(means, 0.0, 1.0), np.clip(spreads, 0.0, 1.0))
-
-
-def keep_likely(probabilities: Floats) -> Floats:
-    """Return probabilities with 0 for all but the 64 highest of each document: left-out documents have only these."""
-    if probabilities.shape[1] <= MAX_KEPT:
-        return probabilities
-    lowest = np.partition(probabilities, -MAX_KEPT, axis=1)[:, -MAX_KEPT, None]
-    return np.where(probabilities >= lowest, probabilities, 0.0)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.label_calibration import MAX_KEPT, Cells
+from nbtext.bayes.label_calibration import Cells
 from nbtext.bayes.scorer import Floats
 from nbtext.features.csr import run_starts
 
@@ -63,15 +63,13 @@ def fit_thresholds(cells: Cells, probabilities: Floats, *, by_label: bool) -> Th
 
 
 def _highest_dropped(cells: Cells, probabilities: Floats) -> float:
-    """Return an estimate of the highest probability of the pairs that are not kept; 0 if all pairs are kept.
-
-    It is the highest, over all documents, of the lowest kept probability.
-    """
-    if cells.n_labels <= MAX_KEPT or len(probabilities) == 0:
+    """Return the highest probability of a pair that stands for others, which are dropped; 0 if there is none."""
+    starts = run_starts(cells.contents)
+    if len(starts) == 0:
         return 0.0
-    is_other = cells.positives == 0  # labels of the document are kept, however improbable they are
-    starts = run_starts(cells.contents[is_other])
-    return float(np.minimum.reduceat(probabilities[is_other], starts).max(initial=0.0)) if len(starts) else 0.0
+    sizes = np.diff(np.append(starts, len(probabilities)))
+    copies = np.repeat(np.minimum.reduceat(cells.documents, starts), sizes)
+    return float(probabilities[cells.documents > copies].max(initial=0.0))
 
 
 def measure(cells: Cells, probabilities: Floats, values: Floats, fallback: tuple[int, ...] = ()) -> Thresholds:
@@ -136,11 +134,13 @@ def _descend(probabilities: Floats, n: int) -> NDArray[np.int64]:
 
 
 def precision_at_1(cells: Cells, probabilities: Floats) -> float:
-    """Return the share of documents whose most probable label is one of theirs."""
+    """Return the share of documents with a label whose most probable label is one of theirs."""
     starts = run_starts(cells.contents)
     if len(starts) == 0:
         return 0.0
     sizes = np.diff(np.append(starts, len(probabilities)))
     best = np.flatnonzero(probabilities == np.repeat(np.maximum.reduceat(probabilities, starts), sizes))
     first = best[run_starts(cells.contents[best])]  # of equal probabilities, the first label
-    return float(cells.positives[first].sum() / max(1.0, cells.documents[first].sum()))
+    copies = np.minimum.reduceat(cells.documents, starts)
+    n_labeled = np.minimum(np.add.reduceat(cells.positives, starts), copies).sum()  # copies may differ in their labels
+    return float(cells.positives[first].sum() / max(1.0, n_labeled))

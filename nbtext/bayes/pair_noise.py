@@ -16,7 +16,6 @@ from nbtext.bayes.leave_one_out import count_hapaxes
 from nbtext.bayes.newton import minimize
 from nbtext.bayes.relevance_leave_one_out import RelevanceLeaveOneOut
 from nbtext.bayes.scorer import Floats
-from nbtext.features.csr import run_starts
 from nbtext.features.document_counts import DocumentCounts
 
 MAX_AT_ONCE = 1 << 16  # documents that are judged at once
@@ -173,7 +172,7 @@ def _find_wrong(
     given, missing = rates.wrong(probabilities)
     absent = cells.documents - cells.positives
     counts = [
-        float(cells.documents[run_starts(cells.contents)].sum()), float(cells.positives.sum()),
+        float(corpus.copies[np.unique(cells.contents)].sum()), float(cells.positives.sum()),
         float((given * cells.positives).sum()), float((missing * absent).sum()),
     ]  # fmt: skip
     is_found = ((given > minimum) & (cells.positives > 0)) | ((missing > minimum) & (absent > 0))

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import LINEAR_MODELS
-from nbtext.bayes.label_calibration import Cells, keep_cells
+from nbtext.bayes.label_calibration import Cells
 from nbtext.bayes.label_scaling import ScoreScaling, fit_scaling
 from nbtext.bayes.label_selection import DEFAULT_THRESHOLD, MACRO_F1, MAX_SCORES, MultilabelFit, make_multilabel_fit
+from nbtext.bayes.label_sets import keep_cells
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.errors import ConvergenceWarning, SettingsError
@@ -130,7 +131,7 @@ def _select_strength(
 
 
 def _collect_cells(data: TrainingData, held_out: NDArray[np.int64], scores: Floats, classes: list[int]) -> Cells:
-    """Return the pairs of a held-out document and a label: its own labels, and those with the highest scores.
+    """Return the pairs of a held-out document and a label to keep; see `keep_cells`.
 
     scores   (n_held_out, n_classes)
     classes  the labels of the pairs
@@ -144,11 +145,11 @@ def _collect_cells(data: TrainingData, held_out: NDArray[np.int64], scores: Floa
         for column, k in enumerate(classes):
             rows = places[data.members[k]]
             is_own[rows[(rows >= first) & (rows < first + len(own))] - first, column] = True
-        rows, columns = keep_cells(own, is_own)
-        parts.append((rows + first, np.array(classes)[columns], is_own[rows, columns], own[rows, columns]))
-    contents, labels, positives, kept = map(np.concatenate, zip(*parts, strict=True))
+        rows, columns, weights = keep_cells(own, is_own, first)
+        parts.append((rows + first, np.array(classes)[columns], is_own[rows, columns], weights, own[rows, columns]))
+    contents, labels, positives, weights, kept = map(np.concatenate, zip(*parts, strict=True))
     return Cells(
-        contents, labels, positives.astype(np.float64), np.ones(len(labels)), (kept,),
+        contents, labels, positives.astype(np.float64), weights, (kept,),
         np.zeros(data.n_classes), np.ones(len(held_out)), data.n_classes, len(held_out),
     )  # fmt: skip
 
@@ -160,4 +161,4 @@ def _calibrate(data: TrainingData, held_out: NDArray[np.int64], scores: Floats, 
         return MultilabelFit(None, scaling, np.full(data.n_classes, DEFAULT_THRESHOLD))
     cells = _collect_cells(data, held_out, scores, list(range(data.n_classes)))
     scaling = fit_scaling(cells)[0]
-    return make_multilabel_fit(cells, scaling.cell_probabilities(cells), scaling, by_label=is_by_label)
+    return make_multilabel_fit(cells, scaling.left_out_probabilities(cells), scaling, by_label=is_by_label)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.label_shares import keep_likely
 from nbtext.bayes.prevalence import MAX_CLASSES, PosteriorSums, ShareEstimate, shrink_shares
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.model.fitted_model import FittedModel
@@ -106,7 +105,7 @@ def _estimate_labels(
     for predictions in predict_any_source(model, source, jobs=jobs, on_batch=on_batch):
         assert isinstance(predictions, MultilabelPredictions)
         probabilities = predictions.probabilities
-        sums.add(keep_likely(probabilities[~np.isnan(probabilities[:, 0])]))
+        sums.add(probabilities[~np.isnan(probabilities[:, 0])])
         np.add.at(predicted, [places[label] for labels in predictions.predicted for label in labels], 1)
     if sums.n_documents == 0 or known is None:
         raise InputError("SOURCE has no documents to estimate shares from")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nbtext.bayes.label_shares import MIN_DOCUMENTS, LabelPosteriors, keep_likely
+from nbtext.bayes.label_shares import MIN_DOCUMENTS, LabelPosteriors
 from nbtext.bayes.prevalence import PosteriorSums
 
 N_LABELS = 3
@@ -62,11 +62,3 @@ def test_labels_that_are_not_measured(documents: list[float], means: list[float]
     found = known.estimate(sums)
     assert not known.is_measured.any()
     assert [float(each[0]) for each in found] == pytest.approx([0.25, 0, 1])
-
-
-def test_only_likely_labels_count() -> None:
-    probabilities = np.random.default_rng(0).random((5, 100))
-    kept = keep_likely(probabilities)
-    assert ((kept > 0).sum(axis=1) == 64).all()
-    assert (np.sort(kept, axis=1)[:, -64:] == np.sort(probabilities, axis=1)[:, -64:]).all()
-    np.testing.assert_array_equal(keep_likely(probabilities[:, :64]), probabilities[:, :64])

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from table import markdown
 
-from nbtext.bayes.label_shares import MIN_DOCUMENTS, keep_likely
+from nbtext.bayes.label_shares import MIN_DOCUMENTS
 from nbtext.bayes.prevalence import PosteriorSums
 from nbtext.text_classifier import TextClassifier
 
@@ -44,14 +44,14 @@ def measure(seed: int) -> dict[str, list[tuple[float, ...]]]:
     assert fit is not None
     assert fit.posteriors is not None
     probabilities = classifier.predict_proba([row["text"] for row in test])
-    is_predicted, likely = probabilities >= fit.thresholds, keep_likely(probabilities)
+    is_predicted = probabilities >= fit.thresholds
     has_label = np.array([[label in row["labels"] for label in labels] for row in test])
     known, rng = fit.posteriors, np.random.default_rng(seed)
     is_counted, pools = known.documents[:, 1] >= MIN_DOCUMENTS, np.flatnonzero(has_label.sum(axis=0) >= MIN_POOL)
 
     def judge(drawn: NDArray[np.int64], chosen: NDArray[np.int64]) -> list[tuple[float, ...]]:
         sums = PosteriorSums(len(labels))
-        sums.add(likely[drawn])
+        sums.add(probabilities[drawn])
         found, true = known.estimate(sums), has_label[drawn].mean(axis=0)
         is_covered = (found.low <= true + 1e-12) & (true <= found.high + 1e-12)
         columns = np.abs(found.shares - true), np.abs(is_predicted[drawn].mean(axis=0) - true), is_covered

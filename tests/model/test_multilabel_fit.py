@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbtext.bayes import plain, relevance_leave_one_out
+from nbtext.bayes import label_sets, plain, relevance_leave_one_out
 from nbtext.bayes.label_selection import MultilabelFit
+from nbtext.bayes.label_sets import keep_cells
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.errors import ModelError
@@ -92,3 +93,73 @@ def test_threads_do_not_change_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     documents = [(f"word{i % 7} text{i % 4} n{i % 11} n{i}", labels[i % 4]) for i in range(60)]
     one, other = (numbers_of(fit_of(train(documents, jobs=jobs).fitted)) for jobs in (1, 3))
     assert one == other
+
+
+def tagged_titles(n: int, n_labels: int, seed: int) -> Documents:
+    """Titles of a few words with tags, most of which are rare, or none."""
+    random = np.random.default_rng(seed)
+    shares = 1 / np.arange(1, n_labels + 1)
+    found = []
+    for _ in range(n):
+        own = random.choice(n_labels, size=random.integers(0, 4), replace=False, p=shares / shares.sum())
+        words = [f"tag{k}x{random.integers(4)}" for k in own for _ in range(random.integers(1, 3))]
+        words += [f"common{i}" for i in random.integers(200, size=random.integers(1, 6))]
+        found.append((" ".join(words), tuple(f"label{k}" for k in sorted(own.tolist()))))
+    return found
+
+
+@pytest.mark.parametrize("optimize", [None, "macro_f1"])
+def test_many_labels_have_calibrated_probabilities(optimize: str | None) -> None:
+    """Also the improbable labels of a document, of which only some are kept; no document gets dozens of labels."""
+    model, test = train(tagged_titles(600, 200, 2), optimize=optimize), tagged_titles(1000, 200, 100)
+    assert len(model.fitted.labels) > label_sets.MAX_LABELS
+    found = predict(model, [text for text, _ in test])
+    n_true = sum(len(labels) for _, labels in test)
+    assert found.probabilities.sum() == pytest.approx(n_true, rel=0.1)
+    assert max(map(len, found.predicted)) < 15
+    hits = sum(len({*labels} & {*each}) for each, (_, labels) in zip(found.predicted, test, strict=True))
+    micro_f1 = 2 * hits / (n_true + sum(map(len, found.predicted)))
+    assert micro_f1 > 0.6
+    estimate = fit_of(model.fitted).estimate
+    assert estimate is not None
+    if optimize is None:
+        assert estimate.micro_f1 == pytest.approx(micro_f1, abs=0.04)
+
+
+def test_a_sample_of_improbable_labels_stands_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fit is nearly that of all pairs, and does not depend on blocks."""
+    documents = tagged_titles(400, 200, 3)
+    sampled = fit_of(train(documents).fitted).estimate
+    monkeypatch.setattr(relevance_leave_one_out, "MAX_CELLS", 200 * 7)
+    again = fit_of(train(documents).fitted).estimate
+    monkeypatch.setattr(label_sets, "MAX_LABELS", 1000)
+    exact = fit_of(train(documents).fitted).estimate
+    assert sampled is not None
+    assert again is not None
+    assert exact is not None
+    assert again.log_loss == sampled.log_loss
+    assert sampled.log_loss == pytest.approx(exact.log_loss, rel=0.02)
+    assert sampled.micro_f1 == pytest.approx(exact.micro_f1, abs=0.01)
+    assert sampled.precision_at_1 == pytest.approx(exact.precision_at_1, abs=0.01)
+
+
+def test_kept_pairs_stand_for_all() -> None:
+    """Each pair is kept with a weight, or stands for others that are not; own labels are always there once."""
+    random = np.random.default_rng(0)
+    scores, is_own = random.normal(size=(3000, 150)), random.random((3000, 150)) < 0.01
+    rows, labels, weights = keep_cells(scores, is_own, 0)
+    assert weights.sum() == pytest.approx(3000 * 150, rel=0.01)
+    assert (weights[is_own[rows, labels]] == 1).all()
+    assert is_own[rows, labels].sum() == is_own.sum()
+    sums = np.bincount(labels, weights * scores[rows, labels], minlength=150)
+    np.testing.assert_allclose(sums, scores.sum(axis=0), atol=5 * np.sqrt(3000 * 6))
+    parts = [keep_cells(scores[k : k + 100], is_own[k : k + 100], k) for k in range(0, 3000, 100)]
+    np.testing.assert_array_equal(np.concatenate([part[1] for part in parts]), labels)
+
+
+def test_precision_at_1_is_of_documents_with_a_label() -> None:
+    """As that of `evaluate`."""
+    documents = [*[(f"apple pear n{i}", ("fruit",)) for i in range(20)], *[(f"rain wind m{i}", ()) for i in range(20)]]
+    estimate = fit_of(train(documents).fitted).estimate
+    assert estimate is not None
+    assert estimate.precision_at_1 == 1
