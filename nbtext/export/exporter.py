@@ -23,7 +23,8 @@ class Exporter:
     summary   One sentence of help.
     check     Raises ModelError if the format does not support a model.
     write     Yields the parts of the file of a model that `check` accepts.
-    has_several_labels  Whether it can hold a model that gives a document several labels.
+    has_several_labels  Whether it can hold a Naive Bayes model that gives a document several labels.
+    has_linear_labels   Whether it can hold a linear one, too.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Exporter:
     check: Callable[[FittedModel], None]
     write: Callable[[FittedModel], Iterator[bytes]]
     has_several_labels: bool = False
+    has_linear_labels: bool = False
 
 
 def named_features(model: FittedModel) -> Vocabulary:

@@ -42,12 +42,14 @@ def export(model: FittedModel, name: str, path: str, *, escape: Callable[[bytes]
         The file cannot be written.
     """
     exporter = EXPORTERS[name]
-    if model.multilabel is not None and not exporter.has_several_labels:
-        others = " or ".join(each.name for each in EXPORTERS.values() if each.has_several_labels)
-        what = f"{name} has no form for the probabilities of a multi-label model"
-        raise ModelError(what, hint=f"export it as {others}")
-    if model.multilabel is not None and model.model_settings.is_linear:
-        raise ModelError("a linear multi-label model cannot be exported", hint="export one of Naive Bayes")
+    if model.multilabel is not None:
+        is_linear = model.model_settings.is_linear
+        able = [
+            each for each in EXPORTERS.values() if (each.has_several_labels and not is_linear) or each.has_linear_labels
+        ]
+        if exporter not in able:
+            what = f"{name} has no form for the probabilities of a {'linear ' if is_linear else ''}multi-label model"
+            raise ModelError(what, hint=f"export it as {', '.join(each.name for each in able)}")
     exporter.check(model)
     with atomic_output(path) as file:
         for part in exporter.write(model):

@@ -11,8 +11,16 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.event_model import SklearnClass
 from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.label_scaling import ScoreScaling
 from nbtext.errors import ModelError
-from nbtext.export.exporter import Exporter, check_analyzer, check_dense, named_features, probability_parameters
+from nbtext.export.exporter import (
+    Exporter,
+    check_analyzer,
+    check_dense,
+    named_features,
+    probability_parameters,
+    several_labels_parameters,
+)
 from nbtext.features.analyzer import TOKEN_PATTERN
 from nbtext.model.fitted_model import FittedModel
 
@@ -28,7 +36,7 @@ def check_sklearn(model: FittedModel) -> None:
     same = sklearn_class(model)
     if same is not None and same.needs_smoothing and model.hyperparameters.smoothing == 0:
         raise ModelError(f"scikit-learn's {same.name} needs smoothing", hint="train with --smoothing 1e-10")
-    if model.model_settings.is_linear and len(model.labels) == 1:
+    if model.model_settings.is_linear and model.multilabel is None and len(model.labels) == 1:
         raise ModelError("scikit-learn has no linear model with a single label", hint="train with two labels or more")
 
 
@@ -39,17 +47,25 @@ def sklearn_json(model: FittedModel) -> Iterator[bytes]:
     this prior, otherwise a LogisticRegression with the same weights. scikit-learn has no equivalent of the calibration,
     so it is stored separately under "probabilities" (see `probability_parameters`). scikit-learn does not omit tokens
     that are too long.
+
+    The last step of a multi-label model is a OneVsRestClassifier. Its probabilities are those of a linear model; for
+    Naive Bayes, its decision function is the score of each label against the rest, and "probabilities" has a
+    MultinomialNB that compares the labels, and the parameters that combine both.
     """
+    if model.multilabel is not None:
+        estimator, probabilities = _label_estimators(model), _label_probabilities(model)
+    else:
+        estimator, probabilities = _estimator(model), probability_parameters(model)
     document = {
         "format": FORMAT,
         "version": VERSION,
-        "steps": [_vectorizer(model), *_transformers(model), _estimator(model)],
-        "probabilities": probability_parameters(model),
+        "steps": [_vectorizer(model), *_transformers(model), estimator],
+        "probabilities": probabilities,
     }
     yield json.dumps(document, allow_nan=False).encode("ascii") + b"\n"
 
 
-def _step(name: str, params: dict[str, Any], **attributes: NDArray[Any] | int) -> Step:
+def _step(name: str, params: dict[str, Any], **attributes: NDArray[Any] | int | str) -> Step:
     plain = {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in attributes.items()}
     return {"class": name, "params": params, "attributes": plain}
 
@@ -109,6 +125,47 @@ def _estimator(model: FittedModel) -> Step:
     return _step("LogisticRegression", {}, coef_=weights, intercept_=bias, **shared)
 
 
+def _label_estimators(model: FittedModel) -> Step:
+    """Return one logistic regression for each label of a multi-label model: the label against the rest."""
+    assert model.multilabel is not None
+    n_labels, fit = len(model.labels), model.multilabel.combination
+    weights, bias = model.scorer.weights()[:n_labels], model.scorer.bias[:n_labels]
+    if isinstance(fit, ScoreScaling):
+        weights, bias = fit.scale * weights, fit.scale * bias + fit.intercept + fit.biases
+    n_features = model.scorer.n_features
+    binarizer = _step(
+        "LabelBinarizer", {"sparse_output": True}, y_type_="multilabel-indicator", sparse_input_=False,
+        classes_=np.array(model.labels),
+    )  # fmt: skip
+    fitted = {"classes_": [0, 1], "n_features_in_": n_features}
+    estimators = [
+        {"class": "LogisticRegression", "params": {},
+         "attributes": {"coef_": [row.tolist()], "intercept_": [value], **fitted}}
+        for row, value in zip(weights, bias.tolist(), strict=True)
+    ]  # fmt: skip
+    attributes = {"label_binarizer_": binarizer, "estimators_": estimators, "n_features_in_": n_features}
+    params = {"estimator": {"class": "LogisticRegression", "params": {}, "attributes": {}}}
+    return {"class": "OneVsRestClassifier", "params": params, "attributes": attributes}
+
+
+def _label_probabilities(model: FittedModel) -> dict[str, Any]:
+    """Return what turns the decision function of a multi-label model into probabilities and labels."""
+    assert model.multilabel is not None
+    if model.model_settings.is_linear:
+        return {"thresholds": model.multilabel.thresholds.tolist()}
+    parameters, n_labels = several_labels_parameters(model), len(model.labels)
+    if len(parameters["weights"]) > 1:
+        parameters["contrast"] = _step(
+            "MultinomialNB",
+            {"fit_prior": False},
+            feature_log_prob_=model.scorer.weights()[n_labels:],
+            class_log_prior_=np.zeros(n_labels),
+            classes_=np.array(model.labels),
+            n_features_in_=model.scorer.n_features,
+        )
+    return parameters
+
+
 def sklearn_class(model: FittedModel) -> SklearnClass | None:
     """Return the class of scikit-learn that is the same model, if there is one."""
     name = model.model_settings.model
@@ -118,5 +175,5 @@ def sklearn_class(model: FittedModel) -> SklearnClass | None:
 SKLEARN_JSON = Exporter(
     "sklearn-json", (), "A JSON file with the steps of a scikit-learn pipeline, their parameters and fitted "
     "attributes. To convert a pipeline into a model, call nbtext.export.from_sklearn in Python.",
-    check_sklearn, sklearn_json,
+    check_sklearn, sklearn_json, has_several_labels=True, has_linear_labels=True,
 )  # fmt: skip

@@ -14,7 +14,7 @@ import pytest
 from demo_models import ODD_TEXTS, documents
 
 from nbtext.errors import ModelError
-from nbtext.export.formats import EXPORTERS, export
+from nbtext.export.formats import export
 from nbtext.model.fitted_model import FittedModel
 from nbtext.text_classifier import TextClassifier
 
@@ -130,13 +130,3 @@ def test_one_label(node: str, tmp_path: Path) -> None:
     texts = ["red", "sky", "apple pear", "nothing known", ""]
     answers = ask_javascript(node, classifier.fitted_, texts, tmp_path)
     np.testing.assert_allclose([[each["probabilities"]["fruit"]] for each in answers], classifier.predict_proba(texts))
-
-
-def test_other_formats_refuse(classifier: TextClassifier, tmp_path: Path) -> None:
-    """They say why, and which format holds the model; nothing is written."""
-    others = [name for name, exporter in EXPORTERS.items() if not exporter.has_several_labels]
-    assert set(others) >= {"csv", "onnx", "sklearn-json"}
-    for name in others:
-        with pytest.raises(ModelError, match=r"probabilities of a multi-label model; export it as .*js"):
-            export(classifier.fitted_, name, str(tmp_path / "model"))
-    assert list(tmp_path.iterdir()) == []

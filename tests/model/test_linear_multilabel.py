@@ -18,7 +18,6 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import ModelError, NbtextWarning, SettingsError
-from nbtext.export.formats import export
 from nbtext.features.kernel import HAS_KERNEL
 from nbtext.features.settings import FeatureSettings
 from nbtext.linear import label_learning, lbfgs, one_vs_rest
@@ -219,14 +218,6 @@ def test_growth_is_refused(fitted: TextClassifier) -> None:
     """Linear models have no additive counts."""
     with pytest.raises(ModelError, match="has no additive counts"):
         fitted.partial_fit(*documents(5, 9))
-
-
-@pytest.mark.parametrize("name", ["js", "c", "csv", "onnx", "sklearn-json"])
-def test_exports_are_refused(fitted: TextClassifier, name: str, tmp_path: Path) -> None:
-    """No file is left."""
-    with pytest.raises(ModelError, match=r"several labels|multi-label"):
-        export(fitted.fitted_, name, str(tmp_path / "x"))
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.exhaustive
