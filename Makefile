@@ -18,7 +18,7 @@ demo: $(VENV)/.nbtext
 	echo "The bins in our street were not emptied again this week." | $(BIN)/nbtext predict - -m $(VENV)/letters.joblib
 
 # They use the compiled kernel if it is installed; CI requires it.
-# A sample of the exhaustive tests; `make check` runs all of them.
+# Without long tests, and with a sample of those with many cases (tests/conftest.py); `make check` runs all of them.
 test: $(VENV)/.dev
 	$(PYTEST) $(PARALLEL) --sample
 
@@ -46,7 +46,7 @@ PLAIN = tests/bayes tests/model tests/cli/test_main_job.py
 LONG = tests/model/test_growth.py tests/model/test_explanation.py
 
 plain: $(VENV)/.check
-	NBTEXT_KERNEL=off $(PYTEST) $(PARALLEL) $(PLAIN) $(addprefix --ignore=,$(LONG))
+	NBTEXT_KERNEL=off $(PYTEST) $(PARALLEL) --sample $(PLAIN) $(addprefix --ignore=,$(LONG))
 
 docs: $(VENV)/.check
 	$(PYTEST) --doctest-modules nbtext

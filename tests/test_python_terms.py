@@ -93,6 +93,7 @@ def test_parameters(kind: type, use: Callable[[dict[str, Any]], None]) -> None:
     assert len(found) > 100
 
 
+@pytest.mark.exhaustive
 def test_models_of_each_kind() -> None:
     """Every model meets every kind of weighting and goal, among them those that it cannot have."""
     options: list[dict[str, Any]] = [

@@ -49,6 +49,7 @@ def test_a_long_label_is_refused_in_a_model(tmp_path: Path) -> None:
         load_model(path)
 
 
+@pytest.mark.exhaustive
 def test_as_many_labels_as_documents(tmp_path: Path) -> None:
     """A model of 310,000 labels, more than the values that a model file may hold, can be trained, saved, loaded and
     used.

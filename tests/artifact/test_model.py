@@ -196,6 +196,7 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
 ]
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize(("key", "change"), WRONG, ids=[f"{number}-{key}" for number, (key, _) in enumerate(WRONG)])
 def test_invalid_content_is_refused(key: str, change: Callable[[dict[str, Any]], None], tmp_path: Path) -> None:
     """A record with a correct checksum and invalid content is refused in one line that names the file and the key."""

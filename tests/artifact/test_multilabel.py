@@ -131,6 +131,7 @@ WRONG_COUNTS: list[tuple[str, Change]] = [
 ]
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize(("message", "change"), WRONG)
 def test_an_invalid_number_is_refused(message: str, change: Change, tmp_path: Path) -> None:
     """Reading the model names the wrong value."""

@@ -258,6 +258,7 @@ def test_what_load_would_refuse_is_not_saved(content: Any, tmp_path: Path) -> No
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("part", [0, "text", (), [1], {"a": "b"}, (1, 2, 3, 4), np.zeros(0), np.arange(2.0), [[], []]])
 def test_what_is_saved_is_never_too_long(part: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The largest record of each kind that save lets through takes the reader fewer operations than its bound.

@@ -127,6 +127,7 @@ def test_log_loss_is_at_its_minimum(n_documents: int, n_classes: int, seed: int)
     np.testing.assert_allclose(found, best - best.mean(), atol=2e-3)
 
 
+@pytest.mark.exhaustive
 def test_log_loss_needs_no_square_of_the_classes() -> None:
     """With 10,000 classes, no array of 10,000 × 10,000 numbers (800 MB) is made."""
     random = np.random.default_rng(0)

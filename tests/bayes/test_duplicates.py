@@ -46,6 +46,7 @@ def corpora_with_duplicates(draw: st.DrawFn) -> Any:
     return np.concatenate((counts, counts[rows])), np.concatenate((classes, labels)), n_classes
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("prior", ["empirical", "uniform"])
 @settings(max_examples=60, deadline=None)

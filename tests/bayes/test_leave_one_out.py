@@ -81,6 +81,7 @@ def test_complement_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_allclose(parts, whole, rtol=1e-12)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", [np.int32, np.float64])
 def test_complement_in_little_memory(kind: type) -> None:
     """4,000 documents whose words meet ten classes each, 4 million meetings, take less than 100 MB."""

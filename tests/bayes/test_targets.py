@@ -27,6 +27,7 @@ def decide(scores: np.ndarray, offsets: np.ndarray | None) -> np.ndarray:
     return np.asarray((scores if offsets is None else scores + offsets).argmax(axis=1))
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize(
     ("metric", "minimum", "confidence", "maximum"),
     [("recall", 0.99, 0.8, 0.9), ("recall", 0.99, 0.95, 1.0), ("precision", 0.98, 0.8, 1.0)],

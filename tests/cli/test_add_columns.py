@@ -88,6 +88,7 @@ def test_documents_that_cannot_be_read(nbtext: Any, model: str, tmp_path: Path) 
     assert result.err.startswith("1 document could not be read")
 
 
+@pytest.mark.exhaustive
 def test_the_same_bytes_for_any_number_of_threads(nbtext: Any, model: str, tmp_path: Path) -> None:
     """Quoted line breaks and blank lines lie at the edges of blocks."""
     words = ["bins", "taxes", "street", "permit", "water", "school"]
@@ -111,6 +112,7 @@ def test_the_same_bytes_for_any_number_of_threads(nbtext: Any, model: str, tmp_p
     ]
 
 
+@pytest.mark.exhaustive
 def test_more_labels_than_fit_a_batch(nbtext: Any, tmp_path: Path) -> None:
     """Batches are cut where a model has many labels."""
     many = "".join(json.dumps({"text": f"word{n} other{n % 7}", "label": f"l{n}"}) + "\n" for n in range(20_000))

@@ -65,6 +65,7 @@ def test_evaluate_coverage(nbtext: Any, letters: Path, model: str, asked: tuple[
     assert f"coverage {found['coverage']:.4f}, mean set size {found['mean_set_size']:.4f}" in " ".join(table.split())
 
 
+@pytest.mark.exhaustive
 def test_predict_coverage(nbtext: Any, letters: Path, model: str) -> None:
     """Every format has the set, by decreasing probability.
 

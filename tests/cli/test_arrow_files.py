@@ -61,6 +61,7 @@ def test_train_and_evaluate(nbtext: Any, folder: Path, name: str, tmp_path: Path
     assert json.loads(nbtext(*asked, cwd=folder).out)["accuracy"] > 0.9
 
 
+@pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize("name", NAMES)
 def test_add_columns(nbtext: Any, folder: Path, model: str, name: str, tmp_path: Path) -> None:
     """Values, types, metadata, row groups and compression stay; the new columns are those of the records."""

@@ -77,7 +77,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.exhaustive(every=3)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "options",
     [(), ("--keep-sample", "50", "--ngrams", "1,2", "--min-df", "2"), ("--model", "nbsvm", "--hash-bits", "12")],
@@ -199,6 +199,7 @@ def test_a_folder_that_cannot_be_made(nbtext: Any, texts: Path, model: str, clus
     assert f"{tmp_path}/file/parts" in result.err and "scheduler" not in result.err and cluster not in result.err
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("broken", [{2500: "{broken"}, {70: '{"text": "a"}', 2900: "[]"}], ids=str)
 def test_the_first_problem_is_said(
     nbtext: Any, texts: Path, cluster: str, broken: dict[int, str], tmp_path: Path
@@ -240,6 +241,7 @@ def test_a_killed_worker(nbtext: Any, texts: Path, model: str, cluster: str, com
     assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
 
 
+@pytest.mark.exhaustive
 def test_what_a_cluster_cannot_do(nbtext: Any, texts: Path, model: str, cluster: str, tmp_path: Path) -> None:
     """Each refusal is a line that says what would help, and leaves nothing behind."""
     train, ask = ("train", str(texts), "-o", str(tmp_path / "m")), ("predict", str(texts), "-m", model)

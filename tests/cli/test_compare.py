@@ -165,6 +165,7 @@ def test_a_model_in_the_place_of_texts(nbtext: Any, candidates: Path, arguments:
     assert (result.status, result.err) == (2, f"nbtext: {what}; {hint}\n")
 
 
+@pytest.mark.exhaustive
 def test_pages(nbtext: Any, letters: Path, candidates: Path, tmp_path: Path) -> None:
     """--report writes a page beside the result: of trained models, and of learning curves."""
     models = ("-m", str(candidates / "a.joblib"), "-m", str(candidates / "b.joblib"))
@@ -198,6 +199,7 @@ def test_a_page_without_the_extra(nbtext: Any, letters: Path, tmp_path: Path) ->
     assert result.err == "nbtext: --report needs vl-convert-python; install it with: pip install 'nbtext[report]'\n"
 
 
+@pytest.mark.exhaustive
 def test_the_candidates_of_a_search(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """Each has an interval around its accuracy; the chosen one is the one that `train --model best` trains."""
     result = nbtext("compare", str(letters / "train"), "--models", "best", "--to", "json", "--seed", "1", cwd=tmp_path)

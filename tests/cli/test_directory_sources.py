@@ -45,6 +45,7 @@ def test_a_model_in_the_tree_is_no_document(nbtext: Any, fruit: Path) -> None:
     assert "skipped: nbtext model: 1" in third.err
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("form", ["tsv", "csv", "jsonl", "json", "markdown"])
 @pytest.mark.parametrize("command", ["predict", "explain"])
 def test_results_in_the_tree_are_no_documents(nbtext: Any, fruit: Path, form: str, command: str) -> None:
@@ -62,6 +63,7 @@ def test_results_in_the_tree_are_no_documents(nbtext: Any, fruit: Path, form: st
         assert "skipped: nbtext results: 1" in again.err
 
 
+@pytest.mark.exhaustive
 def test_other_outputs_in_the_tree_are_no_documents(nbtext: Any, fruit: Path) -> None:
     """Matrices, pages and exported models are recognized by what they hold."""
     assert nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).status == 0

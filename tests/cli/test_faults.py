@@ -123,6 +123,7 @@ def test_permission_denied_within_a_tree(model: str, tmp_path: Path, permissions
     (tmp_path / "t" / "c").chmod(0o755)
 
 
+@pytest.mark.exhaustive
 def test_files_that_change_while_they_are_read(model: str, tmp_path: Path) -> None:
     """Files vanish, shrink, grow and are replaced: each document has its record or its reason, and no traceback."""
     folder = tmp_path / "t" / "a"
@@ -249,6 +250,7 @@ def interrupt_at_steps(start: Callable[[str], subprocess.CompletedProcess[str]],
         assert (folder / "out").read_bytes() in (b"old", new)
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("number", range(3))
 def test_an_interrupt_in_every_phase(forker: Any, letters: Path, model: str, tmp_path: Path, number: int) -> None:
     """Ctrl-C at any step gives status 130 and one line; the old output stays, and no temporary file is left."""

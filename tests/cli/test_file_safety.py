@@ -89,6 +89,7 @@ OUTPUT_IS_INPUT = [
 ]
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("command", OUTPUT_IS_INPUT)
 @pytest.mark.parametrize("force", [False, True], ids=["", "--force"])
 def test_an_output_is_no_input(nbtext: Any, folder: Path, command: str, force: bool) -> None:
@@ -144,6 +145,7 @@ OTHER_KINDS = [
 ]
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize(("command", "part"), OTHER_KINDS)
 def test_a_file_of_another_kind(nbtext: Any, folder: Path, command: str, part: str) -> None:
     """Only --force replaces a file that is not a model by a model, or a model by something else."""
@@ -185,6 +187,7 @@ def test_an_output_inside_the_source(nbtext: Any, folder: Path, name: str) -> No
         assert sum(joblib.load(folder / "docs/apple/model.joblib")["class_documents"]) == 2
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize(
     "command",
     [
@@ -209,6 +212,7 @@ def test_standard_input_is_read_once(nbtext: Any, folder: Path, command: str) ->
     assert "standard input" in result.err
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize(
     ("command", "option"),
     [
@@ -281,6 +285,7 @@ def test_a_file_that_changed_meanwhile(folder: Path, command: str, name: str) ->
     assert target.read_bytes() == other
 
 
+@pytest.mark.exhaustive
 def test_merges_at_once(folder: Path) -> None:
     """Of contributions merged into one model at the same time, each is in it, or its command failed."""
     commands = [("merge", "m", "n", "-o", "m") for _ in range(6)]

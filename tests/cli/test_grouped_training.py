@@ -74,6 +74,7 @@ def test_the_bytes_do_not_depend_on_the_order(nbtext: Any, threads: Path, tmp_pa
     assert len({(tmp_path / f"{number}.joblib").read_bytes() for number in range(len(runs))}) == 1
 
 
+@pytest.mark.exhaustive
 def test_evaluate_trains_as_train_does(nbtext: Any, threads: Path) -> None:
     """Cross-validation keeps near duplicates in one fold, and selects the model and its calibration by group."""
     command = ("evaluate", "x.jsonl", "--folds", "6", "--to", "json")

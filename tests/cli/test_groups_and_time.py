@@ -63,6 +63,7 @@ def test_near_copies_stay_in_one_fold(nbtext: Any, threads: Path) -> None:
     assert by_chance["accuracy"] > selected["accuracy"] > grouped["accuracy"] + 0.05
 
 
+@pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize("options", [["--group-field", "thread", "--folds", "5"], ["--order-field", "day"]])
 def test_every_format_and_number_of_threads(nbtext: Any, threads: Path, options: list[str]) -> None:
     """JSON lines, tables and mails give the same figures, read in any number of threads."""

@@ -27,6 +27,7 @@ def halves(nbtext: Any, letters: Path, folder: Path, *options: str) -> None:
         assert result.status == 0, result.err
 
 
+@pytest.mark.exhaustive(every=4)
 @pytest.mark.parametrize(
     "options",
     [
@@ -230,6 +231,7 @@ def wait_for_lock(path: Path) -> None:
     raise AssertionError("nobody took the lock")
 
 
+@pytest.mark.exhaustive
 def test_updating_while_others_read(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
     """Readers see the old model or the new one, whole, while updaters take turns; no update is lost."""
     path = tmp_path / "m.joblib"

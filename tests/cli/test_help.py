@@ -45,6 +45,7 @@ def folder(nbtext: Any, letters: Path, tmp_path_factory: pytest.TempPathFactory)
     return path
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("serve", "label")])  # these run on
 def test_the_example_works(nbtext_alone: Any, folder: Path, name: str, tmp_path: Path) -> None:
     """The example of the help can be copied and run, by a new process that imports what the command needs."""
@@ -125,6 +126,7 @@ def test_a_model_is_an_argument_or_an_option(nbtext: Any, model: str, tmp_path: 
     assert "Missing argument" in missing.err
 
 
+@pytest.mark.exhaustive(every=5)
 @pytest.mark.parametrize(
     ("command", "start"),
     [

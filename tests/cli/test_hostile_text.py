@@ -18,6 +18,7 @@ HOSTILE = "\x1b]0;owned\x07\x1b[31m[bold red]<script>alert(1)</script>\u202e\x9b
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
 
 
+@pytest.mark.exhaustive
 def test_a_token_that_is_too_long_is_said(nbtext: Any, tmp_path: Path) -> None:
     """Every command leaves it out, says so, and does the rest."""
     word = "a" * 70_000
@@ -65,6 +66,7 @@ def test_labels_and_names_never_reach_a_terminal_as_they_are(nbtext: Any, tmp_pa
     assert not CONTROLS.search(result.err)
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("label", ["a\nb", "a\tb", 'a"b,c', "", " ", "\\t", "a\rb", "\ud800", HOSTILE], ids=ascii)
 def test_any_label_comes_back_whole(nbtext: Any, tmp_path: Path, label: str) -> None:
     """From JSONL to a model, and from there to JSONL and CSV; in TSV on one line, in one column."""
@@ -165,6 +167,7 @@ def test_a_document_of_nothing_but_nuls(nbtext: Any, model: str, tmp_path: Path)
     assert (result.status, json.loads(result.out)["reason"]) == (0, "the document holds no token")
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("form", ["table", "tsv", "csv", "jsonl", "json", "markdown"])
 @pytest.mark.parametrize("command", ["predict", "explain", "evaluate", "inspect", "sample"])
 def test_data_shown_on_a_terminal_are_harmless(

@@ -248,6 +248,7 @@ def test_keywords_of_which_a_part_is_read(nbtext: Any, tmp_path: Path) -> None:
     assert (result.status, "a part" in result.err, "3 of 3 documents" in result.err) == (0, False, False)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("name", "source", "options", "minimum"),
     [

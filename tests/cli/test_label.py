@@ -177,6 +177,7 @@ def test_all_keys(start: Start, tmp_path: Path, nbtext: Any) -> None:
     assert (result.status, "2 documents" in result.err) == (0, True), result.err
 
 
+@pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize("ending", ["\x03", "hangup", "kill", "lost"])
 def test_nothing_is_lost(start: Start, tmp_path: Path, ending: str) -> None:
     """An answer survives Ctrl-C, SIGHUP, kill -9 and a lost terminal; the next run goes on, and can undo it."""
@@ -260,6 +261,7 @@ def test_an_existing_model_and_keywords(start: Start, tmp_path: Path, nbtext: An
     assert (tmp_path / "m.joblib").read_bytes() == model
 
 
+@pytest.mark.exhaustive
 def test_errors(start: Start, tmp_path: Path, nbtext: Any) -> None:
     """Each is one line, and nothing is written: no terminal, an empty source, another file, a file in use."""
     result = nbtext("label", "docs.jsonl", "-o", "labels.jsonl", cwd=tmp_path)

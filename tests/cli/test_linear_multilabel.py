@@ -24,6 +24,7 @@ def write(path: Path, n: int, seed: int) -> None:
     path.write_text("".join(lines))
 
 
+@pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize("model", ["svm", "nbsvm"])
 def test_linear_models(nbtext: Any, tmp_path: Path, model: str) -> None:
     """They go through all commands; those that need additive counts refuse them in one line."""

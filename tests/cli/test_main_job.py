@@ -7,6 +7,7 @@ import io
 import json
 import random
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -188,3 +189,24 @@ def test_csv_is_read_back(nbtext: Any, letters: Path, model: str) -> None:
     rows = list(csv.reader(io.StringIO(nbtext("predict", str(letters / "test"), "-m", model, "--to", "csv").out)))
     assert rows[0] == ["id", "label", "probability"]
     assert len(rows) == 85
+
+
+@pytest.mark.skipif(find_spec("nbtext.features._counting") is None, reason="the kernel is not compiled")
+def test_several_labels_with_and_without_the_kernel(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """The same model and the same records, byte for byte."""
+    for half in ("train", "test"):
+        with (tmp_path / f"{half}.jsonl").open("w", encoding="utf-8") as file:
+            for number, path in enumerate(sorted(letters.glob(f"{half}/*/*.txt"))):
+                text = path.read_text(encoding="utf-8")
+                labels = [path.parent.name] * (number % 7 > 0) + ["street"] * ("street" in text)
+                file.write(json.dumps({"text": text, "label": labels}) + "\n")
+    models, outputs = [], []
+    for kernel in ("require", "off"):
+        trained = nbtext("train", "train.jsonl", "-q", "-o", kernel, cwd=tmp_path, NBTEXT_KERNEL=kernel)
+        done = nbtext("predict", "test.jsonl", "-m", kernel, "--to", "jsonl", cwd=tmp_path, NBTEXT_KERNEL=kernel)
+        assert (trained.status, done.status) == (0, 0), trained.err + done.err
+        models.append((tmp_path / kernel).read_bytes())
+        outputs.append(done.out)
+    assert models[0] == models[1]
+    assert outputs[0] == outputs[1]
+    assert len({str(json.loads(line)["labels"]) for line in outputs[0].splitlines()}) > 5

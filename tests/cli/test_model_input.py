@@ -21,6 +21,7 @@ def folder(nbtext: Any, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.exhaustive
 def test_the_columns_of_training_are_the_default(nbtext: Any, folder: Path) -> None:
     """Every command that reads documents uses them, and gives what it gives with the options."""
     fields = ("--text-field", "body", "--label-field", "queue")

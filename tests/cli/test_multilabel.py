@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -40,17 +41,25 @@ def write_csv(path: Path, texts: Documents) -> None:
         csv.writer(file).writerows([("text", "topics"), *((text, " | ".join(labels)) for text, labels in texts)])
 
 
-@pytest.fixture
-def folder(nbtext: Any, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def originals(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with documents in JSON lines and in a table, and a model of each."""
+    folder = tmp_path_factory.mktemp("originals")
     for name, n, seed in (("train", 150, 1), ("test", 60, 2)):
         texts = documents(n, seed)
-        write_jsonl(tmp_path / f"{name}.jsonl", texts)
-        write_csv(tmp_path / f"{name}.csv", texts)
-    done = nbtext("train", "train.jsonl", "-o", "m", cwd=tmp_path)
+        write_jsonl(folder / f"{name}.jsonl", texts)
+        write_csv(folder / f"{name}.csv", texts)
+    done = nbtext("train", "train.jsonl", "-o", "m", cwd=folder)
     assert done.status == 0, done.err
     options = ("--label-field", "topics", "--label-separator", "|")
-    assert nbtext("train", "train.csv", *options, "-o", "c", cwd=tmp_path).status == 0
+    assert nbtext("train", "train.csv", *options, "-o", "c", cwd=folder).status == 0
+    return folder
+
+
+@pytest.fixture
+def folder(originals: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    shutil.copytree(originals, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
@@ -305,6 +314,7 @@ def test_a_file_of_predictions(nbtext: Any, folder: Path) -> None:
     assert "labels cannot be changed in a file of predictions" in refused.err
 
 
+@pytest.mark.exhaustive
 def test_compare(nbtext: Any, folder: Path) -> None:
     """Multi-label models are compared by micro F1, and by the documents with exactly the right labels."""
     options = ("--label-field", "topics", "--label-separator", "|")
@@ -349,6 +359,7 @@ def test_a_model_of_one_label_refuses_lists(nbtext: Any, folder: Path) -> None:
     assert nbtext("predict", "test.jsonl", "-m", "one", cwd=folder).status == 0
 
 
+@pytest.mark.exhaustive
 def test_the_page_escapes_labels(nbtext: Any, tmp_path: Path) -> None:
     """A label is text on the page and on the terminal, never markup or a control sequence."""
     pytest.importorskip("vl_convert")

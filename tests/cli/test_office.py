@@ -197,6 +197,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
 }
 
 
+@pytest.mark.exhaustive(every=5)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files(nbtext_alone: Any, model: str, tmp_path: Path, name: str) -> None:
     """In a directory they are skipped with a count, or read; named, one clear line. Memory and time are bounded."""

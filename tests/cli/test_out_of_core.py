@@ -34,6 +34,7 @@ def lines(tmp_path_factory: pytest.TempPathFactory, letters: Path) -> dict[int, 
     return {size: folder / f"{size}.txt" for size in (20, 80)}
 
 
+@pytest.mark.exhaustive
 def test_predict(lines: dict[int, Path], model: str, tmp_path: Path) -> None:
     """Predicting four times as many documents needs no more memory, also if a run is resumed."""
     ask = ("predict", "-m", model, "--to", "tsv", "-o", str(tmp_path / "out"))

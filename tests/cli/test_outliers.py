@@ -48,6 +48,7 @@ def test_evaluate_against_foreign_text(nbtext: Any, letters: Path, model: str, t
     assert "outlier AUROC 0.5000" in same.out
 
 
+@pytest.mark.exhaustive
 def test_other_languages_are_foreign_to_news(nbtext: Any, corpora: Callable[[str], Path], tmp_path: Path) -> None:
     """A news post is likelier than a text in another language, 999 times of a thousand."""
     foreign = tmp_path / "foreign"

@@ -55,6 +55,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: tmp_path_factory.mktemp(name) for name in ("linux", "elsewhere")}
 
 
+@pytest.mark.exhaustive(every=4)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_without_what_linux_has(nbtext: Any, folders: dict[str, Path], letters: Path, command: str) -> None:
     """Each command has the same status, output, errors and files."""

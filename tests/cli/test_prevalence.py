@@ -118,6 +118,7 @@ def test_documents_that_cannot_be_read(nbtext: Any, model: str, tmp_path: Path) 
     assert "no document" in result.err
 
 
+@pytest.mark.exhaustive
 def test_models_that_cannot_estimate(nbtext: Any, tmp_path: Path) -> None:
     """One label, more than 512 labels, or no left-out document: one line says what to do."""
     (tmp_path / "one.tsv").write_text("a\tred round\na\tgreen round\n")

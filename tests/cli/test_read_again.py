@@ -11,6 +11,7 @@ MODELS = ("multinomial", "bernoulli", "complement")
 EXACT = ["--smoothing", "0.3", "--no-calibrate", "-q"]
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("weighting", ["counts", "binary"])
 @pytest.mark.parametrize("name", MODELS)
 def test_the_same_answers_as_from_the_texts(

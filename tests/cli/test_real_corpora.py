@@ -8,9 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 Corpora = Callable[[str], Path]
 
 
+@pytest.mark.exhaustive
 def test_newsgroups(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
     """20 Newsgroups by date: multinomial is calibrated to 0.04, beats Laplace's smoothing, and repairs broken bytes;
     its page is below 3 MB, and says what is confused most."""
@@ -51,6 +54,7 @@ def test_movie_reviews_by_default(nbtext: Any, corpora: Corpora, tmp_path: Path)
     assert record["accuracy"] >= 0.823
 
 
+@pytest.mark.exhaustive
 def test_movie_reviews(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
     """IMDB: 25,000 reviews learned and 25,000 judged."""
     folder = corpora("imdb")
@@ -75,6 +79,7 @@ def test_short_messages(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
     assert record["accuracy"] > 0.975
 
 
+@pytest.mark.exhaustive
 def test_raw_mail(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
     """SpamAssassin's raw mails: none is lost, and five folders are told apart by three folds."""
     for folder in corpora("spamassassin").resolve().iterdir():
@@ -93,6 +98,7 @@ def replaced(said: str) -> int:
     return int(found[1].replace(",", "")) if found else 0
 
 
+@pytest.mark.exhaustive
 def test_no_document_is_lost(nbtext: Any, corpora: Corpora, model: str) -> None:
     """Naughty strings, 388 languages, raw mails and broken news: a record each, and replaced bytes are told."""
     blns, news = corpora("blns") / "blns.txt", corpora("20news").resolve()

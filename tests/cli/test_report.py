@@ -24,6 +24,7 @@ def test_a_page_beside_the_figures(nbtext: Any, letters: Path, model: str, tmp_p
     assert pages[0].startswith(b"<!doctype html>")
 
 
+@pytest.mark.exhaustive
 def test_settings_as_they_were_typed(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """By the names of the options, files by their names; what changes nothing in the page is not among them."""
     (tmp_path / "costs.csv").write_text("trash,noise,3\n")
@@ -89,6 +90,7 @@ def test_what_it_says(nbtext: Any, letters: Path, model: str, tmp_path: Path) ->
     assert json.loads(again.out)["accuracy_among_answered"] >= 0.95
 
 
+@pytest.mark.exhaustive
 def test_with_folds(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """All that figures alone can say; what needs texts or one model is named as missing."""
     result = nbtext("evaluate", str(letters / "train"), "--folds", "3", "--report", "page.html", cwd=tmp_path)
@@ -99,6 +101,7 @@ def test_with_folds(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     assert "--folds 3" in text
 
 
+@pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize(("form", "has_curves"), [("jsonl", True), ("tsv", False)])
 def test_of_predictions_made_before(
     nbtext: Any, letters: Path, model: str, tmp_path: Path, form: str, has_curves: bool

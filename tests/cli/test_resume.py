@@ -20,6 +20,7 @@ from nbtext.report.resumption import ResumedRecords
 LINES = ("--input-format", "lines")
 
 
+@pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize("form", ["jsonl", "tsv"])
 @pytest.mark.parametrize("source", ["directory", "lines"])
 def test_resume(nbtext: Any, letters: Path, model: str, form: str, source: str, tmp_path: Path) -> None:
@@ -99,6 +100,7 @@ def folder(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.exhaustive(every=4)
 @pytest.mark.parametrize(
     "command",
     [
@@ -176,6 +178,7 @@ def test_an_interrupted_run_is_continued(nbtext: Any, interrupted: Path, log: st
     assert not (interrupted / LOG).exists()
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("log", ["kept", "missing"])
 @pytest.mark.parametrize("change", ["record", "model", "options", "source"])
 def test_no_record_of_another_run_is_continued(nbtext: Any, interrupted: Path, change: str, log: str) -> None:

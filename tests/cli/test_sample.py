@@ -29,6 +29,7 @@ def test_train_reads_it_back(nbtext: Any, letters: Path, model: str, form: str, 
     assert json.loads(judged.out)["accuracy"] > 0.75
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("form", ["table", "tsv", "csv", "jsonl", "json", "markdown"])
 def test_the_same_bytes(nbtext: Any, model: str, form: str, tmp_path: Path) -> None:
     """The same seed gives the same bytes, with the kernel and without, to a file and to a pipe."""

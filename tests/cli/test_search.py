@@ -44,6 +44,7 @@ def test_the_model_that_was_found_is_trained(nbtext: Any, few: Path, tmp_path: P
     assert json.loads(found.out)["accuracy"] > 0.9
 
 
+@pytest.mark.exhaustive
 def test_the_model_is_an_ordinary_one(nbtext: Any, few: Path, tmp_path: Path) -> None:
     """Its bytes are those of training with the settings that the search found; all commands know it."""
     nbtext("train", str(few / "train"), "-o", "best", "--model", "best", "--budget", "0s", cwd=tmp_path)
@@ -78,6 +79,7 @@ def test_a_budget_of_nothing_tries_one(nbtext: Any, letters: Path, tmp_path: Pat
     assert re.search(r"tried 1 model on 336 documents in .* s; no time \(--budget\) or memory for \d more", said)
 
 
+@pytest.mark.exhaustive
 def test_nested_cross_validation(nbtext: Any, tmp_path: Path) -> None:
     """Each fold is predicted by a model that knows nothing of it.
 

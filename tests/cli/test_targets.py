@@ -32,6 +32,7 @@ def evaluate(nbtext: Any, folder: Path, *options: str) -> Any:
     return json.loads(nbtext("evaluate", "test.csv", *options, "--to", "json", cwd=folder).out)
 
 
+@pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize("model", ["multinomial", "nbsvm"])
 def test_a_target_of_recall(nbtext: Any, mails: Path, model: str) -> None:
     """It is stored, reported with its bound, met by new documents, and checked by `evaluate`."""
@@ -92,6 +93,7 @@ def test_targets_without_a_meaning(nbtext: Any, mails: Path, options: list[str],
     assert not (mails / "none").exists()
 
 
+@pytest.mark.exhaustive
 def test_a_growing_model_chooses_again_or_says_that_it_does_not(nbtext: Any, mails: Path) -> None:
     """With a retained sample, `update` equals training on all; without it, the offsets stay and a line says so."""
     (mails / "both.csv").write_text((mails / "train.csv").read_text() + (mails / "test.csv").read_text()[11:])

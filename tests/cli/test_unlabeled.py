@@ -40,6 +40,7 @@ def accuracy(nbtext: Any, letters: Path, model: Path) -> float:
     return float(json.loads(result.out)["accuracy"])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("model", ["multinomial", "bernoulli"])
 def test_unlabeled_documents_help(nbtext: Any, letters: Path, corpus: Path, model: str) -> None:
     """It says what it tries and how the likelihood rises, the result is better, and inspect says how it was made."""

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 TOP = Path(__file__).parents[2]
 
 
@@ -20,6 +22,7 @@ def make(folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.exhaustive
 def test_the_makefile_example(tmp_path: Path) -> None:
     """It trains once, again when a text has changed and only then, and fails under its bar."""
     (block,) = re.findall(

@@ -132,6 +132,7 @@ def test_blocks_of_any_size_unpack_the_same(data: bytes, suffix: str, size: int,
         decompression.BLOCK_BYTES = before
 
 
+@pytest.mark.exhaustive(every=4)
 @suffixes
 def test_a_bomb_unpacks_in_bounded_memory(tmp_path: Path, suffix: str) -> None:
     """160 MB of zeros, a few kB when compressed, are refused as a document without unpacking them all."""

@@ -260,6 +260,7 @@ def test_large_files_come_one_by_one(opened: Callable[..., Any], tmp_path: Path)
     assert [block.size for block in opened(tmp_path).blocks()] == [2] * 20
 
 
+@pytest.mark.exhaustive
 def test_movie_reviews_are_all_there(corpora: Callable[[str], Path], opened: Callable[..., Any]) -> None:
     """IMDB: 25,000 documents of two labels in either half."""
     folder = corpora("imdb")

@@ -243,12 +243,14 @@ def test_quotes_in_tsv(read: Callable[..., Any], tmp_path: Path, line: str, expe
     ]
 
 
+@pytest.mark.exhaustive
 def test_quotes_that_never_close_cost_no_quadratic_time(read: Callable[..., Any], tmp_path: Path) -> None:
     """100,000 rows that open a quote are 100,000 documents, and are read quickly."""
     (tmp_path / "x.tsv").write_text('ham\t"a ""b"" c\n' * 100_000)
     assert len(read(tmp_path / "x.tsv", **NUMBERED)) == 100_000
 
 
+@pytest.mark.exhaustive
 def test_sms_spam_has_5574_messages(corpora: Callable[[str], Path], read: Callable[..., Any]) -> None:
     """The SMS Spam Collection, whose texts hold bare quotes, gives every message, as it is."""
     path = corpora("sms-spam") / "SMSSpamCollection"

@@ -187,6 +187,7 @@ def test_goals_are_met_by_the_winner() -> None:
     assert trained.fitted.estimate.optimized is not None
 
 
+@pytest.mark.exhaustive
 def test_the_result_does_not_depend_on_threads_or_time() -> None:
     """The results and the model are the same each time, whatever the fits take."""
     texts, labels = made_corpus(700, 30)

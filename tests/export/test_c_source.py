@@ -66,6 +66,7 @@ def test_each_kind_of_model(cc: str, kind: str, tmp_path: Path) -> None:
     assert [classifier.fitted_.labels[label] if label >= 0 else None for label in labels] == expected
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_the_same_words(cc: str, lowercase: bool, tmp_path: Path) -> None:
     """Every assigned character is treated alike: between letters, doubled, and beside a sigma."""

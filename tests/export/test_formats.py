@@ -105,6 +105,7 @@ def known_to(node: str, characters: list[str]) -> list[str]:
     return list(json.loads(done.stdout))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("accents", [None, "unicode", "ascii"])
 def test_javascript_finds_the_same_words(node: str, tmp_path: Path, accents: Any) -> None:
     """For every character that Unicode had assigned when this Python was made, and JavaScript, between two letters."""
@@ -160,6 +161,7 @@ def run_onnx(model: bytes, documents: list[list[str]]) -> tuple[list[str], Any]:
     return list(labels), probabilities
 
 
+@pytest.mark.exhaustive(every=3)
 def test_onnx(classifier: TextClassifier, texts: list[str]) -> None:
     """onnxruntime gives the same labels, and probabilities to 1e-9."""
     features = [Analyzer(classifier.feature_settings)(text) for text in texts]
@@ -180,6 +182,7 @@ def test_onnx_says_what_it_takes(classifier: TextClassifier) -> None:
     assert json.loads(model.metadata_props[0].value) == list(classifier.fitted_.labels)
 
 
+@pytest.mark.exhaustive(every=3)
 def test_csv(classifier: TextClassifier, texts: list[str]) -> None:
     """From the table alone, the scores of every text."""
     rows = list(csv.reader(io.StringIO(b"".join(table(classifier.fitted_)).decode())))

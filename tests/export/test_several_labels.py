@@ -78,6 +78,7 @@ def ask_javascript(node: str, model: FittedModel, texts: list[str], folder: Path
     return list(json.loads(done.stdout))
 
 
+@pytest.mark.exhaustive(every=2)
 def test_javascript(node: str, classifier: TextClassifier, tmp_path: Path) -> None:
     texts = [*joined("test")[0][:30], *ODD_TEXTS, *random_texts(60)]
     answers = ask_javascript(node, classifier.fitted_, texts, tmp_path)
@@ -90,6 +91,7 @@ def test_javascript(node: str, classifier: TextClassifier, tmp_path: Path) -> No
 STRICT = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic")
 
 
+@pytest.mark.exhaustive(every=2)
 def test_c(cc: str, classifier: TextClassifier, tmp_path: Path) -> None:
     """The function, and the program, whose output is that of `nbtext predict` with all digits."""
     model = classifier.fitted_

@@ -44,6 +44,7 @@ def check(classifier: TextClassifier, texts: list[str], path: Path, loader: dict
     clone(pipeline)
 
 
+@pytest.mark.exhaustive(every=3)
 def test_pipeline(classifier: TextClassifier, texts: list[str], tmp_path: Path, loader: dict[str, Any]) -> None:
     """Labels and calibrated probabilities are the model's to 1e-9; uncalibrated, so are the pipeline's own."""
     check(classifier, texts, tmp_path / "model.json", loader)

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 CORE = ("features", "bayes", "linear", "model")
 CODE = """
 import importlib, os, sys
@@ -19,6 +21,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.exhaustive
 def test_every_module_can_be_the_first() -> None:
     """No module needs another one to be imported before it, the compiled ones included."""
     house = Path(__file__).parents[2] / "nbtext"

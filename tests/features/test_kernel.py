@@ -139,7 +139,7 @@ def every_character() -> Iterable[str]:
         yield "".join(points[start : start + 64])
 
 
-@pytest.mark.exhaustive(every=2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("is_lowered", [True, False])
 def test_every_character_is_a_letter_or_not_as_in_python(is_lowered: bool) -> None:
     """Each code point alone, doubled, and between letters."""
@@ -148,7 +148,7 @@ def test_every_character_is_a_letter_or_not_as_in_python(is_lowered: bool) -> No
     assert found(kernel.Counter(lowercase=is_lowered), [texts]) == expected
 
 
-@pytest.mark.exhaustive(every=2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("analyzer", ["char", "char_wb"])
 def test_every_character_is_white_space_or_not_as_in_python(analyzer: str) -> None:
     """Each code point doubled, where white space is one space, and between letters, where it ends a word."""

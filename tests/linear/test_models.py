@@ -132,6 +132,7 @@ def test_a_warm_start_leads_to_the_same_scores(data: TrainingData, model: str) -
     np.testing.assert_allclose(centered[0], centered[1], atol=0.02 * max(1.0, np.abs(centered[0]).max()))
 
 
+@pytest.mark.exhaustive(every=3)
 @MODELS
 @settings(max_examples=15, deadline=None)
 @given(data=training_sets(), seed=st.integers(0, 1000))
@@ -218,6 +219,7 @@ def test_folds_have_class_weights(model: str) -> None:
     np.testing.assert_allclose(scores[0], scores[1][first], atol=5e-3 * np.abs(scores[0]).max())
 
 
+@pytest.mark.exhaustive(every=4)
 @pytest.mark.parametrize("class_weight", ["balanced", {"b": 5.0}], ids=str)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_class_weights_are_those_of_scikit_learn(class_weight: Any, n_classes: int) -> None:

@@ -91,6 +91,7 @@ def test_nbsvm_of_several_labels_is_linear_svc_over_ratios() -> None:
         assert scorer.bias[k] == pytest.approx(intercept, abs=3e-3)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("interpolation", [1.0, 0.25])
 def test_nbsvm_of_several_labels_without_the_kernel(interpolation: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """SciPy's L-BFGS gives the same scores."""

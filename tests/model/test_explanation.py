@@ -62,6 +62,7 @@ def assert_adds_up(explanation: Explanation) -> None:
     assert abs(total - explanation.log_odds) <= 1e-9 * max(1.0, largest / 1e3)
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @given(texts=st.lists(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join), min_size=1, max_size=4))
 def test_it_adds_up(options: dict[str, Any], texts: list[str]) -> None:

@@ -37,7 +37,7 @@ def corpus(corpora: Callable[[str], Path]) -> CorpusCounts:
     return count_source(source, FeatureSettings(), jobs=2, sample_size=100)
 
 
-@pytest.mark.exhaustive(every=2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("model", "tf"), FIGURES, ids=str)
 def test_accuracy_of_each_event_model(
     corpus: CorpusCounts, corpora: Callable[[str], Path], model: str, tf: str

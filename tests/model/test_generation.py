@@ -78,6 +78,7 @@ def test_bernoulli_recovers_its_parameters() -> None:
     np.testing.assert_array_equal(statistics.documents, statistics.occurrences)
 
 
+@pytest.mark.exhaustive
 def test_categorical_recovers_its_parameters() -> None:
     """Each word occurs once, twice, and so on, as often as the class has it so."""
     classifier = TextClassifier(model="categorical", values=3, smoothing=0.3).fit(TEXTS, LABELS)

@@ -81,6 +81,7 @@ def loaded(classifier: TextClassifier) -> TextClassifier:
         return model
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=60, deadline=None)
 @given(first=DOCUMENTS, second=DOCUMENTS, keep=st.sampled_from([1, 3, 1000]), options=st.sampled_from(OPTIONS))
 def test_union(first: Documents, second: Documents, keep: int, options: dict[str, Any]) -> None:

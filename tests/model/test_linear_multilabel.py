@@ -183,6 +183,7 @@ def test_rare_labels_fall_back(model: str) -> None:
     assert sum("rare" in own for own in fitted.predict(documents(200, 5)[0])) <= 2
 
 
+@pytest.mark.exhaustive
 def test_scipy_fits_without_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     """L-BFGS gives nearly the same probabilities."""
     texts, labels = documents(60)

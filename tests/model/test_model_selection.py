@@ -61,6 +61,7 @@ def seeds_by_choice() -> dict[tuple[str, str], list[int]]:
     return found
 
 
+@pytest.mark.exhaustive
 def test_the_most_accurate_is_selected() -> None:
     """The choice has the highest accuracy that leave-one-out estimates for each candidate."""
     for seed in range(10):
@@ -169,6 +170,7 @@ def test_growth_selects_again(options: dict[str, Any], tmp_path: Path) -> None:
     assert any(one != other for one, other in choices)
 
 
+@pytest.mark.exhaustive
 def test_without_retained_documents_the_choice_of_the_larger_model_is_kept(tmp_path: Path) -> None:
     """In any order, and the model says that its choice is approximate; calibrate keeps it."""
     seeds = seeds_by_choice()
@@ -188,6 +190,7 @@ def test_without_retained_documents_the_choice_of_the_larger_model_is_kept(tmp_p
         assert calibrated.fitted.requested_settings == merged.fitted.requested_settings
 
 
+@pytest.mark.exhaustive
 def test_another_model_of_the_same_counts(tmp_path: Path) -> None:
     """A model that is named replaces the choice, and its plain counts replace binary counts."""
     seeds = seeds_by_choice()

@@ -178,6 +178,7 @@ def test_counts_do_not_depend_on_how_many_sets_are_kept_apart(tmp_path: Path, mo
         np.testing.assert_array_equal(mine, other)
 
 
+@pytest.mark.exhaustive
 def test_models_do_not_depend_on_the_number_of_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "train.jsonl"
     documents = [(f"{text} number{i % 7}", labels) for i, (text, labels) in enumerate(FRUIT * 3000)]
@@ -313,6 +314,7 @@ def test_documents_without_any_label_cannot_be_trained_on() -> None:
         train([("apple", ()), ("pear", ())])
 
 
+@pytest.mark.exhaustive
 def test_ten_thousand_labels(tmp_path: Path) -> None:
     random, n = np.random.default_rng(0), 10_000
     tags = [*random.permutation(n).reshape(-1, 5).tolist(), *random.permutation(n).reshape(-1, 50).tolist()]
@@ -338,6 +340,7 @@ def test_ten_thousand_labels(tmp_path: Path) -> None:
     tracemalloc.stop()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not REUTERS.exists(), reason="needs the corpus reuters-90")
 def test_reuters(tmp_path: Path) -> None:
     def measure(optimize: str | None) -> tuple[float, float, float, float]:

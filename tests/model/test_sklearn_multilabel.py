@@ -127,6 +127,7 @@ def test_the_checks_of_scikit_learn() -> None:
         getattr(estimator_checks, name)("OfNumbers", OfNumbers())
 
 
+@pytest.mark.exhaustive
 def test_selection_and_scores_of_scikit_learn() -> None:
     """Cross-validation, grid search, pipelines and clones, with a label that some folds do not have."""
     from sklearn.base import clone

@@ -47,7 +47,7 @@ def page(explanations: tuple[TextClassifier, list[Explanation]], tmp_path_factor
     return written(tmp_path_factory.mktemp("page") / "why.html", classifier, found)
 
 
-@pytest.mark.exhaustive(every=2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_the_page_is_sound(visit: Callable[..., Any], page: Path, width: int, scheme: str) -> None:
     """In light, and in the dark of a phone: all fits the screen, axe finds nothing serious."""

@@ -78,7 +78,7 @@ def page(documents: Batch, classifier: TextClassifier, tmp_path_factory: pytest.
     return page_of(tmp_path_factory.mktemp("page"), documents, classifier)
 
 
-@pytest.mark.exhaustive(every=2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_the_page_is_sound(visit: Visited, page: Path, width: int, scheme: str) -> None:
     """In light, and in the dark of a phone: charts have marks, all fits the screen, axe finds nothing serious."""

@@ -179,6 +179,7 @@ def test_a_file_that_cannot_be_written(start: Start, model: Path, tmp_path: Path
     assert stored.endswith(b"\n")
 
 
+@pytest.mark.exhaustive
 def test_no_confirmed_feedback_is_lost(start: Start, model: Path, tmp_path: Path) -> None:
     """Killed at any moment: what was confirmed is in the file, once, and the file holds whole lines only."""
     confirmed: list[str] = []
@@ -203,7 +204,8 @@ def test_no_confirmed_feedback_is_lost(start: Start, model: Path, tmp_path: Path
         threads = [threading.Thread(target=send, args=(client,)) for client in range(8)]
         for thread in threads:
             thread.start()
-        time.sleep(0.5 + dice.random() / 2)
+        goal = len(confirmed) + 50 + dice.randrange(50)
+        wait_until(lambda goal=goal: len(confirmed) >= goal)
         assert service.end(signal.SIGKILL) == -signal.SIGKILL
         for thread in threads:
             thread.join()
@@ -235,6 +237,7 @@ def test_a_model_learns(start: Start, copied: Path, tmp_path: Path) -> None:
     assert again.log("learn") == []
 
 
+@pytest.mark.exhaustive
 def test_learning_beside_other_programs(start: Start, copied: Path, tmp_path: Path) -> None:
     """`nbtext update` between two updates of the service changes the same model; nothing is lost."""
     (tmp_path / "other.jsonl").write_text('{"text": "a zither", "label": "noise"}\n' * 4)

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from nbtext.text_classifier import TextClassifier
 
 Running = Any  # see conftest.py
@@ -97,6 +99,7 @@ def test_a_file_that_comes_back(start: Start, tmp_path: Path) -> None:
     assert label_of(service) == "warm"
 
 
+@pytest.mark.exhaustive
 def test_no_request_fails_while_models_are_replaced(start: Start, tmp_path: Path) -> None:
     """Requests of all kinds run all the time; each is answered by one model or the other."""
     path = tmp_path / "m.joblib"

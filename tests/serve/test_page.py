@@ -94,7 +94,7 @@ def test_labels_and_words_while_typing(visit: Any, service: Running) -> None:
     page.get_by_text("No label: the document").wait_for()
 
 
-@pytest.mark.exhaustive(every=2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
 def test_everybody_can_use_it(visit: Any, service: Running, tmp_path: Path, width: int, scheme: str) -> None:
     """On a phone and in the dark: all fits, and axe finds nothing."""
@@ -146,7 +146,7 @@ def label_csv(page: Any, path: Path) -> bytes:
     return bytes(Path(download.value.path()).read_bytes())
 
 
-@pytest.mark.exhaustive(every=2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("delimiter", "end", "mark"), [(",", "\n", ""), (";", "\r\n", "\ufeff"), ("\t", "\n", ""), (",", "\r", "")]
 )

@@ -274,6 +274,7 @@ def test_a_stream_is_answered_as_it_comes(service: Running) -> None:
     connection.close()
 
 
+@pytest.mark.exhaustive
 def test_a_client_that_reads_nothing_until_it_has_sent_all(service: Running) -> None:
     """50 MB of answers wait for it: neither waits for the other for ever, and memory stays bounded."""
     line = json.dumps({"text": "bins " * 30}).encode() + b"\n"

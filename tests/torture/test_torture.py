@@ -19,6 +19,7 @@ def measured(folder: Path, *arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.exhaustive
 def test_no_output_is_lost(tmp_path: Path) -> None:
     """Killed at each step of writing and at moments before, a command leaves the old output whole, or the new one.
 
@@ -33,6 +34,7 @@ def test_no_output_is_lost(tmp_path: Path) -> None:
     assert figures["left"] <= 4 * len(figures["commands"])
 
 
+@pytest.mark.exhaustive
 def test_models_with_a_flipped_bit(tmp_path: Path) -> None:
     """A real model with one bit flipped is refused, or answers as before."""
     figures = measured(tmp_path, "flips", "11")
@@ -40,6 +42,7 @@ def test_models_with_a_flipped_bit(tmp_path: Path) -> None:
     assert figures["wrong"] == 0
 
 
+@pytest.mark.exhaustive
 def test_no_change_is_lost_in_a_race(tmp_path: Path) -> None:
     """Of two commands that replace a model at once, each changes it or fails with a message."""
     figures = measured(tmp_path, "races", "1")
