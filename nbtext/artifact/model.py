@@ -257,10 +257,10 @@ def _read_fitted_model(
         raise audit.invalid_value("label_type", "does not match the labels")
     hyperparameters = read_hyperparameters(record)
     if (hyperparameters.C is None) == model_settings.is_linear:
-        raise audit.invalid_value("hyperparameters.C", f"does not fit a {model_settings.model} model")
+        raise audit.invalid_value("hyperparameters.C", f"does not fit {model_settings.model} models")
     has_likelihood = not model_settings.is_linear and model_settings.event_model.is_generative
     if not has_likelihood and (calibration.likelihoods is not None or calibration.outlier_threshold is not None):
-        raise audit.invalid_value("calibration.likelihoods", f"do not belong to a {model_settings.model} model")
+        raise audit.invalid_value("calibration.likelihoods", f"do not belong to {model_settings.model} models")
     estimate = read_estimate(record, n_classes)
     if not {label for _, label, _ in model_settings.targets} <= set(labels):
         raise audit.invalid_value("model", "has a target for a label that it does not have")
@@ -326,7 +326,7 @@ def _read_event_model_selection(
     """Return whether leave-one-out selected the event model, and binary counts."""
     is_model = audit.read_value(record, "is_model_selected", bool)
     if is_model and model_settings.model not in SELECTABLE_MODELS:
-        raise audit.invalid_value("is_model_selected", f"is true for a {model_settings.model} model")
+        raise audit.invalid_value("is_model_selected", f"is true for {model_settings.model} models")
     is_binary = audit.read_value(record, "is_binary_selected", bool)
     if is_binary and not (is_model and features.tf == "binary"):
         raise audit.invalid_value("is_binary_selected", "is true, but no model was selected")

@@ -286,4 +286,4 @@ class Reader:
         return array
 
     def _damaged_error(self, what: str) -> ArtifactError:
-        return DamagedError(f"byte {self._stream.position:,}: {what}")
+        return DamagedError(f"{what} (at byte {self._stream.position:,})")

@@ -50,7 +50,7 @@ def save(record: dict[str, Any], path: str) -> None:
     from nbtext.output import atomic_output
 
     if list(record.items())[:2] != [("format", FORMAT), ("version", VERSION)]:
-        raise ValueError("a record begins with its format and version")
+        raise ValueError("the record does not begin with its format and version")
     content = copy_canonically(record)
     check_plain(content)
     with atomic_output(path) as file:
@@ -119,7 +119,7 @@ def copy_canonically(value: Any) -> Any:
     if isinstance(value, np.ndarray) and (item := f"{value.dtype.kind}{value.dtype.itemsize}") in ITEM_BYTES:
         dtype = np.dtype(f"<{item}")  # NumPy's own object, if several objects are equal
         return np.asarray(value, dtype=dtype, order="C").view(dtype)
-    raise TypeError(f"a model file holds plain data with texts as keys, not {kind.__qualname__}")
+    raise TypeError(f"a model file can hold plain data with str keys, not {kind.__qualname__}")
 
 
 def check_plain(record: object) -> None:

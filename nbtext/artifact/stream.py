@@ -91,7 +91,7 @@ class Stream:
         n_left = self.limit - self.position
         if n_bytes > n_left and self._is_pipe:
             hint = "give the model as a file, not through a pipe"
-            raise ArtifactError(f"is larger than {MAX_PIPE_BYTES >> 30} GiB", hint=hint)
+            raise ArtifactError(f"is larger than {MAX_PIPE_BYTES >> 30} GiB, the maximum for a pipe", hint=hint)
         if n_bytes > n_left:
             raise DamagedError(f"{n_bytes:,} bytes should follow, and {n_left:,} do")
 

@@ -22,9 +22,9 @@ MODEL_OPTION = "model_option"  # the parameter of -m, in commands that also acce
 SOURCE_HELP = (
     "SOURCE is a directory (DIR/LABEL/**/FILE, or files without labels), a file (.jsonl, .json, .csv, .tsv, .txt, "
     ".mbox, .eml, each also compressed as .gz, .bz2, .xz or .zst; .parquet, .arrow, .db, or a matrix .npz), or - for "
-    "standard input. A .txt file holds one text per line; --input-format files reads it as one text. With a model, "
-    ".txt files are read like those that it was trained on."
+    "standard input. A .txt file holds one text per line; --input-format files reads it as one text."
 )
+MODEL_SOURCE_HELP = " With a model, .txt files are read like those that the model was trained on."
 SHORT_SOURCE_HELP = (
     "SOURCE is a directory with a folder per label, a .csv, .tsv, .jsonl, .txt or .mbox file, or - for standard input."
 )
@@ -62,9 +62,8 @@ class Option(click.Option):
         return super().process_value(ctx, value)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
-        return self.names(ctx), " ".join(
-            filter(None, (*self.sentences(), f"[default: {self.default_help}]" if self.default_help else ""))
-        )
+        default = "[required]" if self.required else f"[default: {self.default_help}]" if self.default_help else ""
+        return self.names(ctx), " ".join(filter(None, (*self.sentences(), default)))
 
     def names(self, ctx: click.Context) -> str:
         """Return the names of the option, with a placeholder for its value."""
@@ -187,6 +186,12 @@ class Command(click.Command):
         """Whether the command reads documents."""
         return any("SOURCE" in (each.metavar or "") for each in self.params if isinstance(each, click.Argument))
 
+    @property
+    def source_help(self) -> str:
+        """What SOURCE may be; "" if the command reads no documents."""
+        has_model = any("--model-file" in each.opts for each in self.params)
+        return SOURCE_HELP + MODEL_SOURCE_HELP * has_model if self.takes_sources else ""
+
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         found = super().get_params(ctx)
         if ctx.meta.get(MODEL_OPTION):  # given by -m: all arguments are sources
@@ -239,7 +244,7 @@ class Command(click.Command):
         """Write the complete help: `--help`."""
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
-        _write_text(formatter, SOURCE_HELP if self.takes_sources else "")
+        _write_text(formatter, self.source_help)
         for title, records in self.option_groups(ctx).items():
             with formatter.section(title):
                 formatter.write_dl(records)

@@ -53,8 +53,9 @@ MODELS = MODEL_STAGE.without("model", "keep_sample", "group")
     deferred=(FEATURE_STAGE, MODELS),
     common="-m --models --sizes --seeds --test --budget --report -o --to --text-field --label-field",
     example="nbtext compare letters/test -m letters.joblib -m bernoulli.joblib",
-    notes="For learning curves: nbtext compare letters/train --models multinomial,bernoulli --sizes 50,100\n\n"
-    "For the candidates of a search: nbtext compare letters/train --models best\n\n"
+    notes="For the second model: nbtext train letters.joblib --model bernoulli -o bernoulli.joblib\n\n"
+    "For learning curves: nbtext compare letters/train --models multinomial,bernoulli --sizes 50,100\n\n"
+    "For the candidates of a model search: nbtext compare letters/train --models best\n\n"
     "Memory holds the models and a few numbers for each document; for learning curves, the counts of all documents.",
 )  # fmt: skip
 def compare(
@@ -71,7 +72,7 @@ def compare(
     model_settings: Deferred[ModelSettings],
     run: RunSettings,
 ) -> None:
-    """Compare trained models, learning curves, or all candidates of a search.
+    """Compare trained models, learning curves, or all candidates of a model search.
 
     With -m A -m B, the models predict SOURCE. The result is their accuracy, macro F1 and log-loss with bootstrap
     intervals, the differences with McNemar's test, the prediction time on one core, and the file size.
@@ -80,8 +81,8 @@ def compare(
     the mean and the standard deviation of accuracy and log-loss over the random splits.
 
     With --models best, all candidates of `nbtext train --model best` are compared. The result is the accuracy of each,
-    estimated by leave-one-out or cross-validation, with a 95 % interval. Candidates that are clearly less accurate are
-    tried on a part of the documents only.
+    estimated by leave-one-out or cross-validation, with a 95 % interval. Candidates that are clearly less accurate on a
+    part of the documents are not fitted to all of them.
     """
     from nbtext.report.comparison import format_comparison, render_comparison_page
     from nbtext.report.learning_curves import format_learning_curves, render_learning_curves_page

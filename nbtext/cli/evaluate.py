@@ -56,7 +56,12 @@ RUN_OPTIONS = (
     "--jobs", "--quiet", "--no-progress", "--verbose", "--debug", "--to", "--output", "--report", "--fail-under",
     "--force",
 )  # fmt: skip
-DECISIONS = DECISION_STAGE.without("explain", "top_k")
+DECISIONS = DECISION_STAGE.without("explain", "top_k").replace(
+    Option("--coverage", type=float, metavar="P", title="Predictions",
+           help="Evaluate prediction sets, too: the smallest sets of labels that contain the true label with "
+           "probability P, such as 0.95 (conformal prediction). A document with an empty set gets no label. For a "
+           "multi-label model, the sets contain a share P of the true labels."),
+)  # fmt: skip
 MODELS = SEARCHED_MODEL_STAGE.without("keep_sample")
 
 
@@ -64,13 +69,16 @@ MODELS = SEARCHED_MODEL_STAGE.without("keep_sample")
     SOURCES,
     Option("-m", "--model-file", "model_file", type=MODEL, help="Model file to evaluate."),
     Option("--predictions", type=INPUT,
-           help="File of predictions to evaluate instead of a model. They are matched to SOURCE by id."),
+           help="File of predictions to evaluate instead of a model. They are matched to SOURCE by id. Their labels "
+           "are final: --cost only adds the cost to the result."),
     FOLD_STAGE,
     Option("--fail-under", "thresholds", type=Parsed("METRIC=N,…", parse_thresholds), default={},
            help="Thresholds of metrics, such as accuracy=0.85,macro_f1=0.8,recall:LABEL=0.9. Exit with status 3 if a "
-           "metric is worse than its threshold. The names of the metrics are the fields of --to json."),
+           "metric is below its threshold, or, for a loss such as log_loss, above it. The names of the metrics are "
+           "the fields of --to json."),
     Option("--foreign", type=SOURCE,
-           help="Out-of-distribution documents. Measure the AUROC of separating them from SOURCE by their likelihood."),
+           help="Foreign documents, such as texts about other topics, which should be outliers. Measures how well the "
+           "likelihood separates them from SOURCE (outlier AUROC)."),
     REPORT,
     *result_options(OUTPUT_FORMATS),
     DECISIONS,
@@ -158,7 +166,8 @@ def _load_subject(
     if foreign is not None and model_file is None:
         raise SettingsError("this option needs a model", where="--foreign", hint="give one with -m")
     if [model_file, fold_settings.is_wanted or None, predictions].count(None) != 2:
-        raise SettingsError("give exactly one of -m MODEL, --folds N and --predictions FILE")
+        what = "give exactly one of -m MODEL, --predictions FILE or cross-validation"
+        raise SettingsError(f"{what} (--folds, --group-field or --order-field)")
     if not fold_settings.is_wanted:
         refuse(FOLD_STAGE, FEATURE_STAGE, MODELS, because="this option is used only in cross-validation (--folds)")
     if predictions is not None:
@@ -279,7 +288,7 @@ def _evaluate_sets(
     from nbtext.model.multilabel_predictions import MultilabelPredictions
 
     if foreign is not None:
-        what = "a multi-label model has no likelihood of a document"
+        what = "needs a model that gives the likelihood of documents, and a multi-label model does not"
         raise SettingsError(what, where="--foreign", hint="leave out --foreign")
     log, evaluator = SetLog(), MultilabelEvaluator()
     evaluator.add_all(select_predictions(predicted, MultilabelPredictions, log if with_details else None))

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     Option("--features", "n_features", metavar="N", type=click.IntRange(min=0),
            default_help="10 in a table, 25 on a page, else all", help="Number of features to show."),
     *result_options((*OUTPUT_FORMATS, "html")),
-    Option("--html", type=OUTPUT, help="Write an HTML page of the first 200 documents, like -o FILE.html. Needs "
-           "nbtext[report]."),
+    Option("--html", type=OUTPUT, help="Write an HTML page of the first 200 documents, like -o FILE.html. Needs the "
+           "extra nbtext[report]."),
     UNLABELED_INPUT_STAGE,
     *RUN_PARTS,
     common="-m --label --against --features -o --to --html --input-format --text-field",
     example="nbtext explain letters/test/trash -m letters.joblib --features 3",
-    notes="Memory holds the model and a few batches of documents.",
+    notes="Memory does not grow with the number of documents.",
 )  # fmt: skip
 def explain(
     sources: tuple[str, ...],
@@ -51,9 +51,10 @@ def explain(
 ) -> None:
     """Explain why documents get their labels, feature by feature.
 
-    The contributions of the features, the prior and the absent features, divided by the temperature of the
-    calibration, add up to the log-odds of the label against the other label. On a terminal and on a page, the words
-    of the text are colored: blue words support the label, and yellow and orange words support the other label.
+    The log-odds of the label against the other label are the sum of the contributions of the features and of a few
+    terms: the prior, the absent features, and the changes by calibration and by the prior adjustment. A multi-label
+    model explains each predicted label against its absence. On a terminal and on a page, the words of the text are
+    colored: blue words support the label, and yellow and orange words support the other label.
     """
     from nbtext.artifact.model import load_model
     from nbtext.features.occurrences import Locator

@@ -31,7 +31,9 @@ def export(model: str, output_format: str | None, output: str | None) -> None:
     """Export a model for other programs: C, JavaScript, ONNX, scikit-learn, spreadsheets.
 
     The exported model predicts the same labels and calibrated probabilities. In scikit-learn, the calibration is a
-    separate step. Models with --hash-bits, gaussian models and categorical models cannot be exported.
+    separate step. Models with --hash-bits, gaussian models and categorical models cannot be exported. Multi-label
+    models can be exported as sklearn-json, and those of Naive Bayes also as c and js. Models with --stem or
+    --separate-fields cannot be exported as c, js and sklearn-json; those with their own --token-pattern not as c and js.
     """
     from nbtext.artifact.model import load_model
     from nbtext.export import formats
@@ -39,7 +41,7 @@ def export(model: str, output_format: str | None, output: str | None) -> None:
     chosen = output_format or format_of(output or "-")
     if chosen is None:
         raise SettingsError(
-            "the format is not given, and the suffix of -o does not imply one",
+            "is needed, because the suffix of -o does not name a format",
             where="--to",
             hint=f"choose one of {', '.join(EXPORTERS)}",
         )

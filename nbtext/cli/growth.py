@@ -35,8 +35,8 @@ MODEL_AND_SOURCES = (*REWRITTEN_MODEL_PARTS, SOURCES, REWRITTEN_OUTPUT)
     common="-m -o --half-life --elapsed --input-format --text-field --label-field",
     example="nbtext update letters.joblib letters/test",
     notes="The result has the same bytes as a model that is trained on all documents at once, if the model was "
-    "trained with --keep-sample and with the same input options. Otherwise smoothing and calibration do "
-    "not change; `nbtext calibrate` refits them.\n\n"
+    "trained with --keep-sample, and the input options are those of the training. Otherwise smoothing and calibration "
+    "do not change; `nbtext calibrate` refits them.\n\n"
     "Memory holds the model and the counts of the new documents. It grows with words and labels, not with the corpus.",
 )
 def update(
@@ -97,8 +97,8 @@ def forget(
     common="-o -j -q",
     example="nbtext merge north.joblib south.joblib -o both.joblib",
     notes="The result has the same bytes as a model that is trained on all their documents at once, if the models were "
-    "trained with --keep-sample N. Otherwise it has the smoothing and calibration of the largest model; `nbtext "
-    "calibrate` refits them.\n\n"
+    "trained with --keep-sample. Otherwise it has the smoothing and calibration of the model with the most documents; "
+    "`nbtext calibrate` refits them.\n\n"
     "Memory holds all the models and their sum.",
 )
 def merge(models: tuple[str, ...], output: str | None, run: RunSettings) -> None:
@@ -128,8 +128,9 @@ def calibrate(
 ) -> None:
     """Refit smoothing and calibration of a model on labeled documents.
 
-    The counts of the model do not change. SOURCE is either the training documents, which are then left out one by one,
-    or other documents. MODEL is replaced atomically, unless -o names another file.
+    The counts of the model do not change. SOURCE is the training documents, other documents, or both. A document that,
+    by the counts of the model, may be a training document is left out of the model before it is scored. MODEL is
+    replaced atomically, unless -o names another file.
     """
     from nbtext.model.growth import calibrate_source
 

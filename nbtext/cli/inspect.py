@@ -35,14 +35,16 @@ if TYPE_CHECKING:
            help="Number of features to show for each label."),
     Option("--by", "criterion", type=click.Choice(list(CRITERIA)), metavar="NAME",
            default_help="z; log-odds for linear models",
-           help="Ranking criterion of features. log-odds is the weight of the feature; z is its z-score: log-odds "
-           "divided by standard deviation; mi is mutual information; chi2 is the chi-squared statistic."),
+           help="Ranking criterion of features. log-odds is the weight of the feature minus the mean of its weights "
+           "for the other labels; z is the log-odds ratio of its counts, divided by the standard deviation; mi is "
+           "mutual information; chi2 is the chi-squared statistic."),
     Option("--label", "labels", shell_complete=completion.labels, metavar="LABEL", multiple=True,
            help="Show only this label; may be repeated."),
     Option("--word", "words", metavar="WORD", multiple=True,
            help="Show the counts and weights of this feature; may be repeated."),
     Option("--words-from", type=SOURCE,
-           help="Documents in which to look up the words of hashed features, because the model does not store words."),
+           help="Documents in which to look up the words of hashed features, because the model does not store words. "
+           "The options of the group Input are for these documents."),
     *result_options(OUTPUT_FORMATS),
     UNLABELED_INPUT_STAGE,
     RUN_STAGE.without("jobs"),
@@ -108,7 +110,8 @@ def inspect(
     DEBUG,
     common="--features -o --to",
     example="nbtext diff letters.joblib bernoulli.joblib --features 5",
-    notes="Memory holds both models.",
+    notes="For the second model: nbtext train letters.joblib --model bernoulli -o bernoulli.joblib\n\n"
+    "Memory holds both models.",
 )  # fmt: skip
 def diff(before: str, after: str, n_features: int, output: str, output_format: str | None) -> None:
     """Show the differences between two models.

@@ -38,13 +38,14 @@ Keywords = dict[str, tuple[str, ...]]
     Option("-m", "--model-file", "model", type=MODEL,
            help="Model file that predicts the labels at the start. It is not changed."),
     Option("-o", "--output", type=OUTPUT, required=True,
-           help="File of answers, as JSON lines. Answers that it has are kept, and their documents are not shown."),
+           help="File of answers, as JSON lines. Answers in an existing file are kept, and their documents are not "
+           "shown."),
     Option("--labels", type=Parsed("LABEL,LABEL…", parse_names),
-           help="Labels to choose from at the start. More can be typed."),
+           help="Labels to choose from at the start. More can be added while labeling."),
     Option("--keywords", type=INPUT,
            help="Words and phrases of each label, which train the model at the start; see `nbtext train --keywords`."),
     Option("--multi-label", is_flag=True,
-           help="Give each document any number of labels: keys switch them on and off."),
+           help="Give each document any number of labels. The key of a label switches it on or off."),
     Option("--pool", "pool_size", metavar="N", type=click.IntRange(min=1), default=POOL_SIZE,
            default_help=f"{POOL_SIZE:,}",
            help="Largest number of documents to choose from. If SOURCE has more, a random sample is taken."),
@@ -67,12 +68,12 @@ def label(
     features: FeatureSettings,
     run: RunSettings,
 ) -> None:
-    """Label documents in the terminal, the ones that teach most first.
+    """Label documents in the terminal, starting with those from which the model learns most.
 
-    The screen shows a document with its telling words marked, the guess of the model, and a key for each label. Enter
-    accepts the guess, s skips, u undoes, / searches, n adds a label, q quits, ? shows all keys. The model learns each
-    answer before it chooses the next document: one that is uncertain, resembles many others, and is unlike those that
-    have an answer.
+    The screen shows a document with its most important words marked, the prediction of the model, and a key for each
+    label. Enter accepts the prediction, s skips, u undoes, / searches, n adds a label, q quits, ? shows all keys. The
+    model learns each answer before it chooses the next document: one that is uncertain, resembles many others, and is
+    unlike those that have an answer.
 
     Each answer is on the disk before the next document is shown. Run the same command again to continue. `nbtext train`
     reads the file of answers as it is; skipped documents are not in it.
@@ -118,12 +119,17 @@ def label(
 def _check_terminal(output: str) -> None:
     """Raise SettingsError unless a person can read the screen and press keys; and the answers can be in a file."""
     if output in STANDARD_OUTPUT:
-        raise SettingsError("answers are written to a file that can be read again", where="-o", hint="name a file")
+        raise SettingsError(
+            "answers cannot be written to standard output, because they are read again", where="-o", hint="name a file"
+        )
     for name, stream in (("standard input", sys.stdin), ("standard output", sys.stdout)):
         if not stream.isatty():
             raise SettingsError(f"label needs a terminal, and {name} is not one", hint="run it in a terminal, alone")
     if os.environ.get("TERM") == "dumb":
-        raise SettingsError("label needs a terminal that can move its cursor, and TERM is dumb", hint="set TERM")
+        raise SettingsError(
+            "label needs a terminal that can move its cursor, but the environment variable TERM is 'dumb'",
+            hint="set TERM",
+        )
 
 
 def _read_start(model: str | None, keywords: str | None) -> tuple[TrainedModel | None, Keywords | None]:
@@ -150,7 +156,7 @@ def _resolve_features(features: FeatureSettings, words: Keywords | None) -> Feat
     from nbtext.model.keywords import extend_ngrams
 
     if not features.is_counting:
-        raise SettingsError("the model learns by counts", where="weighting", hint="leave out this option")
+        raise SettingsError("label needs counts, not weights", where="weighting", hint="leave out this option")
     return features if words is None else extend_ngrams(words, features)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from nbtext import __version__
-from nbtext.cli.command import SOURCE_HELP, Command
+from nbtext.cli.command import Command
 from nbtext.cli.main import COMMANDS, COMPLETION, cli
 
 STATUS = (
@@ -57,7 +57,7 @@ def _command_page(command: Command, name: str, parent: click.Context) -> Iterato
     yield from (".SH SYNOPSIS", f".B nbtext {name}", _roff(" ".join(command.collect_usage_pieces(context))))
     yield from (".SH DESCRIPTION", *_paragraphs(text))
     if command.takes_sources:
-        yield from (".SS SOURCE", _roff(SOURCE_HELP))
+        yield from (".SS SOURCE", _roff(command.source_help))
     yield from (".SH OPTIONS", *_options(command.option_groups(context)))
     if command.notes:
         yield from (".SH NOTES", *_paragraphs(command.notes))

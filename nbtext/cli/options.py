@@ -71,7 +71,7 @@ def parse_names(text: str) -> tuple[str, ...]:
     """Return the names in a list that is separated by commas; ValueError if there is none."""
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     if not names:
-        raise ValueError(f"{text!r} holds no name; separate several names with commas")
+        raise ValueError(f"{text!r} contains no name; separate several names with commas")
     return names
 
 
@@ -117,8 +117,9 @@ LABELED_INPUT_STAGE = stage(
            "text per line; `files` reads each file as one text."),
     Option("--encoding", metavar="NAME", help="Text encoding. A byte order mark takes precedence."),
     Option("--encoding-errors", type=click.Choice(["replace", "strict"]), metavar="NAME",
-           help="How invalid bytes are handled. `replace` replaces and counts them. With `strict`, such a "
-           "document is an error: training stops, and `predict` gives it no label."),
+           help="How invalid bytes are handled. `replace` replaces each by U+FFFD, and the command prints their "
+           "number. With `strict`, a document with invalid bytes is an error: training stops, and `predict` gives it "
+           "no label."),
     Option("--text-field", type=Parsed("NAME[,NAME…]", parse_names),
            help="Column, JSON key or mail header of the text. Separate several names with commas. For a file without "
            "a header, give the number of the column, counted from 1."),
@@ -137,8 +138,8 @@ LABELED_INPUT_STAGE = stage(
     Option("--id-field", metavar="NAME", help="Column, JSON key or mail header of the document id."),
     Option("--query", metavar="SQL",
            help="Query whose rows are the documents of SOURCE: a SQLite file, or the URL of a database, such as "
-           "postgresql://USER@HOST/NAME, which needs nbtext[sql], or nbtext[adbc] for postgresql+adbc://. Nothing is "
-           "written to it."),
+           "postgresql://USER@HOST/NAME, which needs the extra nbtext[sql], or nbtext[adbc] for postgresql+adbc://. "
+           "Nothing is written to the database."),
     Option("--separate-fields", is_flag=True, default=None,
            help="Make a separate feature `field:word` for each text field. By default, the texts are joined."),
     Option("--max-document-bytes", type=int, metavar="N",
@@ -148,8 +149,8 @@ LABELED_INPUT_STAGE = stage(
 INPUT_STAGE = LABELED_INPUT_STAGE.without("label", "label_separator", "label_fields", "single_label")
 UNLABELED_INPUT_STAGE = INPUT_STAGE.replace(
     Option("--label-field", metavar="NAME", title="Input", default_help=InputSettings().label_field,
-           help="Column, JSON key or mail header of the label, which is ignored. It helps to recognize the header row "
-           "of a table."),
+           help="Column, JSON key or mail header of the label. The label is ignored, but its name helps to recognize "
+           "the header row of a table."),
 )  # fmt: skip
 
 
@@ -158,19 +159,18 @@ DECISION_STAGE = stage(
     Option("--min-probability", type=float, metavar="P", help="Predict no label if its probability is below P."),
     Option("--coverage", type=float, metavar="P",
            help="Add the smallest set of labels that contains the true label with probability P, such as 0.95 "
-           "(conformal prediction). A document with an empty set gets no label. With several labels for a document, "
-           "the sets contain a share P of the true labels."),
+           "(conformal prediction). A document with an empty set gets no label. For a multi-label model, the sets "
+           "contain a share P of the true labels."),
     Option("--cost", type=FileType(parse=_parse_costs),
            help="Predict the label with the lowest expected cost. The columns of FILE are true label, predicted "
            "label and cost. Other pairs cost 0 if the labels are equal, else 1."),
     Option("--threshold", type=Parsed("[LABEL=]P|auto", _parse_threshold), multiple=True,
            help="Predict LABEL if its probability is at least P, otherwise the most probable other label; may be "
-           "repeated. Of several labels that reach their thresholds, the most probable one is predicted. A model of "
-           "several labels for a document predicts every label that reaches its threshold. Only with such a model, P "
-           "alone is the threshold of all labels, and `auto` means the thresholds stored in the model, the default."),
+           "repeated. Of several labels that reach their thresholds, the most probable one is predicted. A multi-label "
+           "model predicts every label that reaches its threshold; there, P alone is the threshold of all labels, and "
+           "`auto`, the default, stands for the thresholds of the model."),
     Option("--at-least-one", is_flag=True, default=None,
-           help="Predict the most probable label if no label reaches its threshold. Only with a model of several "
-           "labels for a document."),
+           help="Predict the most probable label if no label reaches its threshold. Only with a multi-label model."),
     Option("--top-k", type=int, metavar="K",
            help="Add the K most probable labels with their probabilities. In jsonl and json, `scores` holds only "
            "these."),
@@ -183,9 +183,10 @@ CLUSTER_STAGE = stage(
     "cluster", ClusterSettings, "Cluster",
     Option("--cluster", metavar="ADDRESS",
            help="Run on a Dask cluster: a scheduler address such as tcp://HOST:8786, or `local`. Workers must see "
-           "the same paths. Needs nbtext[dask]."),
-    Option("--shard-bytes", type=int, metavar="N", default_help="two shards per thread, of 16 to 512 MiB",
-           help="Size of a shard, the part of SOURCE that a worker reads at once. Only with --cluster."),
+           "the same paths. Needs the extra nbtext[dask]."),
+    Option("--shard-bytes", type=int, metavar="N",
+           default_help="two shards for each thread of the workers, each of 16 to 512 MiB",
+           help="Size in bytes of a shard, the part of SOURCE that a thread reads at once. Only with --cluster."),
 )  # fmt: skip
 
 DECAY_STAGE = stage(
@@ -257,7 +258,7 @@ TO_PIPE = "standard output, unless it is a terminal"
 NEW_MODEL = Option("-o", "--output", type=MODEL_OUTPUT, default_help=TO_PIPE, help="Model file to write.")
 BINARY_OUTPUT = Option("-o", "--output", type=OUTPUT, default_help=TO_PIPE, help="File to write.")
 REPORT = Option("--report", type=OUTPUT,
-                help="Write an HTML page with charts, too. Needs nbtext[report].")  # fmt: skip
+                help="Write an HTML page with charts, too. Needs the extra nbtext[report].")  # fmt: skip
 
 
 SPREADSHEET_SAFE = Option(

@@ -57,10 +57,10 @@ COLUMN_STAGE = stage(
            f"{', '.join(WRITABLE_NAMES[:-1])} or {WRITABLE_NAMES[-1]}."),
     Option("--columns", type=Parsed("NAME,…", parse_names),
            help=f"Columns to add: any of {', '.join(FIELDS)}. known is the share of the tokens that are in the "
-           "vocabulary. typicality, from 0 to 1, is the share of training documents whose words are as improbable or "
-           "more (a conformal p-value). outlier is true if the words are less probable than those of 99 % of the "
-           "training documents. reason says why there is no label. labels and probabilities are lists, of models of "
-           "several labels for a document."),
+           "vocabulary. typicality, from 0 to 1, is the share of training documents whose words are at most as "
+           "probable (a conformal p-value). outlier is true if the words are less probable than those of 99 % of the "
+           "training documents. reason says why there is no label. labels and probabilities are lists, and only for "
+           "multi-label models."),
     Option("--column-prefix", metavar="TEXT", help="Beginning of the names of added columns, such as predicted_."),
     Option("--table", metavar="NAME", default_help="predictions",
            help="Name of the new table, if SOURCE is a database. -o is a new or existing SQLite file."),
@@ -92,7 +92,7 @@ COLUMN_STAGE = stage(
     "--text-field -j",
     example="nbtext predict letters/test -m letters.joblib --to jsonl",
     notes="With --cluster, -o may be a directory. Then one file is written for each shard of SOURCE.\n\n"
-    "Memory holds the model and a few batches of documents.",
+    "Memory does not grow with the number of documents.",
 )  # fmt: skip
 def predict(
     sources: tuple[str, ...],
@@ -195,12 +195,16 @@ def _check_format(output_format: str, decisions: DecisionSettings) -> None:
     """Raise SettingsError if an output format cannot hold what the options add to a record."""
     if output_format == HEADER and (decisions.coverage is not None or decisions.top_k is not None):
         where = "--coverage" if decisions.coverage is not None else "--top-k"
-        raise SettingsError("a mail header has one label", where=where, hint=f"leave out {where}, or add --to jsonl")
+        raise SettingsError(
+            "cannot be combined with --to header, which holds one label",
+            where=where,
+            hint=f"leave out {where}, or add --to jsonl",
+        )
     if output_format == FASTTEXT and decisions.coverage is not None:
-        what, where = "the lines of fastText cannot hold prediction sets", "--coverage"
+        what, where = "cannot be combined with --to fasttext, which has no prediction sets", "--coverage"
         raise SettingsError(what, where=where, hint="leave out --coverage, or add --to jsonl")
     if decisions.explain is not None and output_format not in ("json", "jsonl"):
-        raise SettingsError("contributions need --to jsonl or json", where="--explain", hint="add --to jsonl")
+        raise SettingsError("needs the output format jsonl or json", where="--explain", hint="add --to jsonl")
 
 
 def _check_resume(output: str, output_format: str, rank: str | None) -> None:

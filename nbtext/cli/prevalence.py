@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     example="nbtext prevalence letters/test -m letters.joblib --to table",
     notes="The estimate assumes that only the shares of the labels differ from those of the training documents. If the "
     "documents of a label have changed, too, such as by a new topic or a new source, it is wrong, and so is its "
-    "interval.\n\n"
-    "Memory holds the model, a few batches of documents, and 8 kB for each label. A single-label model "
-    "can have at most 512 labels, because each pair of labels needs a number. A multi-label model can have any number.",
+    "interval.\n\nMemory holds the model and 8 kB for each label; it does not grow with the number of documents. A "
+    "single-label model can have at most 512 labels, because each pair of labels needs a number. A multi-label model "
+    "can have any number.",
 )  # fmt: skip
 def prevalence(
     sources: tuple[str, ...],

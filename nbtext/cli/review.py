@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     Option("--only", type=click.Choice(FINDINGS), metavar="FINDING", multiple=True,
            help="Report only this kind of finding; may be repeated."),
     Option("--apply", "decisions", type=INPUT,
-           help="File of decisions about findings, as JSON lines. Write SOURCE with the labels after the decisions and "
-           "without removed documents, instead of searching for findings. JSON, CSV, TSV and fastText keep their "
-           "format and all other bytes, Parquet and Arrow all columns and types; other sources become JSON lines, "
-           "and databases keep all columns."),
+           help="File of decisions about findings, as JSON lines. Write SOURCE with the decided labels and without "
+           "removed documents, instead of searching for findings. JSON, CSV, TSV and fastText keep their format and "
+           "all other bytes, Parquet and Arrow all columns and types; other sources become JSON lines, and databases "
+           "keep all columns."),
     REPORT,
     *result_options(OUTPUT_FORMATS),
     LABELED_INPUT_STAGE,
@@ -69,13 +69,13 @@ def review(
 
     There is one record for each finding, most certain first: label_error (another label is more probable, given all
     other documents), conflicting_duplicates (same words, different labels), duplicate (same words, same label),
-    near_duplicate (at least four fifths of the words are the same), leak (also in --against), outlier (improbable for
-    every label), and not_text (empty, unreadable, encoded data such as base64, or a table of numbers). If
-    documents have several labels, a label_error is a label to remove (label) or to add (likely_label).
+    near_duplicate (sets of words with a Jaccard similarity of 0.8 or more), leak (also in --against), outlier (less
+    probable than 99 % of the documents), and not_text (empty, unreadable, encoded data such as base64, or a table of
+    numbers). If documents have several labels, a label_error is a label to remove (label) or to add (likely_label).
 
     With -m, a model judges the labels, so that a few new documents can be reviewed. Its features, labels, smoothing and
-    calibration are used. A document that it was trained on is subtracted from it first, together with its copies. If
-    the model does not retain it (--keep-sample), that is any document without a word that its label lacks.
+    calibration are used. A training document of the model is subtracted from its counts first, together with its
+    copies. Without --keep-sample, every document whose words all occur in its label counts as a training document.
 
     --apply FILE writes a corrected copy of SOURCE. Each line of FILE is a JSON object with the id of a document (also
     its file and line, if ids are not unique) and a decision: keep, remove, or relabel with the new label, or
@@ -90,14 +90,16 @@ def review(
     if decisions is not None:
         searching = {"-m": model, "--against": against, "--only": only, "--report": report}
         for flag in (flag for flag, value in searching.items() if value):
-            raise SettingsError("--apply does not search for findings", where=flag, hint=f"leave out {flag}")
+            raise SettingsError("cannot be combined with --apply", where=flag, hint=f"leave out {flag}")
         _apply(decisions, sources, output, output_format, input_settings, run)
         return
     check_report(report)
     chosen = result_format(output_format, output, OUTPUT_FORMATS)
     inputs = (sources,) if against is None else (sources, (against,))
     if report is not None and any(STANDARD_INPUT in paths for paths in inputs):
-        raise SettingsError("the texts are read twice for the page", where="--report", hint="name a file instead of -")
+        raise SettingsError(
+            "reads SOURCE twice, so SOURCE cannot be standard input", where="--report", hint="name a file instead of -"
+        )
     judge, settings = None, features.settings()
     if model is not None:
         refuse(FEATURE_STAGE, because="the features are those of the model")
@@ -164,7 +166,9 @@ def _apply(
 
     if output_format not in (None, "jsonl"):
         hint = "leave out --to for the format of SOURCE, or use --to jsonl"
-        raise SettingsError("--apply writes the format of SOURCE, or JSON lines", where="--to", hint=hint)
+        raise SettingsError(
+            f"--apply cannot write {output_format}, only the format of SOURCE or JSON lines", where="--to", hint=hint
+        )
     found = read_decisions(decisions)
     input_settings = replace(input_settings, corrects_rows=True)
     with open_documents(sources, input_settings, run) as (source, on_batch):
@@ -179,7 +183,9 @@ def _apply(
                 for batch, labels in decided:
                     if batch.rows is None or batch.rows.format != rows.format:
                         place, hint = batch.place(0) if len(batch) else "", "write JSON lines: -o FILE.jsonl"
-                        raise InputError(f"it is not {rows.format}, as the first SOURCE is", where=place, hint=hint)
+                        raise InputError(
+                            f"its format is not {rows.format}, the format of the first SOURCE", where=place, hint=hint
+                        )
                     yield CorrectedRows(batch.rows, labels)
 
             write_corrections(corrected(), Target(output, lambda: result_file(output, "jsonl")), input_settings)

@@ -148,7 +148,7 @@ def binary_output(output: str | None) -> str:
         return output
     if sys.stdout.isatty():
         raise SettingsError(
-            "the result is binary, and standard output is a terminal", where="-o", hint="name a file with -o"
+            "the result is binary, and standard output is a terminal", where="-o", hint="write it to a file with -o"
         )
     return "-"
 
@@ -158,7 +158,7 @@ def refuse_compression(output: str, where: str = "-o") -> None:
     name, compression = suffix_compression(output)
     if compression is not None:
         hint = f"leave out {output[len(name) :]}, and compress the file afterwards"
-        raise SettingsError(f"{output}: this output is not compressed", where=where, hint=hint)
+        raise SettingsError(f"{output}: this output cannot be compressed", where=where, hint=hint)
 
 
 @contextmanager
@@ -282,7 +282,7 @@ def open_documents(
             report_repairs(min_share=MAX_INVALID)  # which may be the reason
             raise
     for reason, number in sorted(source.skipped.items()):
-        say(f"skipped: {reason}: {number:,}", quiet=run.quiet)
+        say(f"skipped {number:,}: {reason}", quiet=run.quiet)
     if first_unread is not None:
         say(f"{number_of(n_unread, 'document')} could not be read; the first is {first_unread}", quiet=run.quiet)
     report_repairs()
@@ -353,7 +353,7 @@ def search_documents(
 
     if is_matrix_alone(sources, input_settings):
         hint = "give texts, or choose one model"
-        raise SettingsError("best needs texts, and SOURCE is a matrix", where=where, hint=hint)
+        raise SettingsError("best needs texts, but SOURCE is a matrix", where=where, hint=hint)
     budget = Budget(searching.budget, monotonic)
     with open_documents(sources, input_settings, run) as (source, on_batch):
         candidates = list_searched(features, model_settings, source)

@@ -21,7 +21,7 @@ MAX_WORDS = 10_000_000  # words of a document, which is kept in memory
     Option("-n", "--number", type=click.IntRange(1, MAX_DOCUMENTS), metavar="N", default=1, default_help="1",
            help="Number of documents."),
     Option("--length", type=click.IntRange(1, MAX_WORDS), metavar="N", default_help="the mean length of the label",
-           help="Number of words of each document. Only of a multinomial model."),
+           help="Number of words of each document. Only with a multinomial model."),
     Option("--seed", type=click.IntRange(min=0), metavar="N", default=1, default_help="1",
            help="Random seed. The same seed generates the same documents."),
     *result_options(OUTPUT_FORMATS, "jsonl, which train reads"),

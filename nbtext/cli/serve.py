@@ -25,33 +25,36 @@ NETWORK_STAGE = stage(
            help="File of bearer tokens, one on each line. Requests then need the header `Authorization: Bearer "
            "TOKEN`."),
     Option("--insecure", is_flag=True, default=None,
-           help="Allow a --host that is not local without --token-file: everybody who reaches it may use it."),
+           help="Allow a non-loopback --host without --token-file: everybody who reaches it may use it."),
     Option("--allowed-host", "allowed_hosts", multiple=True, metavar="NAME",
-           help="Host name that clients use for the service, such as that of a reverse proxy. May be repeated."),
+           help="Also accept requests with this name in the Host header, such as that of a reverse proxy; "
+           "may be repeated. If it is given, or on a loopback address, names other than those of this machine are "
+           "refused."),
     Option("--feedback-dir", type=FileType("DIR"),
            help="Accept labeled texts, and append them to DIR/NAME.jsonl for each model NAME."),
     Option("--learn", is_flag=True, default=None,
-           help="Update the models with the feedback, as `nbtext update` does."),
+           help="Update the models with the feedback, as `nbtext update` does, and replace their files. Needs "
+           "--feedback-dir."),
     Option("--new-labels", is_flag=True, default=None,
-           help="Accept feedback whose label the model does not know."),
+           help="Accept feedback whose label the model does not know. Needs --feedback-dir."),
     Option("--max-body-bytes", type=click.IntRange(1), metavar="N",
-           help="Maximum size of a request, or of a line of a stream."),
+           help="Maximum size of a request in bytes; for JSON lines, of each line."),
     Option("--max-total-body-bytes", type=click.IntRange(1), metavar="N",
-           help="Maximum size of all requests in progress together. Further ones are answered with status 503, and "
-           "streams wait."),
-    Option("--max-documents", type=click.IntRange(1), metavar="N", help="Maximum length of a JSON array."),
+           help="Maximum size of all requests in progress together, in bytes. Further ones are answered with status "
+           "503; JSON lines wait."),
+    Option("--max-documents", type=click.IntRange(1), metavar="N", help="Maximum number of documents in a JSON array."),
     Option("--max-requests", type=click.IntRange(1), metavar="N",
            help="Maximum number of requests at the same time. Further ones are answered with status 503."),
     Option("--timeout", type=click.FloatRange(0, min_open=True, max=86_400), metavar="SECONDS",
-           help="Time limit of a request; for a stream, the longest time without progress."),
+           help="Time limit of a request; for JSON lines, the longest time without progress."),
 )  # fmt: skip
 
 
 @command(
     Option("-m", "--model-file", "models", type=FileType("[NAME=]MODEL", parse=parse_model_file), multiple=True,
            required=True,
-           help="Model file to serve, and its name in requests. May be repeated. The first one is the default.",
-           default_help="the file's name without suffix"),
+           help="Model file to serve. NAME is its name in requests, by default the name of the file without suffix. "
+           "May be repeated; requests that name no model get the first one."),
     NETWORK_STAGE,
     RUN_STAGE.without("no_progress"),
     VERBOSE,
@@ -61,12 +64,12 @@ NETWORK_STAGE = stage(
     notes="POST /v1/predict takes JSON, JSON lines or plain text. GET /openapi.json describes all requests. A model is "
     "loaded again when its file is replaced. SIGTERM ends the service when the requests in progress are answered. "
     "Standard error gets a JSON object for each request, without texts; -q turns it off.\n\n"
-    "Memory holds the models and the requests in progress: their bodies have at most --max-total-body-bytes.",
+    "Memory holds the models, and at most --max-total-body-bytes of requests in progress.",
 )  # fmt: skip
 def serve(models: tuple[ModelFile, ...], settings: ServeSettings, run: RunSettings) -> None:
     """Serve models over HTTP: predictions, explanations, and a page to try them.
 
-    Needs nbtext[serve].
+    Needs the extra nbtext[serve].
     """
     check_names(models)
     try:

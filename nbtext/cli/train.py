@@ -73,9 +73,8 @@ def _parse_keywords(path: str) -> dict[str, tuple[str, ...]]:
     common="-o --input-format --text-field --label-field --ngrams --stop-words --weighting --model --smoothing",
     example="nbtext train letters/train -o letters.joblib",
     notes="Memory for Naive Bayes on counts depends on the number of features and labels, not on the number of "
-    "documents. It also grows with the number of documents for TF-IDF weights, --keywords, and categorical, gaussian "
-    "and linear models. --em needs 20 bytes for each distinct "
-    "word of each unlabeled document.",
+    "documents. With TF-IDF weights or --keywords, and for categorical, gaussian and linear models, it also grows with "
+    "the number of documents. --em needs 20 bytes for each distinct word of each unlabeled document.",
 )  # fmt: skip
 def train(
     sources: tuple[str, ...],
@@ -94,8 +93,8 @@ def train(
 ) -> None:
     """Train a model on labeled documents, and save it.
 
-    SOURCE may also be a model file. Then a new model is fitted to the counts in that file, with the options of the
-    group Model that you give. No text is read.
+    SOURCE may also be a model file. Then a new model is fitted to the counts in that file, with its settings, except
+    for the options of the group Model that you give. No text is read.
     """
     if exclude_ids is not None:
         input_settings = _exclude_ids(sources, input_settings, exclude_ids)
@@ -144,7 +143,11 @@ def _exclude_ids(sources: tuple[str, ...], settings: InputSettings, path: str) -
 
     if is_model_alone(sources, settings) or is_matrix_alone(sources, settings):
         hint = "give the documents, or use `nbtext forget`"
-        raise SettingsError("SOURCE contains only counts", where="--exclude-ids", hint=hint)
+        raise SettingsError(
+            "needs documents, but SOURCE is a model or a matrix, which holds only counts",
+            where="--exclude-ids",
+            hint=hint,
+        )
     return replace(settings, exclude_ids=frozenset(read_words(path)))
 
 
@@ -154,7 +157,7 @@ def _learns_unlabeled(settings: UnlabeledSettings, unlabeled: tuple[str, ...]) -
     raises  SettingsError: there are documents without a method, or a method without documents
     """
     if settings.method is not None and not unlabeled:
-        raise SettingsError("there are no unlabeled documents", where=settings.method, hint="give --unlabeled SOURCE")
+        raise SettingsError("needs unlabeled documents", where=settings.method, hint="give --unlabeled SOURCE")
     if settings.method is None and unlabeled:
         raise SettingsError(
             "no method is given", where="--unlabeled", hint="add --em 10, --marginals or --keywords FILE"
@@ -203,7 +206,7 @@ class _Training:
         if is_search(self.model_settings):
             hint = "name a model, or train on the documents"
             raise SettingsError(
-                "a model search needs documents, but SOURCE contains only counts", where="--model", hint=hint
+                "best needs texts, but SOURCE is a model, which holds only counts", where="--model", hint=hint
             )
         return refit(load_model(self.sources[0]), self.model_settings.given)
 
@@ -225,7 +228,7 @@ class _Training:
         check_semi_supervised(features, model_settings, settings)
         listener = Listener(
             lambda name, choice: say(format_candidate(name, choice), quiet=quiet),
-            lambda step, found: say(f"step {step}: log-likelihood {found:,.1f}", quiet=quiet),
+            lambda step, found: say(f"step {step}: penalized log-likelihood {found:,.1f}", quiet=quiet),
         )
         with open_documents(unlabeled, self.input_settings, self.run) as (source, on_batch):
             others = count_unlabeled(source, features, settings, jobs=jobs, on_batch=on_batch)
@@ -275,9 +278,9 @@ class _Training:
         self, unlabeled: tuple[str, ...], cluster: ClusterSettings, *, where: str = "--unlabeled"
     ) -> None:
         if is_search(self.model_settings):
-            raise SettingsError("a model search cannot use unlabeled documents", where=where, hint="name a --model")
+            raise SettingsError("cannot be combined with --model best", where=where, hint="name a model")
         if cluster.cluster is not None:
-            raise SettingsError("a cluster cannot use unlabeled documents", where=where, hint="leave out --cluster")
+            raise SettingsError("cannot be combined with --cluster", where=where, hint="leave out --cluster")
         for path in (*self.sources, *unlabeled):
             if is_model_alone((path,), self.input_settings) or is_matrix_alone((path,), self.input_settings):
                 raise SettingsError(f"{path} holds no texts", where=where, hint="give texts, labeled and unlabeled")

@@ -112,17 +112,20 @@ FEATURE_STAGE = stage(
     Option("--stop-words", type=FileType(parse=_parse_stop_words, not_files=("english",)),
            help="Words to ignore. `english` is a built-in list; a file has one word per line."),
     Option("--stem", metavar="LANGUAGE",
-           help="Language of the Snowball stemmer, which reduces words to stems. Needs nbtext[stem]."),
+           help="Language of the Snowball stemmer, which reduces words to stems. Needs the extra nbtext[stem]."),
     Option("--min-df", type=DOCUMENT_FREQUENCY,
-           help="Minimum document frequency of a feature: a number of documents, or a proportion such as 0.01."),
+           help="Minimum document frequency of a feature: a number of documents, or, with a decimal point, a "
+           "proportion such as 0.01."),
     Option("--max-df", type=DOCUMENT_FREQUENCY,
-           help="Maximum document frequency of a feature: a number of documents, or a proportion such as 0.5."),
+           help="Maximum document frequency of a feature: a number of documents, or, with a decimal point, a "
+           "proportion such as 0.5."),
     Option("--max-features", type=int, metavar="N",
-           help="Maximum number of features: the N most frequent ones. Ties are broken by code point order."),
+           help="Maximum number of features: the N features with the most occurrences. Ties are broken by code point "
+           "order."),
     Option("--vocabulary", type=FileType(parse=_parse_vocabulary),
            help="File with one feature per line. All other features are ignored."),
     Option("--hash-bits", type=int, metavar="N",
-           help="Hash features into 2^N columns instead of storing a vocabulary; N is at most 30."),
+           help="Hash features into 2^N columns instead of storing a vocabulary; N is from 1 to 30."),
     Option("--select", type=Parsed("mi:N|chi2:N", _parse_selection),
            help="Keep the N features with the highest score. The score is the mutual information (`mi`) or the "
            "chi-squared statistic (`chi2`) of the feature and the label."),
@@ -131,7 +134,7 @@ FEATURE_STAGE = stage(
     Option("--idf", type=click.Choice(list(INVERSE_DOCUMENT_FREQUENCIES)), metavar="NAME",
            help="Inverse-document-frequency variant, for n documents of which df contain the feature. `plain` is "
            "ln(n/df); `plus-one` is ln(n/(df+1)); `smooth` is ln((n+1)/(df+1)) + 1."),
-    Option("--norm", type=click.Choice(NORMS), metavar="NAME", help="Scale document vectors so that this norm is 1."),
+    Option("--norm", type=click.Choice(NORMS), metavar="NAME", help="Norm by which each document vector is divided."),
     build=_build_features,
 )  # fmt: skip
 
@@ -144,21 +147,23 @@ MODEL_STAGE = stage(
            "all variances; `auto` is 1e-9."),
     Option("--prior", type=Parsed("empirical|uniform|N,N…", _parse_prior),
            default_help="empirical; uniform for complement",
-           help="Class prior of Naive Bayes. N,N… is one weight for each label, in sorted order of the labels."),
+           help="Class prior of Naive Bayes. N,N… is one weight for each label, in sorted order of the labels; only "
+           "the proportions of the weights matter."),
     Option("--calibrate/--no-calibrate", default=None, default_help="--calibrate",
            help="Calibrate probabilities with leave-one-out scores, or those of cross-validation for linear models."),
     Option("--optimize", type=click.Choice(METRICS), metavar="METRIC",
            help="Metric to optimize on leave-one-out scores. For accuracy and macro_f1, an offset for each label is "
            "added to its log-probability before the label is chosen; reported probabilities do not change. log_loss "
-           "adjusts the probabilities. With several labels for a document, macro_f1 selects a threshold for each "
-           "label; by default, one threshold of all labels maximizes micro F1."),
+           "adjusts the probabilities. For a multi-label model, macro_f1 selects a threshold for each label; by "
+           "default, one threshold of all labels maximizes micro F1."),
     Option("--min-recall", type=LABEL_SHARE, multiple=True,
            help="Minimum recall of a label on new documents, such as ham=0.995; may be repeated. The threshold is "
            "chosen on leave-one-out scores."),
     Option("--min-precision", type=LABEL_SHARE, multiple=True,
            help="Minimum precision of a label on new documents, such as spam=0.99; may be repeated."),
     Option("--confidence", type=float, metavar="P",
-           help="Probability that new documents meet the targets of --min-recall and --min-precision."),
+           help="Confidence of each target of --min-recall and --min-precision: the probability that it is met on new "
+           "documents, too."),
     Option("--C", "C", type=Parsed("auto|N", _parse_number_or_auto("auto")),
            help="Inverse regularization strength. `auto` selects it by cross-validation. Only with --model logistic, "
            "nbsvm or svm."),
@@ -175,17 +180,19 @@ MODEL_STAGE = stage(
            help="Number of categories of a feature. All counts from N - 1 upwards are one category. Only with --model "
            "categorical."),
     Option("--keep-sample", type=int, metavar="N",
-           help="Number of documents whose counts the model retains. With them, update, merge and forget refit "
-           "smoothing and calibration."),
+           help="Number of documents, selected at random, whose counts the model retains; none by default. With them, "
+           "update, merge and forget refit smoothing and calibration."),
     Option("--group", type=click.Choice([NEAR_DUPLICATES]), metavar="NAME",
-           help="Kind of groups that leave-one-out leaves out as a whole: near-duplicates. Equal documents are always "
-           "left out together. Cross-validation keeps a group in one fold. Memory grows with the number of documents."),
+           help="Groups that leave-one-out leaves out as a whole. Near-duplicates are documents whose sets of features "
+           "have a Jaccard similarity of 0.8 or more. Equal documents are always left out together. Cross-validation "
+           "keeps a group in one fold. Memory grows with the number of documents."),
 )  # fmt: skip
 
 SEARCH_STAGE = stage(
     "searching", SearchSettings, "Model",
     Option("--budget", type=Parsed("TIME", parse_time(SECONDS, "s", "30s or 5m")), default_help="2m",
-           help="Time limit of the search for `best`, such as 30s or 5m. No fit is started that would exceed it."),
+           help="Time limit of the search for `best`, such as 30s or 5m. Except for the first, no fit is started that "
+           "would exceed it."),
 )  # fmt: skip
 
 SEARCHED_MODEL = Option(
@@ -213,8 +220,8 @@ FOLD_STAGE = stage(
            help="Column, JSON key or mail header of a group, such as the author. A group stays in one fold."),
     Option("--order-field", metavar="NAME",
            help="Split SOURCE by time, and predict each part with a model trained on all earlier parts. NAME is the "
-           "column, JSON key or mail header of the time: a number, a date, or text. --folds is the number of parts, "
-           "10 by default."),
+           "column, JSON key or mail header of the time: a number, a date, or text. --folds is the number of parts "
+           "that are predicted, 10 by default; one more part, the earliest, is used for training only."),
     Option("--seed", type=int, metavar="N", help="Seed of the random assignment of documents to folds."),
 )  # fmt: skip
 
@@ -224,7 +231,7 @@ CURVE_STAGE = stage(
            shell_complete=completion.names(models_to_compare, alone=BEST),
            default_help="those that `update` can extend",
            help="Models to train and compare, such as multinomial,svm (see `nbtext train`), or `best` alone for "
-           "all candidates of a search."),
+           "all candidates of `nbtext train --model best`."),
     Option("--sizes", type=Parsed("N,N…", _parse_sizes), default_help="50, 100, 200 and so on, up to 70 % of SOURCE",
            help="Sizes of the training set, in documents. Each training set contains the smaller ones."),
     Option("--seeds", type=int, metavar="N", help="Number of random splits."),

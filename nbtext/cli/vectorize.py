@@ -23,8 +23,8 @@ MATRIX_FORMATS = ("npz", "svmlight", "mtx")
     BINARY_OUTPUT,
     Option("--to", "output_format", type=click.Choice(MATRIX_FORMATS), metavar="FORMAT", default_help="npz",
            help="Output format. npz also holds feature names, document ids, labels and settings. svmlight and mtx "
-           "(Matrix Market) hold numbers only; a label is written as its position in sorted order. The suffix "
-           "of -o implies the format."),
+           "(Matrix Market) hold numbers only. In svmlight, a label is its position in sorted order, from 0 on, and "
+           "-1 if there is none; mtx has no labels. The suffix of -o implies the format."),
     LABELED_INPUT_STAGE,
     FEATURE_STAGE,
     *RUN_PARTS,

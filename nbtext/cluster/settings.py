@@ -22,7 +22,7 @@ class ClusterSettings:
                 f"{self.cluster!r} is not an address", where="--cluster", hint="give tcp://HOST:8786, or local"
             )
         if self.shard_bytes is not None and self.cluster is None:
-            raise SettingsError("this option needs a cluster", where="--shard-bytes", hint="give --cluster")
+            raise SettingsError("is used only with --cluster", where="--shard-bytes", hint="add --cluster")
         if self.shard_bytes is not None and self.shard_bytes < 1:
             raise SettingsError(f"{self.shard_bytes} is less than 1", where="--shard-bytes")
 

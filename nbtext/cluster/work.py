@@ -233,7 +233,9 @@ def _load_cached_model(path: str, stamp: tuple[int, int]) -> TrainedModel:
     model = load_model(path)
     if stamp_of(path) != stamp:
         raise ModelError(
-            "is not the file that the command read", where=path, hint="put it on a file system that all workers share"
+            "is not the same file as on the machine of the command",
+            where=path,
+            hint="put it on a file system that all workers share",
         )
     return model
 
@@ -242,4 +244,4 @@ def _check_versions(token_versions: tuple[str, ...]) -> None:
     """Raise ModelError if tokens are defined differently on this worker."""
     if token_versions != TOKEN_VERSIONS:
         here, there = ", ".join(TOKEN_VERSIONS), ", ".join(token_versions)
-        raise ModelError(f"a worker has {here}, and the command has {there}", hint="install the same versions")
+        raise ModelError(f"a worker runs {here}, and the command runs {there}", hint="install the same versions")

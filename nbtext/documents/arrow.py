@@ -38,7 +38,11 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[ArrowDocu
         from pyarrow.parquet import ParquetFile
 
         if file is None:
-            raise InputError("a Parquet file cannot be read from a stream", where=stream.path, hint="save it as a file")
+            raise InputError(
+                "a Parquet file cannot be read from standard input or a pipe",
+                where=stream.path,
+                hint="save it as a file",
+            )
         table = ParquetFile(file, pre_buffer=False, buffer_size=BUFFER_BYTES)
         metadata, settings = table.metadata, options.settings
         columns = find_fields(table.schema_arrow.names, settings, stream.path)

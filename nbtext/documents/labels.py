@@ -149,5 +149,5 @@ def check_label_settings(settings: InputSettings) -> None:
     if len(set(settings.label_fields)) < len(settings.label_fields):
         raise SettingsError("a field is named twice", where="--label-fields", hint="name each column once")
     if settings.label_fields and settings.label_separator is not None:
-        what = "columns of 0 and 1 hold no separator"
+        what = "cannot be combined with --label-fields"
         raise SettingsError(what, where="--label-separator", hint="leave out one of the options")

@@ -361,7 +361,7 @@ def _not_queried(path: str) -> InputError:
 
 def _not_writable(path: str) -> InputError:
     what = f"columns can be added only to {', '.join(WRITABLE_NAMES[:-1])} or {WRITABLE_NAMES[-1]}"
-    return InputError(what, where=path, hint="--input-format names the format of a stream")
+    return InputError(what, where=path, hint="--input-format names the format of standard input or a pipe")
 
 
 def _reason_to_skip(stream: ByteStream, root: str, options: ReadOptions) -> str | None:

@@ -162,7 +162,7 @@ def read_sqlite(stream: ByteStream, options: ReadOptions) -> Iterator[SqlDocumen
     path = stream.location
     if stream.compression is not None or is_url(path) or not is_regular(path):
         hint = "save it as a file, and unpack it"
-        raise InputError("a SQLite database is read from a local file only", where=stream.path, hint=hint)
+        raise InputError("a SQLite database can be read only from a local file", where=stream.path, hint=hint)
     address = f"file:{quote(os.path.abspath(path))}?mode=ro"
     with _convert_sqlite_errors(stream.path), closing(_connect(address)) as connection:
         for statement in SAFE_SQLITE:

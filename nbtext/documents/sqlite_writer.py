@@ -60,7 +60,7 @@ def _create_table(table: str, rows: SqlRows, columns: Iterable[Column]) -> str:
     """Return the statement that creates the table, with the declared types of the source."""
     known = {name.lower() for name in rows.names}
     if len(known) < len(rows.names):
-        raise InputError("the query has two columns of one name", where=rows.path, hint="name them with `as`")
+        raise InputError("the query has two columns with the same name", where=rows.path, hint="name them with `as`")
     defined = [f"{quote_name(name)} {kind}" for name, kind in zip(rows.names, rows.types, strict=True)]
     for column in columns:
         if column.name.lower() in known:

@@ -111,10 +111,14 @@ def predict_from_file(
     """
     if decisions.threshold or decisions.label_threshold is not None or decisions.at_least_one:
         hint = "write the file with nbtext predict --threshold, and leave out --threshold here"
-        raise SettingsError("labels cannot be changed in a file of predictions", where="threshold", hint=hint)
+        raise SettingsError(
+            "cannot be combined with --predictions, whose labels are final", where="threshold", hint=hint
+        )
     if decisions.coverage is not None:
         hint = "write the file with nbtext predict --coverage, and leave out --coverage here"
-        raise SettingsError("prediction sets cannot be changed in a file of predictions", where="--coverage", hint=hint)
+        raise SettingsError(
+            "cannot be combined with --predictions, whose prediction sets are final", where="--coverage", hint=hint
+        )
     decisions = replace(decisions, cost=None)
     for batch in source.batches():
         if file.is_multilabel:

@@ -177,7 +177,8 @@ class Evaluator:
         if self._likelihoods is not None:
             own, foreign = (np.concatenate([*parts, np.zeros(0)]) for parts in self._likelihoods)
             if not len(own) or not len(foreign):
-                raise InputError("no document has a token, so the AUROC of outlier detection is undefined")
+                where = "--foreign" if len(own) else "SOURCE"
+                raise InputError(f"no document of {where} has a token, so the AUROC of --foreign is undefined")
             likelihoods = (own, foreign)
         n_sets, n_covered, n_labels = self._sets.tolist()
         return Totals(
@@ -189,6 +190,6 @@ class Evaluator:
 def _likelihoods(predictions: Predictions) -> Floats:
     """Return the log-likelihoods per token of the documents that have a token."""
     if predictions.likelihoods is None:
-        hint = "multinomial and bernoulli models of counts or binary counts do"
-        raise SettingsError("the model has no likelihood of a document", where="--foreign", hint=hint)
+        hint = "give a multinomial or bernoulli model of counts or binary counts"
+        raise SettingsError("needs a model that gives the likelihood of documents", where="--foreign", hint=hint)
     return predictions.likelihoods[~np.isnan(predictions.likelihoods)]

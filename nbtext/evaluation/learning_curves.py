@@ -171,7 +171,9 @@ def _sizes(wanted: tuple[int, ...] | None, n_documents: int, *, has_test: bool) 
         if max(wanted) > maximum:
             hint = "leave some for the test, or give test documents with --test" if not has_test else ""
             raise SettingsError(
-                f"{max(wanted)} of {n_documents} documents are too many for training", where="--sizes", hint=hint
+                f"{max(wanted):,} is more than the {number_of(maximum, 'document')} that can be used for training",
+                where="--sizes",
+                hint=hint,
             )
         return sorted(set(wanted))
     largest = n_documents if has_test else max(1, int(LARGEST_SHARE * n_documents))

@@ -147,7 +147,9 @@ def _records(path: str) -> Iterator[tuple[int, tuple[str, Record]]]:
                 try:
                     record: tuple[str, Record] = parse(line)
                 except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-                    raise InputError("the record is not a prediction", where=(f"{path}:{number}"), hint=HINT) from None
+                    raise InputError(
+                        "is not a record of nbtext predict", where=(f"{path}:{number}"), hint=HINT
+                    ) from None
                 yield number, record
     except OSError as error:
         raise unreadable(path, error) from None

@@ -72,7 +72,7 @@ def _find_value(evaluation: Evaluation | MultilabelEvaluation, name: str) -> flo
             needed = ALL_METRICS[name].needs
             kinds = "several labels for a document" if name in MULTILABEL_METRICS else "one label for each document"
             hint = f"give {needed} too" if needed else f"it is a metric of {kinds}"
-            raise SettingsError(f"{name} is not measured here", where="--fail-under", hint=hint)
+            raise SettingsError(f"{name} was not measured", where="--fail-under", hint=hint)
         return evaluation.metrics[name]
     kind, _, label = name.partition(":")
     scores: dict[str, Any] = {score.label: score for score in evaluation.per_label}

@@ -46,7 +46,7 @@ def named_features(model: FittedModel) -> Vocabulary:
     """
     if model.scorer.derivation is not None:
         raise ModelError(
-            f"a {model.model_settings.model} model has several weights for each feature: it cannot be exported",
+            f"{model.model_settings.model} models, which have several weights for each feature, cannot be exported",
             hint="fit another one to its counts, such as --model multinomial",
         )
     if model.vocabulary is None:
@@ -59,7 +59,7 @@ def check_dense(model: FittedModel) -> None:
     n_weights = len(named_features(model)) * len(model.labels)
     if n_weights > MAX_WEIGHTS:
         raise ModelError(
-            f"{n_weights:,} weights are too many to write each of them",
+            f"the model has {n_weights:,} weights, too many for this format",
             hint="export it as js, which omits default weights, or train with --min-df or --max-features",
         )
 
@@ -75,12 +75,14 @@ def check_analyzer(model: FittedModel, *, has_regex: bool = False) -> None:
     named_features(model)
     settings = model.feature_settings
     if settings.stem is not None:
-        raise ModelError("stemming cannot be exported", hint="train without --stem")
+        raise ModelError("a model with --stem cannot be exported in this format", hint="train without --stem")
     if settings.fields:
-        raise ModelError("separate fields cannot be exported", hint="train without --separate-fields")
+        raise ModelError(
+            "a model with --separate-fields cannot be exported in this format", hint="train without --separate-fields"
+        )
     if has_own_pattern(settings) and not has_regex:
         raise ModelError(
-            "a custom token pattern cannot be exported",
+            "a model with its own --token-pattern cannot be exported in this format",
             hint=f"train with the default --token-pattern, or {MARKS_PATTERN}",
         )
 

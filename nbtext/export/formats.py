@@ -48,7 +48,7 @@ def export(model: FittedModel, name: str, path: str, *, escape: Callable[[bytes]
             each for each in EXPORTERS.values() if (each.has_several_labels and not is_linear) or each.has_linear_labels
         ]
         if exporter not in able:
-            what = f"{name} has no form for the probabilities of a {'linear ' if is_linear else ''}multi-label model"
+            what = f"a {'linear ' if is_linear else ''}multi-label model cannot be exported as {name}"
             raise ModelError(what, hint=f"export it as {', '.join(each.name for each in able)}")
     exporter.check(model)
     with atomic_output(path) as file:

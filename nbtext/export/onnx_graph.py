@@ -124,10 +124,12 @@ def check_onnx(model: FittedModel) -> None:
     check_dense(model)
     n_bytes = len(features) * (len(model.labels) + 3) * 8 + len(features.blob)
     if n_bytes > MAX_BYTES:
-        raise ModelError(f"{n_bytes:,} bytes are more than an ONNX file holds", hint="export it as js")
+        raise ModelError(f"the model needs {n_bytes:,} bytes, more than an ONNX file can hold", hint="export it as js")
     if "" in features.terms[:1]:  # terms are sorted, so "" comes first
         hint = "train with another --token-pattern, or use --to csv"
-        raise ModelError("ONNX cannot tell an empty word from the end of a document", hint=hint)
+        raise ModelError(
+            "the vocabulary has an empty word, which ONNX cannot distinguish from the end of a document", hint=hint
+        )
     for text in (*features.terms, *model.labels):
         if not text.isascii() and text.encode("utf-8", "replace").decode() != text:
             raise ModelError("ONNX cannot hold a feature or label that is not valid Unicode", hint="export it as js")
@@ -205,6 +207,7 @@ def _add_predictions(graph: Graph, model: FittedModel, scores: str, known: str) 
 
 
 ONNX = Exporter(
-    "onnx", (".onnx",), "A graph from features (words, or n-grams of words) as strings to label and probabilities; the "
-    "doc_string of the graph describes them. Needs nbtext[onnx].", check_onnx, onnx_graph,
+    "onnx", (".onnx",), "A graph whose input is the features of a document as strings, and whose outputs are label and "
+    "probabilities. It does not extract features from text; its doc_string describes them. Needs the extra "
+    "nbtext[onnx].", check_onnx, onnx_graph,
 )  # fmt: skip

@@ -142,7 +142,7 @@ class Explainer:
         other = self.model.class_of(against) if against is not None else None
         if label is not None and explained == other:
             raise SettingsError(
-                "must differ from the explained label",
+                "is the same label as --label",
                 where="against",
                 hint="give another label, or leave out this option",
             )

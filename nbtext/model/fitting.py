@@ -95,7 +95,7 @@ def check_hashing(features: FeatureSettings, model_settings: ModelSettings) -> N
     if features.hash_bits > maximum:
         hint = f"use at most {maximum}; 20 is enough for most texts"
         raise SettingsError(
-            f"{features.hash_bits} is too large for a {model_settings.model} model", where="--hash-bits", hint=hint
+            f"{features.hash_bits} is too large for {model_settings.model} models", where="--hash-bits", hint=hint
         )
 
 

@@ -43,9 +43,9 @@ def generate_documents(
     hint = "train with --model multinomial, bernoulli or categorical, on word counts"
     event_model = None if fitted.model_settings.is_linear else fitted.model_settings.event_model
     if event_model is None or event_model.generate is None:
-        raise ModelError(f"a {name} model cannot generate documents", hint=hint)
+        raise ModelError(f"{name} models cannot generate documents", hint=hint)
     if weighting.tf != ("binary" if event_model.is_binary else "count") or not weighting.is_counting:
-        raise ModelError(f"a {name} model of weights cannot generate documents", hint=hint)
+        raise ModelError(f"{name} models of weights cannot generate documents", hint=hint)
     if fitted.vocabulary is None:
         raise ModelError("hashed features have no names to generate texts from", hint="train without --hash-bits")
     if features.analyzer != "word" or features.ngrams != (1, 1):

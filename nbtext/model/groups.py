@@ -30,12 +30,12 @@ def find_groups(counts: CorpusCounts, settings: ModelSettings) -> NDArray[np.int
         what = "documents with several labels cannot be left out in groups"
         raise SettingsError(what, where="group", hint="leave out this option")
     if not counts.has_all_documents:
-        what = "groups need the counts of each document, and SOURCE contains only sums over documents"
+        what = "leaving out groups needs the counts of each document, which SOURCE does not hold"
         raise ModelError(what, where="--group", hint="train on the texts")
     if settings.group == NEAR_DUPLICATES:
         return find_near_duplicates(counts.sample, counts.statistics.n_features).groups
     if counts.sample.groups is None:
-        raise SettingsError("the documents name no groups", where="group", hint="give the group of each document")
+        raise SettingsError("the documents have no groups", where="group", hint="give the group of each document")
     return np.asarray(np.unique(counts.sample.groups, return_inverse=True)[1], dtype=np.int64)
 
 

@@ -107,10 +107,11 @@ def update(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1, factor: 
         if model.fitted.model_settings.keep_sample is not None:
             hint = "train it without --keep-sample"
             raise ModelError(
-                "a model that retains a sample cannot give documents different weights", where="--half-life", hint=hint
+                "cannot be used with a model that was trained with --keep-sample", where="--half-life", hint=hint
             )
         if needs_all_documents(model.fitted.feature_settings, model.fitted.model_settings):
-            raise ModelError("this model cannot give documents different weights", where="--half-life")
+            what = "cannot be used with this model, which is fitted to the counts of each document"
+            raise ModelError(what, where="--half-life", hint="use multinomial, bernoulli or complement, on counts")
     return _fit_again(model, decay_counts(model.counts, factor) + counts, model, jobs)
 
 
@@ -173,7 +174,7 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
     check_growth(model)
     if model.fitted.multilabel is not None:
         hint = "train it with --keep-sample N, and update or merge calibrate it again; or train it on all documents"
-        raise ModelError("a multi-label model is calibrated on its own training documents only", hint=hint)
+        raise ModelError("a multi-label model cannot be calibrated after training", hint=hint)
     features, settings = model.fitted.feature_settings, model.fitted.model_settings
     if settings.group is not None:
         raise ModelError("the model does not store the groups of its training documents", hint="train it again")
@@ -205,7 +206,11 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         The settings do not fit together.
     """
     if changes.get("group") is not None:
-        raise ModelError("groups need the counts of each document", where="--group", hint="train on the texts")
+        raise ModelError(
+            "leaving out groups needs the counts of each document, which a model file does not hold",
+            where="--group",
+            hint="train on the texts",
+        )
     is_semi_supervised = model.fitted.unlabeled is not None
     counts = model.counts.drop_unused_features() if is_semi_supervised else model.counts
     before, retains_choice = model.fitted.model_settings, not len(counts.sample) and "model" not in changes
@@ -220,7 +225,7 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
     if needs_all_documents(features, settings) and not counts.has_all_documents:
         hint = "train it on the texts"
         raise ModelError(
-            f"{settings.model} needs the counts of each document, and the model file contains only sums over documents",
+            f"{settings.model} needs the counts of each document, which the model file does not hold",
             hint=hint,
         )
     if len(counts.sample) or model.fitted.multilabel is not None:
@@ -229,7 +234,9 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         return make_trained_model(_keep_input(fitted, model.fitted), counts)
     if settings.model == AUTO:
         hint = "name a model, or train on the texts"
-        raise ModelError("the model retains no documents to select an event model by", where="--model", hint=hint)
+        raise ModelError(
+            "auto selects a model on retained documents, and this model retains none", where="--model", hint=hint
+        )
     selection = Selection(model.fitted.hyperparameters, transfer_calibration(model.fitted, counts.labels))
     earlier = selection.hyperparameters.smoothing
     smoothing = settings.smoothing if settings.smoothing is not None else earlier
@@ -238,8 +245,8 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
     if not is_alike or smoothing != earlier:
         if settings.optimize is not None or settings.has_targets:
             hint = "train with --keep-sample, or on the texts"
-            what = "optimize the metric" if settings.optimize is not None else "meet the target"
-            raise ModelError(f"the model has no retained sample to {what} on", hint=hint)
+            where = "--optimize" if settings.optimize is not None else "--min-recall or --min-precision"
+            raise ModelError("needs retained documents, and the model has none", where=where, hint=hint)
         has_smoothing = _share_smoothing(before.model, settings.model) or settings.smoothing is not None
         selection = Selection(Hyperparameters(smoothing if has_smoothing else LAPLACE))
     fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
@@ -300,13 +307,18 @@ def check_growth(model: TrainedModel) -> None:
         hint = f"{again}, or first fit the labeled documents alone: nbtext train MODEL -o ANOTHER"
         raise ModelError("the model was also trained on unlabeled documents, whose counts it does not store", hint=hint)
     if settings.is_linear:
-        raise ModelError(f"a {settings.model} model has no additive counts", hint=again)
+        what = f"documents cannot be added to or removed from {settings.model} models"
+        raise ModelError(f"{what}, which are not fitted to sums of counts", hint=again)
     if counts.statistics.occurrences.dtype.kind == "f" and not counts.statistics.is_decayed:
-        raise ModelError("the model was trained on a matrix of weights, whose sums are not exact", hint=again)
-    if needs_all_documents(model.fitted.feature_settings, settings) and not counts.has_all_documents:
         raise ModelError(
-            "a model with --norm, --tf relative or log, or --model categorical or gaussian needs the counts of each "
-            "document, and this one does not retain all of its documents",
+            "documents cannot be added to or removed from a model of a matrix of weights, whose sums are not exact",
+            hint=again,
+        )
+    if needs_all_documents(model.fitted.feature_settings, settings) and not counts.has_all_documents:
+        is_of_model = settings.event_model.sufficient_statistics is not None
+        cause = f"--model {settings.model}" if is_of_model else "--norm, or --tf relative or log,"
+        raise ModelError(
+            f"a model with {cause} needs the counts of each document, and this one does not retain all documents",
             hint=f"{again}, with --keep-sample N, where N is at least the number of documents",
         )
 

@@ -45,9 +45,10 @@ def extend_ngrams(keywords: Mapping[str, tuple[str, ...]], features: FeatureSett
     """
     for name, is_wrong in (("hash_bits", features.hash_bits is not None), ("separate_fields", bool(features.fields))):
         if is_wrong:
-            raise SettingsError("keywords need features of words", where=name, hint="leave out this option")
+            raise SettingsError("cannot be combined with --keywords", where=name, hint="leave out this option")
     if not features.is_counting:
-        raise SettingsError("keywords need counts", where="weighting", hint="leave out --weighting, --idf and --norm")
+        hint = "leave out --weighting, --idf and --norm"
+        raise SettingsError("cannot be combined with --keywords, which need counts", where="weighting", hint=hint)
     sizes = [len(_read(word, features)) for words in keywords.values() for word in words]
     shortest, longest = min(sizes), max(sizes)
     if features.analyzer == "word":
@@ -186,7 +187,7 @@ def train_with_keywords(
     """
     features, model_settings = _resolve(features, model_settings)
     if unlabeled.vocabulary is None:
-        raise SettingsError("keywords need a vocabulary", where="hash_bits", hint="leave out this option")
+        raise SettingsError("cannot be combined with --keywords", where="hash_bits", hint="leave out this option")
     found = find_columns(keywords, features, unlabeled.vocabulary)
     learner = _Learner(
         unlabeled.sample, unlabeled.statistics.n_features, len(keywords), features.tf == "binary", model_settings
@@ -226,11 +227,9 @@ def _resolve(features: FeatureSettings, settings: ModelSettings) -> tuple[Featur
         ("group", settings.group is not None),
     ):
         if is_given:
-            raise SettingsError(
-                "this option cannot be combined with --keywords", where=name, hint="leave out this option"
-            )
+            raise SettingsError("cannot be combined with --keywords", where=name, hint="leave out this option")
     if settings.smoothing == 0:
-        raise SettingsError("keywords need a smoothing above 0", where="smoothing", hint="leave out --smoothing")
+        raise SettingsError("0 cannot be combined with --keywords", where="smoothing", hint="leave out --smoothing")
     if settings.model == AUTO and features.tf == "count":
         features = replace(features, tf="binary")
     smoothing, prior = settings.smoothing or SMOOTHING, settings.prior or "uniform"

@@ -111,6 +111,6 @@ def check_complete(statistics: ClassStatistics, sample: DocumentCounts) -> None:
     """Raise ModelError unless every document is in the sample."""
     if len(sample) != statistics.n_documents:
         raise ModelError(
-            "this model needs the counts of each document, and SOURCE contains only sums over documents",
+            "this model needs the counts of each document, which SOURCE does not hold",
             hint="train it on the texts",
         )

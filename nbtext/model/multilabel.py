@@ -29,13 +29,15 @@ def check_multilabel_settings(features: FeatureSettings, model_settings: ModelSe
     several, is_linear = "documents with several labels", model_settings.is_linear
     if model_settings.model != AUTO and not is_linear:
         hint = "leave out --model for Naive Bayes, or use --model svm or nbsvm"
-        raise SettingsError(f"a {model_settings.model} model gives each document one label", where="model", hint=hint)
+        raise SettingsError(
+            f"{model_settings.model} cannot be trained on documents with several labels", where="model", hint=hint
+        )
     if not is_linear and (not features.is_counting or features.idf != "none"):
         what, hint = f"Naive Bayes of {several} needs counts without weights", "use a linear model, such as --model svm"
         raise SettingsError(what, where="weighting", hint=hint)
     if features.select is not None:
         hint = "use --min-df, --max-df or --max-features"
-        raise SettingsError(f"features of {several} cannot be selected by mi or chi2", where="select", hint=hint)
+        raise SettingsError(f"cannot be used with {several}", where="select", hint=hint)
     if model_settings.optimize not in (None, MACRO_F1):
         hint = "leave it out to maximize micro-F1, or give macro_f1"
         raise SettingsError(
@@ -46,7 +48,7 @@ def check_multilabel_settings(features: FeatureSettings, model_settings: ModelSe
     default = ModelSettings()
     for name in ("smoothing", "prior", "class_weight", "calibrate", "min_recall", "min_precision"):
         if getattr(model_settings, name) != getattr(default, name):
-            raise SettingsError(f"it does not apply to {several}", where=name, hint=SINGLE_HINT)
+            raise SettingsError(f"cannot be used with {several}", where=name, hint=SINGLE_HINT)
 
 
 def fit_multilabel_model(
@@ -87,7 +89,9 @@ def fit_multilabel_model(
 def check_labels(counts: CorpusCounts) -> tuple[tuple[str, ...], tuple[LabelSet, ...]]:
     """Return the labels of counts, and the label sets of the documents; ModelError if there are none."""
     if counts.label_sets is None or counts.weighting is not None:
-        raise ModelError("documents with several labels cannot be trained on as a matrix", hint="train on the texts")
+        raise ModelError(
+            "a matrix of documents with several labels cannot be used for training", hint="train on the texts"
+        )
     labels = tuple(label for label in counts.labels if label != ALL_DOCUMENTS)
     if not labels:
         raise ModelError("no document has a label", hint="add documents with labels")
@@ -106,7 +110,9 @@ def keep_multilabel(earlier: FittedModel, settings: ModelSettings) -> Multilabel
     """Return the fit of an earlier model; ModelError if other settings need other thresholds than the fit has."""
     check_multilabel_settings(earlier.feature_settings, settings)
     if settings != earlier.model_settings:
-        raise ModelError("the model retains no documents to select thresholds by", hint="train with --keep-sample")
+        raise ModelError(
+            "selecting thresholds needs retained documents, and the model has none", hint="train with --keep-sample"
+        )
     return earlier.multilabel
 
 

@@ -146,7 +146,9 @@ def refuse_against(against: str | None) -> None:
     """Raise SettingsError if a label is given to compare with, because each label is explained alone."""
     if against is not None:
         hint = "leave out this option; other labels are one of the terms"
-        raise SettingsError("a multi-label model explains each label alone", where="against", hint=hint)
+        raise SettingsError(
+            "cannot be used with a multi-label model, which explains each label alone", where="against", hint=hint
+        )
 
 
 def explain_batch(model: FittedModel, batch: Batch, label: str | None, against: str | None) -> list[Explanation]:

@@ -112,7 +112,10 @@ def _select_sets(model: FittedModel, probabilities: Floats, coverage: float | No
         return None
     nonconformity = fit_of(model).nonconformity
     if nonconformity is None:
-        what, hint = "the model has no nonconformity scores for prediction sets", "train it on more documents"
+        what, hint = (
+            "prediction sets need nonconformity scores of left-out documents, which the model does not store",
+            "train it on more documents",
+        )
         raise SettingsError(what, where="coverage", hint=hint)
     minimum = 1 - nonconformity.upper_bound(coverage)
     return select_labels(probabilities, model.labels, np.full(len(model.labels), minimum))
@@ -121,5 +124,5 @@ def _select_sets(model: FittedModel, probabilities: Floats, coverage: float | No
 def fit_of(model: FittedModel) -> MultilabelFit:
     """Return the fit of a multi-label model; ModelError if it gives each document one label."""
     if model.multilabel is None:
-        raise ModelError("the model gives each document one label")
+        raise ModelError("this needs a multi-label model")
     return model.multilabel

@@ -367,7 +367,11 @@ def _add_sets(predictions: Predictions, calibration: Calibration | None, coverag
     """
     if calibration is None or calibration.nonconformity is None:
         hint = "train it on at least two documents of each label"
-        raise SettingsError("the model has no nonconformity scores for prediction sets", where="coverage", hint=hint)
+        raise SettingsError(
+            "prediction sets need nonconformity scores of left-out documents, which the model does not store",
+            where="coverage",
+            hint=hint,
+        )
     if len(predictions) == 0:
         return replace(predictions, label_sets=[])
     is_read = ~np.isnan(predictions.probabilities[:, 0])

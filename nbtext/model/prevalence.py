@@ -130,7 +130,7 @@ def check_prevalence(model: FittedModel) -> None:
     again = "train it again, on two documents of a label or more"
     hint = f"{again}, or refit it with nbtext calibrate" if is_single else again
     raise ModelError(
-        "the model does not store the errors of its probabilities, because it has no left-out documents", hint=hint
+        "estimating shares needs probabilities of left-out documents, which the model does not store", hint=hint
     )
 
 
@@ -163,7 +163,8 @@ def adapt_prior(model: FittedModel, prevalence: Prevalence) -> FittedModel:
         what = "the model's --min-recall or --min-precision holds only for the shares of labels in training"
         raise SettingsError(what, where="--adapt-prior", hint="leave out --adapt-prior, or train without targets")
     if known is None:
-        raise ModelError("the model does not store the shares of labels for which its probabilities are calibrated")
+        what = "needs the shares of labels in training, which the model does not store"
+        raise ModelError(what, where="--adapt-prior", hint="train it again")
     shares = shrink_shares(prevalence.estimate, prevalence.n_documents, known.prior)
     adjustment = np.log(shares) - np.log(known.prior) + (0.0 if earlier is None else earlier)
     calibration = replace(model.calibration, prior_adjustment=adjustment - adjustment.mean())

@@ -55,7 +55,11 @@ def read_decisions(path: str) -> dict[Place, Decision]:
         if line.strip():
             place, decision = _read_decision(line, f"{path}:{number}")
             if place in decisions and decisions[place].decision != decision.decision:
-                raise InputError("an earlier line has a decision for this document", where=decision.where)
+                raise InputError(
+                    "an earlier line has another decision for this document",
+                    where=decision.where,
+                    hint="keep one of them",
+                )
             decisions[place] = decision
     return decisions
 
@@ -66,12 +70,12 @@ def _read_decision(line: str, where: str) -> tuple[Place, Decision]:
     except (ValueError, RecursionError):
         record = None
     if not isinstance(record, dict) or not isinstance(record.get("id"), str):
-        raise InputError("is not a decision with the id of a document", where=where, hint=HINT)
+        raise InputError("is not a JSON object with the id of a document", where=where, hint=HINT)
     file, number, decision, label = (record.get(name) for name in ("file", "line", "decision", "label"))
     if decision not in DECISIONS:
         raise InputError(f"the decision is not one of {', '.join(DECISIONS)}", where=where, hint=HINT)
     if not isinstance(file, str | None) or not isinstance(number, int | None):
-        raise InputError("`file` is not a text, or `line` is not a whole number", where=where, hint=HINT)
+        raise InputError("`file` is not a string, or `line` is not a whole number", where=where, hint=HINT)
     labels = label if isinstance(label, list) else [label]
     for each in labels if decision == RELABEL else ():
         if not isinstance(each, str) or not each:

@@ -67,25 +67,24 @@ def check_semi_supervised(
     ]
     if model_settings.model not in able:
         hint = f"use --model {' or '.join(able)}"
-        raise SettingsError(
-            f"{model_settings.model} cannot be trained on unlabeled documents by this method", where=where, hint=hint
-        )
+        raise SettingsError(f"cannot be used with --model {model_settings.model}", where=where, hint=hint)
     if model_settings.group is not None:
-        raise SettingsError("it cannot leave out groups", where="group", hint="leave out this option")
+        raise SettingsError(f"cannot be combined with --{where}", where="group", hint="leave out this option")
     if model_settings.class_weight is not None:
-        raise SettingsError("it fits the class priors itself", where="class_weight", hint="leave out this option")
+        what = f"cannot be combined with --{where}, which fits the class priors"
+        raise SettingsError(what, where="class_weight", hint="leave out this option")
     if model_settings.has_targets:
-        hint = "leave out min_recall and min_precision"
+        hint = "leave out --min-recall and --min-precision"
         raise SettingsError(
-            "targets need leave-one-out scores, which this method does not compute", where=where, hint=hint
+            "cannot meet targets, because it does not compute leave-one-out scores", where=where, hint=hint
         )
     if model_settings.smoothing == 0:
         raise SettingsError(
-            "it needs a smoothing above 0", where=where, hint="use --smoothing 0.01, or leave out --smoothing"
+            "needs a smoothing above 0", where=where, hint="use --smoothing 0.01, or leave out --smoothing"
         )
     if not features.is_counting and not model_settings.event_model.is_binary:
         hint = "leave out --idf, --norm and --tf relative or log"
-        raise SettingsError("it needs counts, and the features are weights", where=where, hint=hint)
+        raise SettingsError("needs counts, and the features are weights", where=where, hint=hint)
 
 
 def count_unlabeled(

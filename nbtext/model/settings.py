@@ -144,7 +144,7 @@ class DecisionSettings:
         self._check_thresholds()
         if self.top_k is not None and not 1 <= self.top_k <= MAX_TOP:
             hint = "3 reports the three most probable labels"
-            raise SettingsError(f"{self.top_k} is not from 1 to {MAX_TOP:,}", where="top_k", hint=hint)
+            raise SettingsError(f"{self.top_k} is not between 1 and {MAX_TOP:,}", where="top_k", hint=hint)
         if self.explain is not None and self.explain < 1:
             raise SettingsError(f"{self.explain} is less than 1", where="explain", hint="5 is usual")
         if self.min_probability is not None and not 0 <= self.min_probability <= 1:
@@ -169,8 +169,8 @@ class DecisionSettings:
             raise SettingsError("a label has two thresholds", where="threshold", hint="keep one of them")
         for name, other in (("cost", self.cost), ("coverage", self.coverage)):
             if self.threshold and other is not None:
-                what = f"a threshold and {'costs both decide' if name == 'cost' else 'a prediction set both decide'}"
-                raise SettingsError(f"{what} on the label", where="threshold", hint="leave out one of them")
+                what = f"cannot be combined with --{name}, because both decide on the label"
+                raise SettingsError(what, where="threshold", hint="leave out one of them")
 
     @property
     def replaces_label(self) -> bool:
@@ -198,9 +198,9 @@ def check_decisions(decisions: DecisionSettings, labels: Iterable[str], *, is_mu
         if getattr(decisions, name) in (None, False):
             continue
         if is_multilabel:
-            what, hint = "it needs a single-label model", "use --threshold, --at-least-one or --coverage"
+            what, hint = "cannot be used with a multi-label model", "use --threshold, --at-least-one or --coverage"
             raise SettingsError(what, where=name, hint=hint)
-        what, hint = "the model predicts one label for a document", "use --threshold LABEL=P or --min-probability"
+        what, hint = "cannot be used with a single-label model", "use --threshold LABEL=P or --min-probability"
         raise SettingsError(what, where="threshold" if name == "label_threshold" else name, hint=hint)
     decisions.check(labels)
 
@@ -220,7 +220,7 @@ class UnlabeledSettings:
         if self.em is not None and self.em < 1:
             raise SettingsError(f"{self.em} is less than 1", where="em", hint="10 is usual")
         if self.em is not None and self.marginals:
-            raise SettingsError("it cannot be combined with em", where="marginals", hint="leave out one of them")
+            raise SettingsError("cannot be combined with --em", where="marginals", hint="leave out one of them")
 
     @property
     def method(self) -> str | None:
@@ -242,14 +242,14 @@ class DecaySettings:
     def __post_init__(self) -> None:
         for name, value, bound in (
             ("half_life", self.half_life, "above 0"),
-            ("elapsed", self.elapsed, "from 0"),
+            ("elapsed", self.elapsed, "0 or more"),
         ):
             if value is not None and not (0 <= value < math.inf and (value > 0 or name == "elapsed")):
-                raise SettingsError(f"{value:g} is not a time {bound}", where=name, hint="write 30d, 12h or 4w")
+                raise SettingsError(f"{value:g} is not {bound}", where=name, hint="write 30d, 12h or 4w")
         if (self.half_life is None) != (self.elapsed is None):
-            missing, given = ("elapsed", "half_life") if self.elapsed is None else ("half_life", "elapsed")
+            missing, given = ("--elapsed", "half_life") if self.elapsed is None else ("--half-life", "elapsed")
             hint = "give both, for example --half-life 30d --elapsed 7d"
-            raise SettingsError(f"it needs {missing} too", where=given, hint=hint)
+            raise SettingsError(f"is used only with {missing}", where=given, hint=hint)
 
     @property
     def factor(self) -> float:

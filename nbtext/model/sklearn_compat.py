@@ -70,19 +70,20 @@ def label_texts(y: Any) -> tuple[list[str], str]:
         what = "labels are missing" if y is None else "one label was given"
         raise InputError(what, hint="give a list of labels, one for each text")
     if getattr(y, "ndim", 1) != 1 or hasattr(y, "columns"):
-        raise InputError("a table was given for labels", hint="give its column of labels, as in table['label']")
+        raise InputError("y is a table, not a list of labels", hint="give its column of labels, as in table['label']")
     labels = [label.item() if isinstance(label, np.generic) else label for label in y]
     for place, label in enumerate(labels):
         if is_missing(label):
             raise InputError(f"label {place} is missing", hint="leave out documents without a label")
         if not isinstance(label, str | int | float):
-            hint = "a label is str, int, float or bool"
-            raise InputError(f"label {place} is {type(label).__name__}", hint=hint)
+            raise InputError(f"label {place} is {type(label).__name__}, expected str, int, float or bool")
     types = {"str" if isinstance(label, str) else type(label).__name__ for label in labels} or {"str"}
     if types == {"int", "float"}:
         types, labels = {"float"}, list(map(float, labels))
     if len(types) > 1:
-        raise InputError("labels are of several types", hint="convert all to str: map(str, labels)")
+        raise InputError(
+            f"labels are of several types: {', '.join(sorted(types))}", hint="convert all to str: map(str, labels)"
+        )
     return list(map(str, labels)), types.pop()
 
 

@@ -69,7 +69,7 @@ def _check_formats(added: Iterator[AddedColumns], first: AddedColumns) -> Iterat
     """Yield the same rows; raise InputError for those of another format than the first ones."""
     for each in added:
         if each.rows.format != first.rows.format:
-            what = f"it is {each.rows.format}, and {first.rows.path} is {first.rows.format}"
+            what = f"its format is {each.rows.format}, and that of {first.rows.path} is {first.rows.format}"
             raise InputError(what, where=each.rows.path, hint="write the rows of each file to a file of its own")
         yield each
 
@@ -102,7 +102,7 @@ def _find_fields(settings: ColumnSettings, decisions: DecisionSettings, *, is_se
     for name in names:
         if FIELDS[name].is_several not in (None, is_several):
             known = [each for each, field in FIELDS.items() if field.is_several in (None, is_several)]
-            what = f"the model predicts {'several labels' if is_several else 'one label'} for a document: no {name!r}"
+            what = f"the predictions of a {'multi' if is_several else 'single'}-label model have no {name!r}"
             raise SettingsError(what, where="columns", hint=f"choose from {', '.join(known)}")
     fields = {name: FIELDS[name] for name in names}
     if decisions.coverage is not None:

@@ -29,7 +29,7 @@ def format_headers(batch: AnyPredictions) -> str:
         The model predicts several labels for a document.
     """
     if isinstance(batch, MultilabelPredictions):
-        what = "a mail header has one label, and the model predicts several for a document"
+        what = "a mail header can hold one label, and the model is a multi-label model"
         raise SettingsError(what, where="--to", hint="add --to jsonl")
     lines = []
     for label, probability, reason in zip(batch.labels, batch.best.tolist(), batch.reasons, strict=True):

@@ -261,9 +261,8 @@ def format_fasttext(batch: AnyPredictions, top_k: int | None) -> str:
     for label in batch.classes:
         if re.search(r"\s", label) or not label:
             hint = "choose --to jsonl, or rename the label"
-            raise SettingsError(
-                f"the label {label!r} holds a space, which ends a label", where="--to fasttext", hint=hint
-            )
+            what = f"the label {label!r} is empty or contains a space, which the fastText format does not allow"
+            raise SettingsError(what, where="--to fasttext", hint=hint)
     if top_k is not None:
         return "".join(
             " ".join(f"{FASTTEXT_PREFIX}{batch.classes[k]} {batch.probabilities[row, k]:.{DIGITS}f}" for k in classes)

@@ -186,7 +186,7 @@ class ResumedRecords:
 
     def _error(self, row: int, identity: str) -> NbtextError:
         return InputError(
-            f"this is not the record of {identity} by this model and these options",
+            f"differs from the record of {identity} by this model and these options",
             where=f"{self._path}:{self._n_lines + row + 1}",
             hint="give the same SOURCE, model and options as before, or write to a new file",
         )

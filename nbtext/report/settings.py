@@ -31,7 +31,7 @@ class ColumnSettings:
         given = {"column_prefix": self.column_prefix, "table": self.table, "columns": self.columns != COLUMNS}
         if not self.add_columns and any(given.values()):
             where = next(name for name, value in given.items() if value)
-            raise SettingsError("no columns are added to records", where=where, hint="give --add-columns")
+            raise SettingsError("is used only with --add-columns", where=where, hint="add --add-columns")
         if self.table == "":
             raise SettingsError("the name of the table is empty", where="table", hint="name it, or leave out --table")
         for name in self.columns:

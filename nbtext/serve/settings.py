@@ -57,14 +57,16 @@ class ServeSettings:
     def __post_init__(self) -> None:
         if not self.is_local and self.token_file is None and not self.insecure:
             hint = "give --token-file FILE, or --insecure if everybody who reaches it may use it"
-            raise SettingsError(f"{self.host} is not local, so requests need a token", where="host", hint=hint)
+            raise SettingsError(
+                f"{self.host} is not a loopback address, so requests need a token", where="host", hint=hint
+            )
         if self.max_total_body_bytes < self.max_body_bytes:
             what = f"{self.max_total_body_bytes:,} is less than the {self.max_body_bytes:,} bytes of one request"
             hint = "raise it, or lower --max-body-bytes"
             raise SettingsError(what, where="max_total_body_bytes", hint=hint)
         for option, is_given in (("learn", self.learn), ("new_labels", self.new_labels)):
             if is_given and self.feedback_dir is None:
-                raise SettingsError("this option needs feedback", where=option, hint="give --feedback-dir DIR, too")
+                raise SettingsError("is used only with --feedback-dir", where=option, hint="add --feedback-dir DIR")
 
     @property
     def is_local(self) -> bool:
@@ -116,7 +118,7 @@ def read_tokens(path: str) -> tuple[bytes, ...]:
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=path, hint="check the path") from None
     except UnicodeDecodeError:
-        raise InputError("holds characters that no token has", where=path, hint=hint) from None
+        raise InputError("contains characters that are not ASCII", where=path, hint=hint) from None
     tokens = [(number, line) for number, line in enumerate(lines, 1) if line and not line.startswith("#")]
     for number, line in tokens:
         if not TOKEN.fullmatch(line):

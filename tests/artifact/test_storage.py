@@ -242,7 +242,7 @@ def test_what_is_no_plain_data_is_not_saved(tmp_path: Path) -> None:
         with pytest.raises(TypeError):
             save({**HEADER, "a": value}, str(tmp_path / "model"))
     for record in ({}, {"a": 1}, {**HEADER, "version": 3}, {"version": 2, "format": "nbtext model"}):
-        with pytest.raises(ValueError, match="begins with its format"):
+        with pytest.raises(ValueError, match="begin with its format"):
             save(record, str(tmp_path / "model"))
     assert not list(tmp_path.iterdir())
 

@@ -91,7 +91,7 @@ REFUSED = [
     (("predict", "tickets.db", "--query", "select none", "-o", "out.tsv"), "the query fails: no such column: none"),
     (("predict", "tickets.db", "-o", "out.tsv"), "has 2 tables: other, tickets; give --query"),
     (("predict", "t.csv", "--table", "x", *ADD), "--table: csv has no tables; leave out --table"),
-    (("predict", "t.csv", "--table", "x", "-o", "out"), "--table: no columns are added to records; give --add-columns"),
+    (("predict", "t.csv", "--table", "x", "-o", "out"), "--table: is used only with --add-columns; add --add-columns"),
     (("predict", "t.csv", "--query", "select 1", "-o", "out.csv"), "t.csv: is not a database"),
 ]  # fmt: skip
 

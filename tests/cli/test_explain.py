@@ -48,7 +48,7 @@ def test_against_another_label(nbtext: Any, model: str) -> None:
     assert (record["label"], record["against"]) == ("taxes", "noise")
     same = nbtext(*command, "--label", "noise", "--against", "noise", input=line)
     assert (same.status, same.err.count("\n")) == (2, 1)
-    assert "--against: must differ from the explained label; give another" in same.err
+    assert "--against: is the same label as --label; give another" in same.err
     wrong = nbtext(*command, "--against", "noisy", input=line)
     assert (wrong.status, "did you mean noise?" in wrong.err) == (2, True)
 

@@ -40,7 +40,7 @@ def test_errors(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
     result = nbtext("export", model, "--to", "pmml")
     assert (result.status, result.err.count("\n")) == (2, 1)
     result = nbtext("export", model)
-    problem = "the format is not given, and the suffix of -o does not imply one"
+    problem = "is needed, because the suffix of -o does not name a format"
     expected = f"nbtext: --to: {problem}; choose one of c, csv, js, onnx, sklearn-json\n"
     assert (result.status, result.err) == (2, expected)
     result = nbtext("export", hashed, "--to", "csv", "-o", str(tmp_path / "out.csv"))

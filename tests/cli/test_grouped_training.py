@@ -130,7 +130,7 @@ def test_refit_keeps_the_calibration(nbtext: Any, threads: Path, tmp_path: Path)
     assert found.status == 0, found.err
     refused = nbtext("train", str(threads / "alone.joblib"), "--group", "near-duplicates", "-o", str(tmp_path / "no"))
     assert refused.status == 1
-    assert "--group: groups need the counts of each document" in refused.err
+    assert "--group: leaving out groups needs the counts of each document" in refused.err
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_refit_keeps_the_calibration(nbtext: Any, threads: Path, tmp_path: Path)
         (("--group-field", ""), 2, "--group-field: the name of the field is empty"),
         ((*BY_THREAD, "--group", "near-duplicates"), 2, "--group: cannot be combined with --group-field"),
         ((*BY_THREAD, "--keep-sample", "9"), 2, "--keep-sample: a model does not retain the groups of its documents"),
-        (("--group", "near-duplicates", "--unlabeled", "x.jsonl", "--em", "1"), 2, "it cannot leave out groups"),
+        (("--group", "near-duplicates", "--unlabeled", "x.jsonl", "--em", "1"), 2, "cannot be combined with --em"),
         ((*BY_THREAD, "--unlabeled", "x.jsonl", "--em", "1"), 2, "only documents with labels and fields"),
         ((*BY_THREAD, "--label-separator", "e"), 2, "several labels cannot be left out in groups"),
     ],

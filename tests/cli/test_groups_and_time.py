@@ -113,7 +113,11 @@ WRONG = [
     ("train letters -o m --group-field thread", 2, "--group-field: "),
     ("evaluate letters --group-field thread", 2, "001.txt has no field `thread`"),
     ("evaluate letters.jsonl --group-field thread --order-field day", 2, "cannot be combined with --group-field"),
-    ("evaluate letters.jsonl --group-field thread -m m", 2, "give exactly one of -m MODEL, --folds N"),
+    (
+        "evaluate letters.jsonl --group-field thread -m m",
+        2,
+        "give exactly one of -m MODEL, --predictions FILE or cross-validation",
+    ),
     ("evaluate letters.jsonl --group-field label --folds 7", 2, "7 folds need 7 groups; found 6"),
     ("evaluate same.jsonl --order-field day", 2, "all documents have the same timestamp"),
     ("evaluate letters.jsonl --order-field  --folds 3", 2, "--order-field"),

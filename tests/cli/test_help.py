@@ -170,7 +170,7 @@ def test_no_format_for_the_suffix(nbtext: Any, model: str, tmp_path: Path) -> No
     (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\n")
     for command, part in (
         (f"evaluate t.csv -m {model} -o x.html", "has no HTML output"),
-        (f"export {model} -o x", "--to: the format is not given, and the suffix of -o does not imply one"),
+        (f"export {model} -o x", "--to: is needed, because the suffix of -o does not name a format"),
     ):
         result = nbtext(*command.split(), cwd=tmp_path)
         assert (result.status, result.err.count("\n")) == (2, 1)
@@ -200,7 +200,7 @@ def test_an_output_is_never_plain_under_the_name_of_a_compression(
     result = nbtext(*command.split(), cwd=tmp_path)
     assert (result.status, result.out, result.err.count("\n")) == (2, "", 1), result.err
     assert result.err.startswith(f"nbtext: {option}: x")
-    assert f"this output is not compressed; leave out {suffix}" in result.err
+    assert f"this output cannot be compressed; leave out {suffix}" in result.err
     assert list(tmp_path.glob("x*")) == []
 
 

@@ -58,4 +58,4 @@ def test_header_as_typed(nbtext: Any, tmp_path: Path) -> None:
     for option in (("--coverage", "0.9"), ("--top-k", "2")):
         ran = nbtext("predict", "-", "-m", "m", "--to", "header", *option, input=mail, cwd=tmp_path)
         assert (ran.status, ran.out) == (2, "")
-        assert f"{option[0]}: a mail header has one label" in ran.err
+        assert f"{option[0]}: cannot be combined with --to header, which holds one label" in ran.err

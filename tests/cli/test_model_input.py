@@ -148,7 +148,7 @@ def test_excluded_files(nbtext: Any, folder: Path) -> None:
     options = ("--exclude", "*.bak", "--exclude", "ham/old", "--exclude", "draft/")
     out = nbtext("predict", "d", "-m", "m", *options, cwd=folder)
     assert [line.split("\t")[0] for line in out.out.splitlines()] == ["d/ham/1.txt", "d/spam/3.txt"]
-    assert "skipped: excluded by --exclude: 3" in out.err
+    assert "skipped 3: excluded by --exclude" in out.err
     ran = nbtext("predict", "d", "-m", "m", "--exclude", "*", cwd=folder)
     assert ran.status == 1
     assert "contains no file that nbtext reads (excluded by --exclude: 3)" in ran.err

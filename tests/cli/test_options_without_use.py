@@ -9,11 +9,11 @@ import pytest
 
 WITHOUT_USE = [
     ("train texts.tsv --budget 5s -o m", "--budget: this option needs --model best"),
-    ("train texts.tsv --shard-bytes 5 -o m", "--shard-bytes: this option needs a cluster; give --cluster"),
-    ("predict texts.tsv -m MODEL --shard-bytes 5", "--shard-bytes: this option needs a cluster"),
+    ("train texts.tsv --shard-bytes 5 -o m", "--shard-bytes: is used only with --cluster; add --cluster"),
+    ("predict texts.tsv -m MODEL --shard-bytes 5", "--shard-bytes: is used only with --cluster"),
     (
         "predict texts.tsv -m MODEL --explain 3 --cluster local",
-        "--explain: contributions need --to jsonl or json",
+        "--explain: needs the output format jsonl or json",
     ),
     ("train MODEL --cluster local -o m", "--cluster: SOURCE is a model, whose features are already extracted"),
     ("train MODEL --budget 5s -o m", "--budget: this option needs --model best"),
@@ -50,7 +50,7 @@ WITHOUT_USE = [
     ),
     (
         "evaluate texts.tsv --predictions p.tsv --coverage 0.9",
-        "--coverage: prediction sets cannot be changed in a file of predictions",
+        "--coverage: cannot be combined with --predictions, whose prediction sets are final",
     ),
     ("inspect matrix.npz --word red", "--word: this option needs a model, and the file is a matrix"),
     ("inspect matrix.npz --label x", "--label: this option needs a model, and the file is a matrix"),
@@ -80,7 +80,7 @@ def test_one_line_names_it(nbtext: Any, folder: Path, model: str, command: str, 
 
 
 ANSWERS = [
-    ("p.jsonl", '{"id": "1", "label": "a", "scores": [1]}\n', "p.jsonl:1: the record is not a prediction"),
+    ("p.jsonl", '{"id": "1", "label": "a", "scores": [1]}\n', "p.jsonl:1: is not a record of nbtext predict"),
     ("p.jsonl", '{"id": "1", "label": null, "scores": null}\n', "p.jsonl: no record of the file has a predicted label"),
     ("p.tsv", "1\t\t\n", "p.tsv: no record of the file has a predicted label"),
     ("p.csv", "id,label,probability\n1,,\n", "p.csv: no record of the file has a predicted label"),

@@ -64,7 +64,7 @@ def test_other_languages_are_foreign_to_news(nbtext: Any, corpora: Callable[[str
 
 WRONG = [
     (["--folds", "3"], 2, "--foreign: this option needs a model; give one with -m"),
-    (["-m", "complement.joblib"], 2, "--foreign: the model has no likelihood of a document"),
+    (["-m", "complement.joblib"], 2, "--foreign: needs a model that gives the likelihood of documents"),
 ]
 
 

@@ -85,7 +85,7 @@ def test_settings_stay_as_far_as_they_mean_the_same(nbtext: Any, letters: Path, 
     [
         (
             ["--model", "nbsvm"],
-            "nbtext: nbsvm needs the counts of each document, and the model file contains only sums",
+            "nbtext: nbsvm needs the counts of each document, which the model file does not hold; train",
         ),
         (["--model", "categorical"], "nbtext: categorical needs the counts of each document"),
         (
@@ -96,7 +96,7 @@ def test_settings_stay_as_far_as_they_mean_the_same(nbtext: Any, letters: Path, 
         (["--text-field", "body"], "nbtext: --text-field: SOURCE is a model, whose features are already extracted"),
         (
             ["--optimize", "macro_f1"],
-            "nbtext: the model has no retained sample to optimize the metric on; train with",
+            "nbtext: --optimize: needs retained documents, and the model has none; train with",
         ),
         (
             ["--smoothing", "-1"],
@@ -115,8 +115,8 @@ def test_what_counts_cannot_do(nbtext: Any, model: str, tmp_path: Path, options:
 @pytest.mark.parametrize(
     ("name", "status", "says"),
     [
-        ("best", 2, "a model search needs documents, but SOURCE contains only counts; name a model"),
-        ("auto", 1, "the model retains no documents to select an event model by; name a model"),
+        ("best", 2, "best needs texts, but SOURCE is a model, which holds only counts; name a model"),
+        ("auto", 1, "auto selects a model on retained documents, and this model retains none; name a model"),
     ],
 )
 def test_a_search_needs_the_texts(nbtext: Any, model: str, name: str, status: int, says: str) -> None:

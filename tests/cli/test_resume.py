@@ -49,17 +49,17 @@ def test_what_cannot_be_resumed(nbtext: Any, letters: Path, model: str, tmp_path
         (
             ("predict", "two.txt", *LINES, "-m", model, "--to", "jsonl", "-o", "out"),
             1,
-            "out:1: this is not the record of two.txt:1",
+            "out:1: differs from the record of two.txt:1",
         ),
         (
             ("predict", str(letters / "train"), "-m", model, "--to", "jsonl", "-o", "out"),
             1,
-            "out:1: this is not the record of",
+            "out:1: differs from the record of",
         ),
-        ((*ask, "--to", "tsv", "-o", "out"), 1, "out:1: this is not the record of"),
+        ((*ask, "--to", "tsv", "-o", "out"), 1, "out:1: differs from the record of"),
         ((*ask, "--to", "csv", "-o", "out"), 2, "--resume: only jsonl and tsv"),
         ((*ask, "--to", "jsonl"), 1, "name a file with -o"),
-        ((*ask, "--to", "jsonl", "-o", "out.gz"), 2, "-o: out.gz: this output is not compressed; leave out .gz"),
+        ((*ask, "--to", "jsonl", "-o", "out.gz"), 2, "-o: out.gz: this output cannot be compressed; leave out .gz"),
         ((*ask, "--to", "jsonl", "-o", "/dev/null"), 1, "only a regular file"),
     ):
         result = nbtext(*arguments, "--resume", cwd=tmp_path)

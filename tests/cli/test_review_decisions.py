@@ -67,9 +67,9 @@ def test_places_tell_equal_ids_apart(nbtext: Any, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ("{broken", "is not a decision"),
-        ("[1]", "is not a decision"),
-        ('{"id": 3, "decision": "remove"}', "is not a decision"),
+        ("{broken", "is not a JSON object with the id of a document"),
+        ("[1]", "is not a JSON object with the id of a document"),
+        ('{"id": 3, "decision": "remove"}', "is not a JSON object with the id of a document"),
         ('{"id": "a", "decision": "delete"}', "not one of keep, relabel, remove"),
         ('{"id": "a", "decision": "relabel"}', "needs a label"),
         ('{"id": "a", "decision": "relabel", "label": [""]}', "needs a label"),
@@ -116,7 +116,7 @@ def test_train_without_some_documents(nbtext: Any, folder: Path) -> None:
     (folder / "ids.txt").write_text("b\nc\nunknown\n")
     result = nbtext("train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder)
     assert result.status == 0, result.err
-    assert "skipped: listed in --exclude-ids: 2" in result.err
+    assert "skipped 2: listed in --exclude-ids" in result.err
     assert nbtext("train", "y.jsonl", "-o", "n.joblib", cwd=folder).status == 0
     assert (folder / "m.joblib").read_bytes() == (folder / "n.joblib").read_bytes()
     refused = nbtext("train", "m.joblib", "--exclude-ids", "ids.txt", "-o", "o.joblib", cwd=folder)
@@ -167,7 +167,7 @@ def test_several_sources(nbtext: Any, folder: Path) -> None:
     write(folder / "e.jsonl", [{"id": "c", "file": "x.csv", "decision": "remove"}])
     mixed = nbtext("review", "x.csv", "x.jsonl", "--apply", "e.jsonl", "-o", "all.csv", cwd=folder)
     assert (mixed.status, mixed.out) == (1, "")
-    assert "it is not csv, as the first SOURCE is; write JSON lines: -o FILE.jsonl" in mixed.err
+    assert "its format is not csv, the format of the first SOURCE; write JSON lines: -o FILE.jsonl" in mixed.err
     assert not (folder / "all.csv").exists()
     assert nbtext("review", "x.csv", "x.jsonl", "--apply", "e.jsonl", "-o", "all.jsonl", cwd=folder).status == 0
     assert len((folder / "all.jsonl").read_text(encoding="utf-8").splitlines()) == 6

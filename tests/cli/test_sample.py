@@ -91,4 +91,4 @@ def test_models_that_cannot_generate(nbtext: Any, letters: Path, tmp_path: Path)
     assert nbtext("train", str(letters / "train"), "--model", "complement", "-o", "m", cwd=tmp_path).status == 0
     result = nbtext("sample", "-m", "m", cwd=tmp_path)
     assert (result.status, result.out, result.err.count("\n")) == (1, "", 1)
-    assert "a complement model cannot generate documents" in result.err
+    assert "complement models cannot generate documents" in result.err

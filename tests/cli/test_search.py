@@ -126,7 +126,7 @@ def test_wide_linear_models_do_not_take_all_memory(tmp_path: Path) -> None:
     [
         (
             ["x.npz", "--input-format", "matrix"],
-            "nbtext: --model: best needs texts, and SOURCE is a matrix; give texts",
+            "nbtext: --model: best needs texts, but SOURCE is a matrix; give texts",
         ),
         (["x.jsonl", "--cluster", "local"], "nbtext: --cluster: a model search runs on this machine alone"),
         (

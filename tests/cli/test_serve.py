@@ -22,7 +22,11 @@ from nbtext.cli.serve import serve
         ("-m t.csv", 1, "t.csv: looks like text, not a model; give the file that nbtext train wrote"),
         ("-m -", 2, "'-' does not name a file; write MODEL or NAME=MODEL"),
         ("-m MODEL -m MODEL", 2, "-m: two models have the name "),
-        ("-m MODEL --host 0.0.0.0", 2, "--host: 0.0.0.0 is not local, so requests need a token; give --token-file"),
+        (
+            "-m MODEL --host 0.0.0.0",
+            2,
+            "--host: 0.0.0.0 is not a loopback address, so requests need a token; give --token-file",
+        ),
         ("-m MODEL --host 0.0.0.0 --token-file t.csv", 1, "t.csv:1: is not a token; write one on a line"),
         ("-m MODEL --token-file nothing", 1, "nothing: cannot be read: No such file"),
         ("-m MODEL --host no.such.host.invalid --insecure", 1, "no.such.host.invalid:8000: cannot listen: "),

@@ -104,6 +104,6 @@ def test_the_suffix_is_the_format(nbtext: Any, model: str, tmp_path: Path) -> No
     assert "export function classify" in (tmp_path / "x.mjs").read_text()
     result = nbtext("export", model, "-o", "x.unknown", cwd=tmp_path)
     assert (result.status, result.err) == (
-        2, "nbtext: --to: the format is not given, and the suffix of -o does not imply one; choose one of c, csv, "
+        2, "nbtext: --to: is needed, because the suffix of -o does not name a format; choose one of c, csv, "
            "js, onnx, sklearn-json\n"
     )  # fmt: skip

@@ -108,7 +108,7 @@ def test_a_growing_model_chooses_again_or_says_that_it_does_not(nbtext: Any, mai
     assert "decision offsets" in grown.err
     assert evaluate(nbtext, mails, "-m", "lean")["targets"][0]["metric"] == "recall"
     refused = nbtext("train", "lean", "-o", "other", "--min-recall", "ham=0.95", cwd=mails)
-    assert "has no retained sample to meet the target on" in refused.err
+    assert "needs retained documents, and the model has none" in refused.err
     assert nbtext("train", "kept", "-o", "other", "--min-recall", "ham=0.95", cwd=mails).status == 0
 
 
@@ -137,8 +137,16 @@ def test_thresholds_without_a_meaning(nbtext: Any, mails: Path) -> None:
     (mails / "cost.csv").write_text("ham,spam,10\n")
     assert nbtext("predict", "test.csv", "-m", "t", "-o", "p.jsonl", cwd=mails).status == 0
     for command, options, message in (
-        ("predict", ["--threshold", "spam=0.9", "--cost", "cost.csv"], "a threshold and costs both decide"),
-        ("predict", ["--threshold", "spam=0.9", "--coverage", "0.9"], "a threshold and a prediction set both decide"),
+        (
+            "predict",
+            ["--threshold", "spam=0.9", "--cost", "cost.csv"],
+            "cannot be combined with --cost, because both decide",
+        ),
+        (
+            "predict",
+            ["--threshold", "spam=0.9", "--coverage", "0.9"],
+            "cannot be combined with --coverage, because both decide",
+        ),
         ("predict", ["--threshold", "spam=1.5"], "--threshold: spam=1.5 is not a probability"),
         ("predict", ["--threshold", "spum=0.5"], "--threshold: the model has no label 'spum'"),
         ("evaluate", ["--threshold", "spum=0.5"], "--threshold: the model has no label 'spum'"),
@@ -148,7 +156,7 @@ def test_thresholds_without_a_meaning(nbtext: Any, mails: Path) -> None:
         assert ran.status != 0
         assert message in ran.err
     ran = nbtext("evaluate", "test.csv", "--predictions", "p.jsonl", "--threshold", "spam=0.9", cwd=mails)
-    assert "labels cannot be changed in a file of predictions" in ran.err
+    assert "cannot be combined with --predictions, whose labels are final" in ran.err
 
 
 def test_costs_that_no_probability_reaches(nbtext: Any, mails: Path) -> None:

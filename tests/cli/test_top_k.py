@@ -64,7 +64,7 @@ def test_more_than_there_are_labels(nbtext: Any, model: str, texts: Path) -> Non
     assert rows[1][-4:] == [""] * 4 and rows[1][-5] != ""
     for k in ("0", "-1", "1001"):
         result = nbtext("predict", str(texts), "-m", model, "--top-k", k)
-        assert result.status == 2 and f"--top-k: {k} is not from 1 to 1,000" in result.err
+        assert result.status == 2 and f"--top-k: {k} is not between 1 and 1,000" in result.err
 
 
 def test_added_columns(nbtext: Any, model: str, texts: Path, best: list[list[tuple[str, float]]]) -> None:
@@ -121,4 +121,4 @@ def test_fasttext_lines(nbtext: Any, model: str, tmp_path: Path) -> None:
     assert top.startswith(f"__label__{label} {json.loads(records[0])['probability']:.6f} __label__")
     refused = nbtext(*command, "--to", "fasttext", "--coverage", "0.9", cwd=tmp_path)
     assert refused.status == 2
-    assert "cannot hold prediction sets" in refused.err
+    assert "cannot be combined with --to fasttext, which has no prediction sets" in refused.err

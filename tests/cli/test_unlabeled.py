@@ -54,7 +54,7 @@ def test_unlabeled_documents_help(nbtext: Any, letters: Path, corpus: Path, mode
         len(re.findall(r"^unlabeled documents weighted [\d.]+, smoothing [\d.]+: accuracy", result.err, re.MULTILINE))
         >= 3
     )
-    steps = re.findall(r"^step (\d+): log-likelihood (-[\d,.]+)$", result.err, re.MULTILINE)
+    steps = re.findall(r"^step (\d+): penalized log-likelihood (-[\d,.]+)$", result.err, re.MULTILINE)
     assert [int(number) for number, _ in steps] == list(range(len(steps)))
     found = [float(value.replace(",", "")) for _, value in steps]
     assert len(found) > 3

@@ -72,11 +72,11 @@ WRONG: list[tuple[str, int, str]] = [
     ("evaluate letters/nowhere --folds 2 --report missing/m", 1, "missing/m: cannot be written"),
     ("explain letters/nowhere -m nowhere --html missing/m", 1, "missing/m: cannot be written"),
     ("compare letters/nowhere --report missing/m", 1, "missing/m: cannot be written"),
-    ("compare letters/train --models gaussian --hash-bits 30", 2, "--hash-bits: 30 is too large for a gaussian model"),
+    ("compare letters/train --models gaussian --hash-bits 30", 2, "--hash-bits: 30 is too large for gaussian models"),
     (
         "train letters/train --model gaussian --hash-bits 30 -o m",
         2,
-        "--hash-bits: 30 is too large for a gaussian model",
+        "--hash-bits: 30 is too large for gaussian models",
     ),
     ("evaluate letters/train --folds 3 --model categorical --hash-bits 28", 2, "use at most 25; 20 is enough"),
     ("predict letters/test", 2, "-m"),
@@ -109,7 +109,7 @@ WRONG: list[tuple[str, int, str]] = [
     ("evaluate letters/test --folds 1000", 2, "--folds"),
     ("evaluate four.csv --folds 10", 2, "10 folds need at least as many documents; found 4; use 2 to 4"),
     ("evaluate two.csv --folds 3", 2, "3 folds need at least as many documents; found 2; use 2\n"),
-    ("predict letters/test -m model.joblib --text-field ,", 2, "',' holds no name; separate several names with"),
+    ("predict letters/test -m model.joblib --text-field ,", 2, "',' contains no name; separate several names with"),
     ("evaluate letters/test --folds 3 --fail-under accuracy=85", 2, "the highest value is 1; write accuracy=0.85"),
     (
         "evaluate letters/test --folds 3 --fail-under accuracy=1.5",

@@ -89,5 +89,5 @@ def test_a_worker_of_another_version(tmp_path: Path) -> None:
     answered = predict_shard(shard, source.settings, asked, others, None)
     for record in (counted, answered):
         said = str(error_of(report_of(record["report"]).problem))  # type: ignore[arg-type]
-        assert said.startswith("a worker has nbtext ")
-        assert said.endswith("and the command has nbtext 0.0.1, Unicode 1.0; install the same versions")
+        assert said.startswith("a worker runs nbtext ")
+        assert said.endswith("and the command runs nbtext 0.0.1, Unicode 1.0; install the same versions")

@@ -213,7 +213,7 @@ def test_sources_without_fields(tmp_path: Path, read: Callable[..., Any], settin
         ({"label_separator": ""}, "the separator is empty"),
         ({"label_fields": ("a", "a")}, "a field is named twice"),
         ({"label_fields": ("",)}, "the name of a field is empty"),
-        ({"label_fields": ("a",), "label_separator": "|"}, "columns of 0 and 1 hold no separator"),
+        ({"label_fields": ("a",), "label_separator": "|"}, "cannot be combined with --label-fields"),
     ],
 )
 def test_settings(tmp_path: Path, settings: dict[str, Any], message: str) -> None:

@@ -45,7 +45,7 @@ def test_round_trip(form: str, tmp_path: Path) -> None:
         (
             "p.jsonl",
             '{"id": "plain", "label": "a", "scores": {}}\n{"id": 3}\n',
-            "p.jsonl:2: the record is not a prediction",
+            "p.jsonl:2: is not a record of nbtext predict",
         ),
         ("p.jsonl", '{"id": "x", "label": "a", "scores": {"a": 2}}\n', "p.jsonl:1"),
         ("p.tsv", "x\ta\t0.5\nx\ta\t0.5\n", "p.tsv:2: the id x occurs twice"),

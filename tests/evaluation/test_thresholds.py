@@ -53,7 +53,7 @@ def test_thresholds_of_a_label() -> None:
         check_thresholds(EVALUATION, parse_thresholds("recall:ham=0.995,f1:ham=0.95"))
     with pytest.raises(SettingsError, match="there is no label hm; did you mean recall:ham"):
         check_thresholds(EVALUATION, parse_thresholds("recall:hm=0.5"))
-    with pytest.raises(SettingsError, match="coverage is not measured here; give --coverage too"):
+    with pytest.raises(SettingsError, match="coverage was not measured; give --coverage too"):
         check_thresholds(EVALUATION, parse_thresholds("coverage=0.5"))
     with pytest.raises(ValueError, match="did you mean recall:LABEL"):
         parse_thresholds("recal:ham=0.9")
@@ -69,9 +69,9 @@ def test_metrics_of_several_labels() -> None:
     check_thresholds(evaluation, parse_thresholds("micro_f1=0.8,recall:tax=0.75,classwise_calibration_error=0.02"))
     with pytest.raises(BelowThreshold, match=r"micro_f1 is 0.8000, below 0.81; f1:tax is 0.6000, below 0.7"):
         check_thresholds(evaluation, parse_thresholds("micro_f1=0.81,f1:tax=0.7"))
-    with pytest.raises(SettingsError, match=r"accuracy is not measured here; it is a metric of one label for each"):
+    with pytest.raises(SettingsError, match=r"accuracy was not measured; it is a metric of one label for each"):
         check_thresholds(evaluation, parse_thresholds("accuracy=0.8"))
-    with pytest.raises(SettingsError, match=r"micro_f1 is not measured here; it is a metric of several labels"):
+    with pytest.raises(SettingsError, match=r"micro_f1 was not measured; it is a metric of several labels"):
         check_thresholds(EVALUATION, parse_thresholds("micro_f1=0.8"))
-    with pytest.raises(SettingsError, match=r"coverage is not measured here; give --coverage too"):
+    with pytest.raises(SettingsError, match=r"coverage was not measured; give --coverage too"):
         check_thresholds(evaluation, parse_thresholds("coverage=0.8"))

@@ -126,11 +126,11 @@ def test_fields_apart() -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"model": "complement"}, "a complement model cannot generate documents"),
-        ({"model": "gaussian"}, "a gaussian model cannot generate"),
-        ({"model": "nbsvm"}, "a nbsvm model cannot generate"),
-        ({"idf": "smooth"}, "a multinomial model of weights cannot generate"),
-        ({"tf": "binary"}, "a multinomial model of weights cannot generate"),
+        ({"model": "complement"}, "complement models cannot generate documents"),
+        ({"model": "gaussian"}, "gaussian models cannot generate"),
+        ({"model": "nbsvm"}, "nbsvm models cannot generate"),
+        ({"idf": "smooth"}, "multinomial models of weights cannot generate"),
+        ({"tf": "binary"}, "multinomial models of weights cannot generate"),
         ({"hash_bits": 8}, "hashed features have no names"),
         ({"ngrams": (1, 2)}, "n-grams overlap"),
         ({"analyzer": "char", "ngrams": (3, 3)}, "n-grams overlap"),

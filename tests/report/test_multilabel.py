@@ -114,7 +114,7 @@ def test_fasttext() -> None:
     )
     assert written("fasttext", one) == "__label__a\n\n"
     for label in ("a b", "a\nb", "a\tb", "a\u2028b"):
-        with pytest.raises(SettingsError, match=r"holds a space"):
+        with pytest.raises(SettingsError, match=r"contains a space"):
             written("fasttext", predictions(("a", label, "c")))
 
 
@@ -128,7 +128,7 @@ def test_no_control_character_reaches_a_person(form: str) -> None:
 
 def test_a_mail_header_has_one_label() -> None:
     """Several labels have no header."""
-    with pytest.raises(SettingsError, match="a mail header has one label"):
+    with pytest.raises(SettingsError, match="cannot be combined with --to header, which holds one label"):
         written("header", predictions())
     assert set(PREDICTION_FORMATS) - set(OUTPUT_FORMATS) == {"header", "fasttext"}
 
@@ -154,7 +154,7 @@ def test_added_columns() -> None:
     assert flat[0].cells(flat[0].values[2]) == ""
     flat, _ = added(replace(predictions(), sets=[()] * 4), DecisionSettings(coverage=0.9), columns=("reason", "labels"))
     assert [column.name for column in flat] == ["reason", "labels", "label_set"]
-    with pytest.raises(SettingsError, match="predicts several labels for a document: no 'typicality'"):
+    with pytest.raises(SettingsError, match="the predictions of a multi-label model have no 'typicality'"):
         added(predictions(), DecisionSettings(), columns=("labels", "typicality"))
 
 

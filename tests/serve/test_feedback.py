@@ -259,7 +259,7 @@ def test_a_model_that_cannot_learn(start: Start, tmp_path: Path) -> None:
     TextClassifier(model="logistic").fit(["red", "blue"] * 5, ["a", "b"] * 5).save(path)
     service = start("-m", path, "--feedback-dir", tmp_path, "--learn")
     assert service.process.wait(timeout=30) == 1
-    assert "linear.joblib: a logistic model has no additive counts" in service.said[-1]
+    assert "linear.joblib: documents cannot be added to or removed from logistic models" in service.said[-1]
 
 
 def feedback(path: Path, *texts: str) -> None:

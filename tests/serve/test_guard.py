@@ -115,7 +115,7 @@ def test_tokens_are_in_no_log(guarded: Running) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [(b"", "holds no token"), (b"# x\n", "holds no token"), (b"short\n", ":1: is not a token"),
-     (b"\nwith a blank\n", ":2: is not a token"), (b"\xff\xfe12345678", "holds characters that no token has")],
+     (b"\nwith a blank\n", ":2: is not a token"), (b"\xff\xfe12345678", "contains characters that are not ASCII")],
 )  # fmt: skip
 def test_bad_token_files(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "tokens").write_bytes(content)

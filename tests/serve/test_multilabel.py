@@ -52,7 +52,7 @@ def test_predictions(start: Callable[..., Any], topics: Path) -> None:
     assert len(service.post("/v1/predict?threshold=0", texts).value[0]["labels"]) == 3
     assert len(service.post("/v1/predict?threshold=1&at_least_one=true", texts).value[1]["labels"]) == 1
     refused = service.post("/v1/predict?min_probability=0.5", texts)
-    assert (refused.status, "needs a single-label model" in refused.value["error"]) == (400, True)
+    assert (refused.status, "cannot be used with a multi-label model" in refused.value["error"]) == (400, True)
     assert len(service.post("/v1/predict?explain=2", texts).value[0]["explanation"]) == 2
     (described,) = service.ask("GET", "/v1/models").value["models"]
     assert described["several_labels"] is True
@@ -106,7 +106,7 @@ def test_options_of_several_labels(start: Callable[..., Any], model: Path) -> No
     service = start("-m", model)
     for option in ("threshold=0.5", "at_least_one=true"):
         answer = service.post(f"/v1/predict?{option}", {"text": "the bins"})
-        assert (answer.status, "predicts one label for a document" in answer.value["error"]) == (400, True)
+        assert (answer.status, "cannot be used with a single-label model" in answer.value["error"]) == (400, True)
 
 
 def test_feedback_is_learned(start: Callable[..., Any], topics: Path, tmp_path: Path) -> None:

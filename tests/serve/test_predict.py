@@ -118,7 +118,7 @@ def test_bad_bodies(service: Running, body: bytes, headers: dict[str, str], stat
         ("coverage=2", 400, "coverage: 2 is not above 0 and below 1"),
         ("explain=0", 400, "explain: 0 is less than 1"),
         ("explain=-1", 400, "explain is '-1', expected a whole number"),
-        ("top_k=1001", 400, "top_k: 1001 is not from 1 to 1,000"),
+        ("top_k=1001", 400, "top_k: 1001 is not between 1 and 1,000"),
         ("=", 400, "there is no option ''"),
         ("x", 400, "the query string is broken"),
         ("x=" + "y" * 5000, 400, "the query string is too long"),
