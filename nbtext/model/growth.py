@@ -206,11 +206,8 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         The settings do not fit together.
     """
     if changes.get("group") is not None:
-        raise ModelError(
-            "leaving out groups needs the counts of each document, which a model file does not hold",
-            where="--group",
-            hint="train on the texts",
-        )
+        what = "leaving out groups needs the counts of each document, which a model file does not hold"
+        raise ModelError(what, where="--group", hint="train on the texts")
     is_semi_supervised = model.fitted.unlabeled is not None
     counts = model.counts.drop_unused_features() if is_semi_supervised else model.counts
     before, retains_choice = model.fitted.model_settings, not len(counts.sample) and "model" not in changes
@@ -223,20 +220,15 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         before = replace(before, class_weight=None)  # the prior replaces the weights of classes
     settings = replace(_applicable_settings(before, str(changes.get("model", before.model))), **changes)
     if needs_all_documents(features, settings) and not counts.has_all_documents:
-        hint = "train it on the texts"
-        raise ModelError(
-            f"{settings.model} needs the counts of each document, which the model file does not hold",
-            hint=hint,
-        )
+        what = f"{settings.model} needs the counts of each document, which the model file does not hold"
+        raise ModelError(what, hint="train it on the texts")
     if len(counts.sample) or model.fitted.multilabel is not None:
         fit = None if len(counts.sample) else keep_multilabel(model.fitted, settings)
         fitted = fit_model(counts, features, settings, jobs=jobs, selection=fit)
         return make_trained_model(_keep_input(fitted, model.fitted), counts)
     if settings.model == AUTO:
-        hint = "name a model, or train on the texts"
-        raise ModelError(
-            "auto selects a model on retained documents, and this model retains none", where="--model", hint=hint
-        )
+        what = "auto selects a model on retained documents, and this model retains none"
+        raise ModelError(what, where="--model", hint="name a model, or train on the texts")
     selection = Selection(model.fitted.hyperparameters, transfer_calibration(model.fitted, counts.labels))
     earlier = selection.hyperparameters.smoothing
     smoothing = settings.smoothing if settings.smoothing is not None else earlier
@@ -310,10 +302,8 @@ def check_growth(model: TrainedModel) -> None:
         what = f"documents cannot be added to or removed from {settings.model} models"
         raise ModelError(f"{what}, which are not fitted to sums of counts", hint=again)
     if counts.statistics.occurrences.dtype.kind == "f" and not counts.statistics.is_decayed:
-        raise ModelError(
-            "documents cannot be added to or removed from a model of a matrix of weights, whose sums are not exact",
-            hint=again,
-        )
+        what = "documents cannot be added to or removed from a model of a matrix of weights, whose sums are not exact"
+        raise ModelError(what, hint=again)
     if needs_all_documents(model.fitted.feature_settings, settings) and not counts.has_all_documents:
         is_of_model = settings.event_model.sufficient_statistics is not None
         cause = f"--model {settings.model}" if is_of_model else "--norm, or --tf relative or log,"

@@ -90,7 +90,7 @@ class ModelJudge:
         """Raise ModelError if documents cannot be left out of the model."""
         settings = self.model.fitted.model_settings
         if settings.is_linear:
-            what = f"a document cannot be left out of a {settings.model} model"
+            what = f"a document cannot be left out of {settings.model} models"
             raise ModelError(what, where="-m", hint="give a Naive Bayes model, or leave out -m")
         check_growth(self.model)
         check_undecayed(self.model)

@@ -160,7 +160,7 @@ REFUSED = [
     (("broken.csv", "-o", "out.csv"), 1, "broken.csv:3: a quote that is opened in this row is never closed"),
     (("plain.txt",), 1, "plain.txt: columns can be added only to jsonl, json, csv"),
     (("folder",), 1, "folder: columns can be added only to jsonl, json, csv"),
-    (("t.csv", "t.jsonl", "-o", "out"), 1, "t.jsonl: it is jsonl, and t.csv is csv; write"),
+    (("t.csv", "t.jsonl", "-o", "out"), 1, "t.jsonl: its format is jsonl, and that of t.csv is csv; write"),
     (("long.jsonl", "--max-document-bytes", "99", "-o", "out"), 1, "long.jsonl:2: the document has more than 99 bytes"),
 ]
 

@@ -211,7 +211,7 @@ def test_tables_and_fasttext(nbtext: Any, folder: Path) -> None:
     assert "the label 'cities & towns' is empty or contains a space" in refused.err
     assert refused.status == 2
     header = nbtext(*command, "-m", "m", "--to", "header", cwd=folder)
-    assert "cannot be combined with --to header, which holds one label" in header.err
+    assert "a mail header can hold one label, and the model is a multi-label model" in header.err
 
 
 @pytest.mark.parametrize(

@@ -212,16 +212,16 @@ def test_documents_without_counts(nbtext: Any, folder: Path, model: str, tmp_pat
 
 
 WRONG = [
-    ("new.jsonl -m logistic.model", 1, "-m: a document cannot be left out of a logistic model"),
-    ("several.jsonl -m svm.model", 1, "-m: a document cannot be left out of a svm model"),
+    ("new.jsonl -m logistic.model", 1, "-m: a document cannot be left out of logistic models"),
+    ("several.jsonl -m svm.model", 1, "-m: a document cannot be left out of svm models"),
     ("several.jsonl -m m.model", 1, "the model gives each document one label, and some documents have several"),
-    ("new.jsonl -m lost.model", 1, "does not retain all of its documents"),
+    ("new.jsonl -m lost.model", 1, "does not retain all documents"),
     ("new.jsonl -m decayed.model", 1, "documents of the model have different weights"),
     ("new.jsonl -m learned.model", 1, "also trained on unlabeled documents"),
     ("new.jsonl -m m.model --ngrams 1,2", 2, "--ngrams: the features are those of the model"),
     ("new.jsonl -m train.jsonl", 1, "train.jsonl"),
     ("new.jsonl -m missing.model", 1, "missing.model"),
-    ("new.jsonl -m m.model --apply decisions.jsonl", 2, "-m: --apply does not search for findings"),
+    ("new.jsonl -m m.model --apply decisions.jsonl", 2, "-m: cannot be combined with --apply"),
     ("new.jsonl -m m.model -o m.model", 2, "m.model"),
 ]
 

@@ -128,7 +128,7 @@ def test_no_control_character_reaches_a_person(form: str) -> None:
 
 def test_a_mail_header_has_one_label() -> None:
     """Several labels have no header."""
-    with pytest.raises(SettingsError, match="cannot be combined with --to header, which holds one label"):
+    with pytest.raises(SettingsError, match="a mail header can hold one label, and the model is a multi-label model"):
         written("header", predictions())
     assert set(PREDICTION_FORMATS) - set(OUTPUT_FORMATS) == {"header", "fasttext"}
 

@@ -126,7 +126,7 @@ def test_bad_token_files(tmp_path: Path, content: bytes, message: str) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.1", "example.org", ""])
 def test_other_machines_need_a_token(host: str) -> None:
     """Unless --insecure says that this is meant."""
-    with pytest.raises(SettingsError, match="not local"):
+    with pytest.raises(SettingsError, match="not a loopback address"):
         ServeSettings(host=host)
     assert not ServeSettings(host=host, insecure=True).is_local
     assert not ServeSettings(host=host, token_file="x").is_local
