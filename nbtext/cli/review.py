@@ -78,8 +78,7 @@ def review(
     copies. Without --keep-sample, every document whose words all occur in its label counts as a training document.
 
     --apply FILE writes a corrected copy of SOURCE. Each line of FILE is a JSON object with the id of a document (also
-    its file and line, if ids are not unique) and a decision: keep, remove, or relabel with the new label, or
-    with the list of all labels.
+    file and line, if ids are not unique) and a decision: keep, remove, or relabel with the new label or all labels.
     """
     from nbtext.artifact.model import load_model
     from nbtext.model.review import review_corpus
@@ -97,9 +96,8 @@ def review(
     chosen = result_format(output_format, output, OUTPUT_FORMATS)
     inputs = (sources,) if against is None else (sources, (against,))
     if report is not None and any(STANDARD_INPUT in paths for paths in inputs):
-        raise SettingsError(
-            "reads SOURCE twice, so SOURCE cannot be standard input", where="--report", hint="name a file instead of -"
-        )
+        what = "reads SOURCE twice, so SOURCE cannot be standard input"
+        raise SettingsError(what, where="--report", hint="name a file instead of -")
     judge, settings = None, features.settings()
     if model is not None:
         refuse(FEATURE_STAGE, because="the features are those of the model")
