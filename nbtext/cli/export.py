@@ -33,7 +33,8 @@ def export(model: str, output_format: str | None, output: str | None) -> None:
     The exported model predicts the same labels and calibrated probabilities. In scikit-learn, the calibration is a
     separate step. Models with --hash-bits, gaussian models and categorical models cannot be exported. Multi-label
     models can be exported as sklearn-json, and those of Naive Bayes also as c and js. Models with --stem or
-    --separate-fields cannot be exported as c, js and sklearn-json; those with their own --token-pattern not as c and js.
+    --separate-fields cannot be exported as c, js and sklearn-json; those with their own --token-pattern not as c
+    and js.
     """
     from nbtext.artifact.model import load_model
     from nbtext.export import formats
