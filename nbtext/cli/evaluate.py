@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from nbtext.bayes.settings import ModelSettings
     from nbtext.documents.settings import InputSettings
     from nbtext.documents.source import Source
+    from nbtext.evaluation.candidates import Candidate
     from nbtext.evaluation.error_log import ErrorLog, PredictedBatch
     from nbtext.evaluation.evaluator import Evaluation
     from nbtext.evaluation.multilabel import MultilabelEvaluation
     from nbtext.evaluation.multilabel_log import SetDiagnosis
     from nbtext.evaluation.predictions_file import PredictionsFile
-    from nbtext.evaluation.search import Candidate
     from nbtext.evaluation.settings import FoldSettings, SearchSettings
     from nbtext.features.settings import FeatureSettings
     from nbtext.model.corpus_counts import CorpusCounts

@@ -21,7 +21,7 @@ from nbtext.model.settings import UnlabeledSettings
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
-    from nbtext.evaluation.search import Candidate
+    from nbtext.evaluation.candidates import Candidate
 
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -247,7 +247,7 @@ def list_searched(
     features: Deferred[FeatureSettings], model_settings: Deferred[ModelSettings], source: Source
 ) -> list[Candidate]:
     """Return the candidates of a model search for the documents of a source."""
-    from nbtext.evaluation.search import list_candidates
+    from nbtext.evaluation.candidates import list_candidates
 
     return list_candidates(
         replace(features.settings(), fields=source.field_names),

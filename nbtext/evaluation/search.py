@@ -4,8 +4,9 @@ A candidate is a feature set, a weighting and a model. The text is read once for
 are some of the columns. Short texts and texts without spaces are read again, for triples and character n-grams.
 
 Naive Bayes models are estimated by leave-one-out on all documents. Linear models race on growing stratified subsets
-(successive halving), estimated by cross-validation; the finalists are fitted to all documents. Each fit predicts how
-long the next larger one will take: none is started that will not finish within the budget.
+(successive halving), estimated by cross-validation; the finalists are fitted to all documents. Then the linear SVM is
+tried over the features of the best one, first on the largest subset. Each fit predicts how long the next larger one
+will take: none is started that will not finish within the budget, and a linear model that does not is given up.
 
 Source of successive halving: Jamieson, Talwalkar, Non-stochastic Best Arm Identification and Hyperparameter
 Optimization, 2016.
@@ -13,31 +14,30 @@ Optimization, 2016.
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Proportion
-from nbtext.bayes.event_models import LINEAR_MODELS
-from nbtext.bayes.settings import AUTO, CONFIDENCE, ModelSettings
+from nbtext.bayes.settings import CONFIDENCE, ModelSettings
 from nbtext.errors import ConvergenceWarning, InputError, ModelError, number_of
-from nbtext.evaluation.cross_validation import cross_validate
-from nbtext.evaluation.feature_sets import (
+from nbtext.evaluation.candidates import (
     CHARACTERS,
-    GIVEN,
     PAIRS,
     TRIPLES,
     WORDS,
+    Candidate,
     find_promising,
-    list_feature_sets,
+    list_last_candidates,
     select_words,
+    take_documents,
 )
+from nbtext.evaluation.cross_validation import cross_validate
 from nbtext.features.document_counts import number_contents
-from nbtext.features.folds import stratified_folds
-from nbtext.features.formulas import WEIGHTINGS
+from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
@@ -49,25 +49,12 @@ N_FOLDS = 5  # of finalists
 RACE_FOLDS = 3
 RACE_SIZES = (256, 1024, 4096)  # documents; the first size tells only how long fits take
 NEAR = 1.5  # standard errors of a difference; within them, a candidate stays in the race
+CLEAR = 1.0  # the same, by which it must be better than the default, and a linear model than Naive Bayes
 SEED = 1
 SAFETY = 1.3  # a fit is started if this multiple of its predicted time is left
 FIRST_RATE = 5e-7  # seconds for each entry and class of a linear model, before the first fit; usually half of it
 SECOND_READING = 4.0  # time of reading n-grams of higher order, in units of the first reading
 MAX_WEIGHTS = 1 << 26  # features times classes of a linear model: 0.5 GB
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """Settings to try; `feature_set` and `weighting` are their names, "given" if the user chose them."""
-
-    features: FeatureSettings
-    model_settings: ModelSettings
-    feature_set: str
-    weighting: str
-
-    @property
-    def is_linear(self) -> bool:
-        return self.model_settings.is_linear
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +108,10 @@ class Search:
     seconds: float
 
 
+class OutOfTime(Exception):
+    """A fit did not finish within the budget."""
+
+
 class Budget:
     """The time that a search may take, from the creation of this object on; `clock` returns seconds."""
 
@@ -135,38 +126,10 @@ class Budget:
         """Return whether work that is predicted to take this long will finish in time."""
         return self.elapsed + SAFETY * seconds < self._seconds
 
-
-def list_candidates(
-    features: FeatureSettings, model_settings: ModelSettings, given: Collection[str]
-) -> list[Candidate]:
-    """List the candidates of a search: Naive Bayes models, the default model first, and then linear ones.
-
-    Parameters
-    ----------
-    features, model_settings : FeatureSettings, ModelSettings
-        Settings that all candidates share.
-    given : collection of str
-        Names of the settings that the user gave; they are kept. Linear models have no smoothing and no prior: if one is
-        given, they are not tried.
-    """
-    has_weighting = not {"tf", "idf", "norm", "weighting"}.isdisjoint(given)
-    sets = list_feature_sets(features, given)
-
-    def candidate(name: str, weighting: str, settings: ModelSettings) -> Candidate:
-        name = name if name in sets else GIVEN
-        if has_weighting:
-            return Candidate(sets[name], settings, name, GIVEN)
-        tf, idf, norm = WEIGHTINGS[weighting]
-        return Candidate(replace(sets[name], tf=tf, idf=idf, norm=norm), settings, name, weighting)
-
-    found = [candidate(name, "counts", replace(model_settings, model=AUTO)) for name in sets if name != TRIPLES]
-    if (model_settings.smoothing, model_settings.prior, model_settings.class_weight) == (None, None, None):
-        for own_set in sets:
-            for model in LINEAR_MODELS:
-                for name, weighting, C in LINEAR_MODELS[model].searched:
-                    if own_set in (name, GIVEN):
-                        found.append(candidate(name, weighting, replace(model_settings, model=model, C=C)))
-    return list(dict.fromkeys(found))
+    def check(self) -> None:
+        """Raise OutOfTime if the time is over."""
+        if self.elapsed > self._seconds:
+            raise OutOfTime
 
 
 def search_model(
@@ -194,12 +157,15 @@ def search_model(
     corpora = _Corpora(candidates, count, budget)
     search = _Fitter(budget, jobs)
     listed = [each for each in candidates if corpora.is_promising(each)]
-    best = None
+    best = first = None
     for each in listed:
         corpus = None if each.is_linear else corpora.get(each)
         if corpus is not None and (best is None or search.has_time(each, corpus)):
             best = search.better(best, search.fit(each, corpus))
+        first = best if first is None else first
     assert best is not None  # the first candidate is a counting model
+    assert first is not None
+    best = best if _is_clear(best.quality[0], first, search) else first
     if best.fitted.estimate is not None:  # else there is nothing to choose by
         finalists = _race([each for each in listed if each.is_linear], corpora, search)
         linear = None
@@ -208,7 +174,9 @@ def search_model(
             if corpus is not None and _is_small(corpus, each) and search.has_time(each, corpus):
                 linear = search.better(linear, search.fit(each, corpus))
         if linear is not None:
-            best = _choose(best, linear, corpora, search)
+            last = list_last_candidates(linear.candidate)
+            listed += last
+            best = _choose(best, _compare_last(linear, last, corpora, search), corpora, search)
     best_candidate = best.candidate
     counts = _retain(corpora.take(best_candidate), best_candidate)
     fitted = best.fitted
@@ -277,6 +245,7 @@ class _Fitter:
         self._budget, self.jobs = budget, jobs
         self._rates: dict[Candidate, float] = {}  # seconds of a unit of work
         self.results: dict[Candidate, Result] = {}
+        self.rounds: dict[Candidate, tuple[int, float]] = {}  # documents and accuracy of the last round of the race
 
     def has_time(self, candidate: Candidate, corpus: CorpusCounts, n_fits: float = 1.0) -> bool:
         """Return whether a fit will finish. The first one of a candidate is predicted from those of others."""
@@ -287,7 +256,7 @@ class _Fitter:
         return self._budget.allows(n_fits * rate * _work(candidate, corpus))
 
     def fit(self, candidate: Candidate, corpus: CorpusCounts, *, folds: int = N_FOLDS) -> _Fit | None:
-        """Fit a candidate to a corpus; None if it cannot be fitted, or cannot be estimated although others can."""
+        """Fit a candidate to a corpus; None if that fails, is not in time, or gives no estimate although others do."""
         settings = _without_goals(candidate.model_settings)
         if candidate.is_linear:
             settings = replace(settings, folds=folds)
@@ -295,7 +264,9 @@ class _Fitter:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                fitted = fit_model(corpus, candidate.features, settings, jobs=self.jobs)
+                fitted = fit_model(corpus, candidate.features, settings, jobs=self.jobs, check=self._budget.check)
+        except OutOfTime:
+            return None
         except ModelError:
             if not self.results:
                 raise
@@ -330,16 +301,48 @@ def _race(racing: list[Candidate], corpora: _Corpora, search: _Fitter) -> list[C
         for each in racing:
             corpus = corpora.get(each)
             if corpus is not None and _is_small(corpus, each):
-                part = _take_documents(corpus, size)
+                part = take_documents(corpus, size)
                 if search.has_time(each, part):
                     fits.append(search.fit(each, part, folds=RACE_FOLDS))
         ranked = sorted((fit for fit in fits if fit is not None), key=lambda fit: fit.quality, reverse=True)
+        search.rounds |= {fit.candidate: (size, fit.quality[0]) for fit in ranked}
         if size > RACE_SIZES[0]:
-            maximum = ranked[0].quality[0] if ranked else 0.0
-            minimum = maximum - NEAR * (2 * maximum * (1 - maximum) / size) ** 0.5
+            minimum = _near(ranked[0].quality[0], size) if ranked else 0.0
             ranked = [fit for k, fit in enumerate(ranked) if 2 * k < len(ranked) or fit.quality[0] >= minimum]
         racing = [fit.candidate for fit in ranked]
     return racing
+
+
+def _standard_error(accuracy: float, size: int) -> float:
+    """Return the standard error of a difference of accuracies, each measured on so many documents."""
+    return math.sqrt(2 * accuracy * (1 - accuracy) / max(1, size))
+
+
+def _near(maximum: float, size: int) -> float:
+    """Return the accuracy from which a candidate may be as good as the best one."""
+    return maximum - NEAR * _standard_error(maximum, size)
+
+
+def _is_clear(accuracy: float, other: _Fit, search: _Fitter) -> bool:
+    """Return whether an accuracy is higher by a standard error (the one-SE rule of Breiman et al. 1984)."""
+    size = search.results[other.candidate].n_scored
+    return accuracy > other.quality[0] + CLEAR * _standard_error(other.quality[0], size)
+
+
+def _compare_last(linear: _Fit, last: list[Candidate], corpora: _Corpora, search: _Fitter) -> _Fit:
+    """Return the best of a linear model and the last candidates. Only near ones are fitted to all documents."""
+    best = linear
+    size, accuracy = search.rounds.get(linear.candidate, (0, 0.0))
+    for each in last:
+        corpus = corpora.get(each)
+        if corpus is None or not search.has_time(each, corpus):
+            continue
+        if size > RACE_SIZES[0]:
+            fit = search.fit(each, take_documents(corpus, size), folds=RACE_FOLDS)
+            if fit is None or fit.quality[0] < _near(accuracy, size):
+                continue
+        best = search.better(best, search.fit(each, corpus)) or best
+    return best
 
 
 def _choose(counting: _Fit, linear: _Fit, corpora: _Corpora, search: _Fitter) -> _Fit:
@@ -348,24 +351,30 @@ def _choose(counting: _Fit, linear: _Fit, corpora: _Corpora, search: _Fitter) ->
     Leave-one-out models learn from more documents than those of cross-validation. So a counting model that seems better
     is estimated by the same number of folds, too.
     """
-    if linear.quality > counting.quality:
+    is_large = corpora.n_documents > RACE_SIZES[-1]  # then chance matters little, and folds take long
+    if _is_clear(linear.quality[0], counting, search) or (is_large and linear.quality > counting.quality):
         return linear
     candidate = counting.candidate
     corpus = corpora.get(candidate)
     if corpus is None or not search.has_time(candidate, corpus, n_fits=N_FOLDS):
         return counting
-    contents = find_groups(corpus, candidate.model_settings)
-    contents = number_contents(corpus.sample) if contents is None else contents
-    folds = stratified_folds(corpus.sample.classes, N_FOLDS, seed=SEED, contents=contents)
+    groups, classes = find_groups(corpus, candidate.model_settings), corpus.sample.classes
+    contents = number_contents(corpus.sample) if groups is None else groups
+    class_documents = np.bincount(classes, minlength=len(corpus.labels))
+    # Documents in a fold with all of their class are omitted, as in the estimates of linear models.
+    folds = stratified_folds(classes, N_FOLDS, seed=SEED, contents=contents, class_documents=class_documents)
+    is_lone = folds == NEVER_HELD_OUT
+    lone, n_scored = {corpus.labels[k] for k in classes[is_lone]}, len(folds) - int(is_lone.sum())
     settings = _without_goals(candidate.model_settings)
     n_correct = 0
     for part in cross_validate(corpus, folds, features=candidate.features, model_settings=settings, jobs=search.jobs):
         assert isinstance(part, Predictions)  # a search refuses several labels
-        n_correct += sum(label == true for label, true in zip(part.labels, part.true_labels, strict=True))
-    result = search.results[candidate]
-    how = f"{N_FOLDS} folds"
-    search.results[candidate] = replace(result, accuracy=n_correct / len(folds), n_scored=len(folds), estimate=how)
-    return counting if n_correct / len(folds) >= linear.quality[0] else linear
+        pairs = zip(part.labels, part.true_labels, strict=True)
+        n_correct += sum(label == true and true not in lone for label, true in pairs)
+    accuracy, how = n_correct / max(1, n_scored), f"{N_FOLDS} folds"
+    search.results[candidate] = replace(search.results[candidate], accuracy=accuracy, n_scored=n_scored, estimate=how)
+    counting = replace(counting, quality=(accuracy, counting.quality[1]))
+    return linear if _is_clear(linear.quality[0], counting, search) else counting
 
 
 def _work(candidate: Candidate, corpus: CorpusCounts) -> float:
@@ -382,16 +391,6 @@ def _is_small(corpus: CorpusCounts, candidate: Candidate) -> bool:
 def _without_goals(settings: ModelSettings) -> ModelSettings:
     """Return the settings of the estimate: calibrated, and without decision offsets."""
     return replace(settings, calibrate=True, optimize=None, min_recall=(), min_precision=(), confidence=CONFIDENCE)
-
-
-def _take_documents(corpus: CorpusCounts, size: int) -> CorpusCounts:
-    """Return a stratified subset of the documents, which are in random order, with the features that it has."""
-    by_class = np.argsort(corpus.sample.classes, kind="stable")
-    rows = np.sort(by_class[np.linspace(0, len(by_class) - 1, size).astype(np.int64)])
-    sample = corpus.sample.take(rows)
-    statistics = count_classes(sample, corpus.statistics.n_features, len(corpus.labels))
-    part = replace(corpus, statistics=statistics, sample=sample, sample_size=None)
-    return part.without(np.zeros(len(sample), dtype=np.bool_)).drop_unused_features()
 
 
 def _retain(corpus: CorpusCounts, candidate: Candidate) -> CorpusCounts:

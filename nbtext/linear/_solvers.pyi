@@ -1,5 +1,7 @@
 """The compiled solvers; _solvers.pyx says how they work."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -70,6 +72,7 @@ def fit_binary(
     max_iter: int,
     seed: int,
     is_rough: bool = False,
+    check: Callable[[], None] | None = None,
 ) -> tuple[float, int]:
     """Fit a class against the rest, without an intercept.
 
@@ -90,6 +93,7 @@ def fit_binary(
     max_iter : passes over the rows
     seed : of the order in which rows are visited, 0 to 2^64 - 1
     is_rough : whether to trust the gap that a pass finds, and not to measure it
+    check : called after every few passes; an error that it raises ends the fit
 
     Returns
     -------
@@ -123,6 +127,7 @@ def fit_softmax(
     tolerance: float,
     max_iter: int,
     seed: int,
+    check: Callable[[], None] | None = None,
 ) -> tuple[Floats, Floats, float, int]:
     """Fit softmax regression: minimizes ½ Σ w² + Σ_i strengths_i · -log P(class_i | row_i) over the given rows.
 
@@ -135,7 +140,7 @@ def fit_softmax(
     rows : (n,), the numbers of the rows to fit, each once
     intercepts : (n_classes,), the start
     stiffness : > 0, weight of the quadratic term of the intercepts' constraint
-    tolerance, max_iter, seed : as for `fit_binary`
+    tolerance, max_iter, seed, check : as for `fit_binary`
 
     Returns
     -------

@@ -14,8 +14,10 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
-from nbtext.linear.one_vs_rest cimport BinaryProblem, Feature, Row, score, solve_binary
-from nbtext.linear.softmax cimport SoftmaxProblem, solve_softmax
+from nbtext.linear.one_vs_rest cimport BinaryProblem, Feature, Row, make_passes, measure_gap, score, start
+from nbtext.linear.softmax cimport SoftmaxProblem, make_softmax_passes, measure_softmax_gap, start_softmax
+
+PASSES = 4  # between two calls of `check`
 
 
 def check_matrix(indptr, indices, values, n_features):
@@ -99,7 +101,7 @@ def log_count_ratios(CheckedMatrix matrix, rows, totals, absent, *, factor, pseu
 
 def fit_binary(
     CheckedMatrix matrix, strengths, scales, diagonal, dual, margins, scores, *,
-    is_logistic, tolerance, max_iter, seed, is_rough=False
+    is_logistic, tolerance, max_iter, seed, is_rough=False, check=None
 ):
     """Fit a class against the rest; _solvers.pyi has the documentation."""
     cdef const float[::1] feature_scales = scales, row_diagonal = diagonal
@@ -121,8 +123,8 @@ def fit_binary(
     cdef int32_t[::1] order_view = order, visited_view = visited
     cdef BinaryProblem p
     cdef double wanted = tolerance
-    cdef int most = max_iter, n_iter
-    cdef bint rough = is_rough
+    cdef int most = max_iter, n_iter = 0, step = PASSES
+    cdef bint rough = is_rough, is_done = False
     p.indptr, p.strengths, p.diagonal = &matrix.indptr[0], &row_strengths[0], &row_diagonal[0]
     p.features = &matrix.features[0] if matrix.features.shape[0] else NULL
     p.values = &matrix.values[0] if matrix.values.shape[0] else NULL
@@ -133,7 +135,15 @@ def fit_binary(
     with nogil:
         for feature in range(n_features):
             p.weights[feature].scale = feature_scales[feature]
-        n_iter = solve_binary(&p, wanted, most, rough)
+        start(&p)
+    while n_iter < most and not is_done:
+        with nogil:
+            is_done = make_passes(&p, wanted, &n_iter, min(most, n_iter + step), rough)
+        if check is not None:
+            check()
+    with nogil:
+        if not is_done and not rough:
+            measure_gap(&p)
         for row in range(row_scores.shape[0]):
             if row_strengths[row] == 0:
                 row_scores[row] = score(&p, row)
@@ -156,7 +166,8 @@ def add_rows(CheckedMatrix matrix, rows, factors, sums):
 
 
 def fit_softmax(
-    indptr, indices, values, classes, strengths, dual, rows, intercepts, *, n_features, stiffness, tolerance, max_iter, seed
+    indptr, indices, values, classes, strengths, dual, rows, intercepts, *, n_features, stiffness, tolerance, max_iter, seed,
+    check=None
 ):
     """Fit softmax regression; _solvers.pyi has the documentation."""
     cdef const int64_t[::1] starts = indptr
@@ -181,7 +192,8 @@ def fit_softmax(
     cdef int32_t[::1] order_view = order
     cdef SoftmaxProblem p
     cdef double wanted = tolerance
-    cdef int most = max_iter, n_iter
+    cdef int most = max_iter, n_iter = 0, step = PASSES
+    cdef bint is_done = False
     p.indptr, p.classes = &starts[0], &row_classes[0]
     p.indices, p.values = &features[0], &entries[0]
     p.weights, p.dual, p.squares, p.order = &weight_view[0, 0], &row_dual[0, 0], &square_view[0], &order_view[0]
@@ -189,5 +201,13 @@ def fit_softmax(
     p.n_rows, p.n_features, p.n_classes = len(order), n_features, n_classes
     p.strengths, p.stiffness, p.state = &row_strengths[0], stiffness, seed
     with nogil:
-        n_iter = solve_softmax(&p, wanted, most)
+        start_softmax(&p)
+    while n_iter < most and not is_done:
+        with nogil:
+            is_done = make_softmax_passes(&p, wanted, &n_iter, min(most, n_iter + step))
+        if check is not None:
+            check()
+    if not (is_done and isfinite(p.dual_objective)):
+        with nogil:
+            measure_softmax_gap(&p)
     return weights[:n_features], weights[n_features].copy(), relative_gap(p.gap, p.dual_objective), n_iter

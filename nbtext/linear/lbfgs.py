@@ -27,6 +27,10 @@ NEWTON_ACCURACY = 0.1  # relative residual of a Newton step
 DECREASE, MIN_STEP = 1e-4, 1e-10  # of the line search: the Armijo condition, and where it gives up
 
 
+def do_nothing() -> None:
+    """Let a fit continue."""
+
+
 class SolverSettings(NamedTuple):
     """The regularization of a problem, and the limits of its solver.
 
@@ -35,6 +39,7 @@ class SolverSettings(NamedTuple):
     max_iter   passes over the documents at which it stops in any case, and L-BFGS after as many iterations
     seed       of the order in which documents are visited
     is_rough   whether to stop after `max_iter` passes, without L-BFGS
+    check      called after every few passes; an error that it raises ends the fit
     """
 
     C: float
@@ -42,6 +47,7 @@ class SolverSettings(NamedTuple):
     max_iter: int = MAX_ITER
     seed: int = 0
     is_rough: bool = False
+    check: Callable[[], None] = do_nothing
 
 
 def minimize_binary(
@@ -156,7 +162,8 @@ def minimize_softmax(
             parameters = np.zeros_like(parameters)
             value, gradient = objective.evaluate(parameters)
         while n_left > 0 and not is_converged:
-            step, n_products, is_accurate = _solve_newton(objective, parameters, gradient, n_left)
+            settings.check()
+            step, n_products, is_accurate = _solve_newton(objective, parameters, gradient, n_left, settings.check)
             n_left -= n_products
             slope, size = float((gradient * step).sum()), 1.0
             lower = parameters + step
@@ -176,7 +183,7 @@ def minimize_softmax(
 
 
 def _solve_newton(
-    objective: SoftmaxObjective, parameters: Floats, gradient: Floats, max_products: int
+    objective: SoftmaxObjective, parameters: Floats, gradient: Floats, max_products: int, check: Callable[[], None]
 ) -> tuple[Floats, int, bool]:
     """Return a Newton step by preconditioned conjugate gradients.
 
@@ -189,6 +196,7 @@ def _solve_newton(
     direction, square = scaled, float((residual * scaled).sum())
     wanted = NEWTON_ACCURACY**2 * square
     for n_products in range(1, max_products + 1):
+        check()
         product = objective.multiply(parameters, direction)
         curvature = float((direction * product).sum())
         if not curvature > 0:
@@ -215,6 +223,7 @@ def _minimize(objective: Objective, start: Floats, curvature: Floats, settings: 
     scale = 1 / np.sqrt(curvature)
 
     def scaled(parameters: Floats) -> tuple[float, Floats]:
+        settings.check()
         value, gradient = objective(parameters * scale)
         return value, gradient * scale
 

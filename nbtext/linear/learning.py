@@ -20,7 +20,7 @@ from nbtext.bayes.targets import Goals, refuse_targets
 from nbtext.errors import ConvergenceWarning
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
 from nbtext.linear.data import TrainingData
-from nbtext.linear.lbfgs import SolverSettings
+from nbtext.linear.lbfgs import SolverSettings, do_nothing
 from nbtext.linear.models import LinearModel, Problem
 
 DEFAULT_C = 1.0  # if there are too few documents to select it
@@ -43,7 +43,13 @@ class Learned(NamedTuple):
 
 
 def learn(
-    data: TrainingData, lengths: NDArray[Any], settings: ModelSettings, *, goals: Goals | None = None, jobs: int = 1
+    data: TrainingData,
+    lengths: NDArray[Any],
+    settings: ModelSettings,
+    *,
+    goals: Goals | None = None,
+    jobs: int = 1,
+    check: Callable[[], None] = do_nothing,
 ) -> Learned:
     """Fit a linear model to all documents. The result does not depend on the number of threads.
 
@@ -56,6 +62,7 @@ def learn(
     lengths : (n_documents,), known tokens of each document
     settings : of a linear model
     goals : what the decisions have to achieve; None: `optimize` of the settings
+    check : called often; an error that it raises ends the fit
 
     Raises
     ------
@@ -76,14 +83,16 @@ def learn(
     problem = model.problem(data, settings, jobs=jobs)
     C, scores, start = DEFAULT_C if isinstance(settings.C, str) else settings.C, None, None
     if has_folds and is_selecting:
-        C, scores, start = _select_strength(problem, held_out.folds, data.classes, lengths, settings.seed)
-    solution = problem.solve(SolverSettings(C, seed=settings.seed), start)
+        C, scores, start = _select_strength(
+            problem, held_out.folds, data.classes, lengths, make_rough(C, settings.seed, check)
+        )
+    solution = problem.solve(SolverSettings(C, seed=settings.seed, check=check), start)
     if not solution.is_converged:
         warnings.warn(f"{settings.model} {NO_CONVERGENCE}", ConvergenceWarning, stacklevel=2)
     smoothing = settings.ratio_smoothing if "ratio_smoothing" in model.options else 0.0
     selection = Selection(Hyperparameters(smoothing, C, solution.is_converged))
     if has_folds and scores is None:
-        scores = problem.score_folds(held_out.folds, make_rough(C, settings.seed), solution)
+        scores = problem.score_folds(held_out.folds, make_rough(C, settings.seed, check), solution)
     scorer = problem.scorer(solution)
     del problem, solution, start  # their dual variables may need more memory than the rest
     if scores is not None:
@@ -157,20 +166,20 @@ def _judge(
     return selection._replace(estimate=estimate)
 
 
-def make_rough(C: float, seed: int) -> SolverSettings:
+def make_rough(C: float, seed: int, check: Callable[[], None] = do_nothing) -> SolverSettings:
     """Return the settings of models of folds."""
-    return SolverSettings(C, FOLD_TOLERANCE, FOLD_MAX_ITER, seed, is_rough=True)
+    return SolverSettings(C, FOLD_TOLERANCE, FOLD_MAX_ITER, seed, is_rough=True, check=check)
 
 
 def _select_strength(
-    problem: Problem, folds: NDArray[np.int32], classes: NDArray[np.int32], lengths: NDArray[Any], seed: int
+    problem: Problem, folds: NDArray[np.int32], classes: NDArray[np.int32], lengths: NDArray[Any], rough: SolverSettings
 ) -> tuple[float, Floats, Any]:
     """Return the C with the lowest calibrated log-loss on held-out documents, their scores, and a solution."""
     held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
     classes, lengths = classes[held_out], lengths[held_out]
 
     def evaluate(C: float, start: Any) -> tuple[float, Floats, Any]:
-        solver = make_rough(C, seed)
+        solver = rough._replace(C=C)
         solution = problem.solve(solver, start)
         scores = problem.score_folds(folds, solver, solution)
         log_posterior = fit_scaled_temperature(scores, lengths, classes).log_posterior(scores, lengths)

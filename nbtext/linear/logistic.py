@@ -147,7 +147,7 @@ def solve_softmax(
         weights, intercepts, gap, n_iter = fit_softmax(
             data.indptr, data.indices, data.values, data.classes, stage.C * class_weights, dual, rows, intercepts,
             n_features=data.n_features, stiffness=stiffness, tolerance=stage.tolerance, max_iter=n_left,
-            seed=stage.seed,
+            seed=stage.seed, check=settings.check,
         )  # fmt: skip
         n_left, is_converged = max(1, n_left - n_iter), gap <= settings.tolerance
     check_finite(weights)

@@ -286,22 +286,18 @@ cdef inline void start(BinaryProblem* p) noexcept nogil:
     set_weights(p)
 
 
-cdef inline int solve_binary(BinaryProblem* p, double tolerance, int max_iter, bint is_rough) noexcept nogil:
-    """Make passes until the relative duality gap is within the tolerance; returns their number.
+cdef inline bint make_passes(BinaryProblem* p, double tolerance, int* n_iter, int last, bint is_rough) noexcept nogil:
+    """Make passes up to the last one, or until the relative duality gap is within the tolerance; returns whether it is.
 
     `is_rough` trusts the gap that a pass finds, which is that of each row when it was visited last.
     """
-    cdef int n_iter = 0
-    start(p)
-    while n_iter < max_iter:
-        n_iter += 1
-        make_pass(p, n_iter)
+    while n_iter[0] < last:
+        n_iter[0] += 1
+        make_pass(p, n_iter[0])
         if is_within(p, tolerance):
             if is_rough:
-                return n_iter
+                return True
             measure_gap(p)
             if is_within(p, tolerance):
-                return n_iter
-    if not is_rough:
-        measure_gap(p)
-    return n_iter
+                return True
+    return False

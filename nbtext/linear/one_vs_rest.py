@@ -256,6 +256,7 @@ class OneVsRest(ABC):
         scores  (n_documents,) or empty, set to the scores of the documents in the fold if L-BFGS is not needed
         """
         data, begin = self._data, np.zeros(self._data.n_features)
+        solver.check()
         if HAS_KERNEL:
             before = None if start is None else start.classes[own_class]
             found = self._descend(own_class, factors, solver, before, scores)
@@ -298,7 +299,7 @@ class OneVsRest(ABC):
             gap, _ = fit_binary(
                 self._matrix, stage.C * strengths, scales, diagonal, dual, margins, scores if is_last else NO_SCORES,
                 is_logistic=self._is_logistic, tolerance=stage.tolerance, max_iter=solver.max_iter, seed=solver.seed,
-                is_rough=not is_last or (solver.is_rough and len(scores) > 0),
+                is_rough=not is_last or (solver.is_rough and len(scores) > 0), check=solver.check,
             )  # fmt: skip
             if np.isnan(gap):
                 check_finite(gap)

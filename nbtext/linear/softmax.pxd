@@ -249,18 +249,24 @@ cdef inline double exact_softmax_gap(const SoftmaxProblem* p) noexcept nogil:
     return total
 
 
-cdef inline int solve_softmax(SoftmaxProblem* p, double tolerance, int max_iter) noexcept nogil:
-    """Make passes until the gap and the constraint violation are within the tolerance; returns their number."""
-    cdef int n_iter = 0
-    start_softmax(p)
-    while n_iter < max_iter and isfinite(p.dual_objective):
-        n_iter += 1
+cdef inline bint make_softmax_passes(SoftmaxProblem* p, double tolerance, int* n_iter, int last) noexcept nogil:
+    """Make passes up to the last one, or until the gap and the constraint violation are within the tolerance.
+
+    returns  whether they are within it, or the numbers are too large to continue
+    """
+    while n_iter[0] < last:
+        if not isfinite(p.dual_objective):
+            return True
+        n_iter[0] += 1
         shuffle(p.order, p.n_rows, &p.state)
         visit_softmax(p)
         if p.gap + constraint_violation(p) <= tolerance * p.dual_objective:
-            p.gap = exact_softmax_gap(p) + constraint_violation(p)
+            measure_softmax_gap(p)
             if p.gap <= tolerance * p.dual_objective:
-                return n_iter
+                return True
         step_intercepts(p)
+    return False
+
+
+cdef inline void measure_softmax_gap(SoftmaxProblem* p) noexcept nogil:
     p.gap = exact_softmax_gap(p) + constraint_violation(p)
-    return n_iter

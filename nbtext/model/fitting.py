@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -107,7 +108,7 @@ def needs_all_documents(features: FeatureSettings, model_settings: ModelSettings
     return event_model.sufficient_statistics is not None or not (features.is_linear or event_model.is_binary)
 
 
-def fit_model(
+def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how to compute
     counts: CorpusCounts,
     features: FeatureSettings,
     model_settings: ModelSettings,
@@ -116,6 +117,7 @@ def fit_model(
     selection: Selection | MultilabelFit | None = None,
     is_new: NDArray[np.bool_] | None = None,
     is_model_selected: bool = False,
+    check: Callable[[], None] | None = None,
 ) -> FittedModel:
     """Fit a model to counts.
 
@@ -124,26 +126,26 @@ def fit_model(
     is_new     (n_sampled,), which documents of the sample are not in the counts; None: none
     is_model_selected  whether the settings name an event model that was selected earlier; then the model is calibrated
                        as after a selection
+    check      called often by a linear model; an error that it raises ends the fit
     raises     ModelError: no documents or features are left; SettingsError: the settings do not fit the model
     """
     if counts.statistics.n_documents == 0:
         raise ModelError("the counts contain no documents to train on")
-    if counts.is_multilabel:
-        _check_multilabel(features, model_settings)
+    _check_multilabel(counts, features, model_settings)
     groups = None if selection is not None else find_groups(counts, model_settings)
     counts, columns = select_features(align_to_vocabulary(counts, features), features)
     n_hapax = count_unseen(counts, features, is_new, groups)
     if counts.is_multilabel:
-        known = None if isinstance(selection, Selection) else selection
-        return _fit_multilabel_model(counts, columns, n_hapax, features, model_settings, known, jobs)
-    is_binary_selected = False
+        return _fit_multilabel_model(counts, columns, n_hapax, features, model_settings, selection, jobs)
+    tf = features.tf
     if model_settings.model == AUTO:
-        is_model_selected, tf = True, features.tf
+        is_model_selected = True
         features, model_settings = _select_event_model(counts, n_hapax, features, model_settings, groups, jobs)
-        is_binary_selected = features.tf != tf
     if model_settings.is_linear:
-        lengths = counts.sample.lengths if n_hapax is None else counts.sample.lengths - n_hapax
-        return fit_linear_model(counts, columns, features, model_settings, lengths=lengths, groups=groups, jobs=jobs)
+        fitted = fit_linear_model(
+            counts, features, model_settings, n_hapax=n_hapax, groups=groups, jobs=jobs, check=check
+        )
+        return replace(fitted, columns=columns)
     event_model = model_settings.event_model
     weighting = _weighting(counts, features, event_model)
     if weighting is not counts.weighting:
@@ -164,15 +166,16 @@ def fit_model(
     return FittedModel(
         counts.labels, features, model_settings, counts.vocabulary, columns,
         weighting, scorer.with_prior(log_priors), log_priors, *selection,
-        is_model_selected=is_model_selected, is_binary_selected=is_binary_selected,
+        is_model_selected=is_model_selected, is_binary_selected=features.tf != tf,
     )  # fmt: skip
 
 
-def _check_multilabel(features: FeatureSettings, model_settings: ModelSettings) -> None:
+def _check_multilabel(counts: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings) -> None:
     """Raise SettingsError if a setting does not apply to documents with several labels."""
-    from nbtext.model.multilabel import check_multilabel_settings
+    if counts.is_multilabel:
+        from nbtext.model.multilabel import check_multilabel_settings
 
-    check_multilabel_settings(features, model_settings)
+        check_multilabel_settings(features, model_settings)
 
 
 def _fit_multilabel_model(
@@ -181,7 +184,7 @@ def _fit_multilabel_model(
     n_hapax: NDArray[np.float64] | None,
     features: FeatureSettings,
     model_settings: ModelSettings,
-    selection: MultilabelFit | None,
+    selection: Selection | MultilabelFit | None,
     jobs: int,
 ) -> FittedModel:
     """Fit a multi-label model: a linear one, or Naive Bayes."""
@@ -189,7 +192,8 @@ def _fit_multilabel_model(
 
     if model_settings.is_linear:
         return fit_linear_multilabel_model(counts, columns, features, model_settings, jobs)
-    return fit_multilabel_model(counts, columns, n_hapax, features, model_settings, selection, jobs=jobs)
+    known = None if isinstance(selection, Selection) else selection
+    return fit_multilabel_model(counts, columns, n_hapax, features, model_settings, known, jobs=jobs)
 
 
 def _find_goals(model_settings: ModelSettings, labels: tuple[str, ...], *, adjusts_prior: bool) -> Goals:

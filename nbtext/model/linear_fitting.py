@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -21,35 +22,39 @@ from nbtext.model.groups import count_groups
 
 def fit_linear_model(
     counts: CorpusCounts,
-    columns: NDArray[np.int64] | None,
     features: FeatureSettings,
     model_settings: ModelSettings,
     *,
-    lengths: NDArray[np.float64],
+    n_hapax: NDArray[np.float64] | None,
     groups: NDArray[np.int64] | None,
     jobs: int,
+    check: Callable[[], None] | None = None,
 ) -> FittedModel:
     """Fit a discriminative model to all documents.
 
-    lengths  (n_documents,), tokens of each document whose features occur in other documents too
+    n_hapax  (n_documents,), tokens of each document whose features occur in no other document; None: no such tokens
     groups   (n_documents,), the group of each document, which is in one fold; None: duplicates are in one fold
+    check    called often; an error that it raises ends the fit
     """
     from nbtext.linear.data import TrainingData
+    from nbtext.linear.lbfgs import do_nothing
     from nbtext.linear.learning import learn
 
     statistics = counts.statistics
     counts, weighting = weigh_documents(counts, features)
     sample = counts.sample
+    lengths = sample.lengths if n_hapax is None else sample.lengths - n_hapax
     class_weights = model_settings.class_weights_of(counts.labels, statistics.class_documents.tolist())
     data = TrainingData(
         sample.indptr, sample.indices, np.asarray(sample.counts, dtype=np.float64), sample.classes,
         statistics.n_features, statistics.n_classes, sample.hashes if groups is None else groups.astype(np.uint64),
         None if class_weights is None else np.array(class_weights),
     )  # fmt: skip
-    learned = learn(data, lengths, model_settings, goals=find_goals(model_settings, counts.labels), jobs=jobs)
+    goals = find_goals(model_settings, counts.labels)
+    learned = learn(data, lengths, model_settings, goals=goals, jobs=jobs, check=check or do_nothing)
     log_priors = log_prior(statistics.class_documents, model_settings.prior_of(counts.labels))
     return FittedModel(
-        counts.labels, features, model_settings, counts.vocabulary, columns,
+        counts.labels, features, model_settings, counts.vocabulary, None,
         weighting, learned.scorer, log_priors, *count_groups(learned.selection, groups),
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of, printable
-from nbtext.evaluation.feature_sets import GIVEN
+from nbtext.evaluation.candidates import GIVEN
 from nbtext.model.settings import LARGEST_FALL
 from nbtext.report.records import field_text, format_json, format_rows
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from nbtext.bayes.diagnostics import Unlabeled
     from nbtext.bayes.label_selection import MultilabelFit
     from nbtext.bayes.smoothing import Selection
-    from nbtext.evaluation.search import Candidate, Result, Search
+    from nbtext.evaluation.candidates import Candidate
+    from nbtext.evaluation.search import Result, Search
     from nbtext.model.difference import Change, Difference
     from nbtext.model.fitted_model import FittedModel, TrainedModel
     from nbtext.model.keywords import KeywordFit

@@ -15,10 +15,21 @@ from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
-from nbtext.evaluation.feature_sets import CHARACTERS, GIVEN, PAIRS, TRIPLES, WORDS, find_promising, select_words
-from nbtext.evaluation.search import Budget, Candidate, Search, list_candidates, search_model
+from nbtext.evaluation.candidates import (
+    CHARACTERS,
+    GIVEN,
+    PAIRS,
+    TRIPLES,
+    WORDS,
+    Candidate,
+    find_promising,
+    list_candidates,
+    select_words,
+)
+from nbtext.evaluation.search import Budget, Search, search_model
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
+from nbtext.linear.one_vs_rest import OneVsRest
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.fitting import train_on_counts
@@ -75,7 +86,7 @@ def test_the_default_model_comes_first_and_linear_models_are_there() -> None:
     assert (listed[0].features, listed[0].model_settings.model) == (FeatureSettings(), AUTO)
     assert {each.model_settings.model for each in listed} == {
         AUTO,
-        *(name for name, record in LINEAR_MODELS.items() if record.searched),
+        *(name for name, record in LINEAR_MODELS.items() if record.searched and not record.is_tried_last),
     }
     assert {"nbsvm", "logistic"} < {each.model_settings.model for each in listed}
     assert {each.feature_set for each in listed} == {WORDS, PAIRS, TRIPLES, CHARACTERS}
@@ -177,6 +188,36 @@ def test_the_model_is_that_of_training_with_the_chosen_settings() -> None:
         np.testing.assert_array_equal(counts.sample.hashes, trained.counts.sample.hashes)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_default_is_replaced_only_by_what_is_clearly_better(seed: int) -> None:
+    """Of random labels, some candidate of many is always better by chance: it must be so by a standard error."""
+    random = Random(seed)
+    texts = [" ".join(random.choices([f"w{k}" for k in range(40)], k=8)) for _ in range(60)]
+    _, search = found(texts, [random.choice("abc") for _ in texts])
+    default, best = search.results[0], search.best
+    margin = (2 * default.accuracy * (1 - default.accuracy) / default.n_scored) ** 0.5
+    assert best is default or best.accuracy > default.accuracy + 0.99 * margin
+
+
+ODD = {
+    "labels with one document": [*["a"] * 20, *["b"] * 20, *"cdefghij"],
+    "one document in a hundred": ["rare" if i % 100 == 7 else "usual" for i in range(400)],
+    "fifty labels with five documents": [f"label {i % 50}" for i in range(250)],
+}
+
+
+@pytest.mark.parametrize("labels", ODD.values(), ids=ODD)
+def test_odd_corpora_are_searched(labels: list[str]) -> None:
+    """With empty documents and duplicates, too: the result is no less accurate than the default by its estimate."""
+    random = Random(1)
+    texts = ["" if i % 9 == 0 else f"{label} I? w{random.randrange(30)}" for i, label in enumerate(labels)]
+    texts, labels = texts + texts[:10], labels + labels[:10]
+    trained, search = found(texts, labels)
+    assert set(trained.fitted.labels) == set(labels)
+    assert search.best.accuracy >= search.results[0].accuracy
+    assert not search.untried
+
+
 def test_goals_are_met_by_the_winner() -> None:
     """Decision offsets are fitted to the chosen model only."""
     candidates = usual(model=ModelSettings(optimize="macro_f1"))
@@ -226,10 +267,46 @@ def test_the_budget_is_kept() -> None:
                 assert search.seconds > 300
             else:
                 assert search.seconds <= 1.1 * seconds
-                assert len(search.results) + len(search.untried) == len(everything.results)
+                tried = [each.candidate for each in search.results]
+                assert set(usual()) <= {*tried, *search.untried}
+                assert len(set(tried) | set(search.untried)) == len(tried) + len(search.untried)
             if seconds < everything.seconds / 2:
                 assert search.untried or min(each.n_documents for each in search.results) < 2400
-        assert len(everything.results) == len(usual())
+        assert len(everything.results) == len(usual()) + 1  # and the linear SVM
+
+
+def test_the_linear_svm_is_tried_with_the_features_of_the_best_linear_model() -> None:
+    """It takes no place in the race, in which NB-SVM compares features, and wins where its estimate is higher."""
+    random, labels = Random(7), ["ab"[i % 2] for i in range(600)]
+    # one word decides, among words that are frequent in one class by chance: log-count ratios do more harm than good
+    texts = [f"{'yes' if label == 'a' else 'no'} {random.choices('pqrstu', k=1)[0] * 2}" for label in labels]
+    for made in ((texts, labels), made_corpus(700, 30)):
+        _, search = found(*made)
+        results = {each.candidate: each for each in search.results}
+        svm = [each for each in results if each.model_settings.model == "svm"]
+        assert len(svm) == 1
+        others = [each for each in results if each.is_linear and each not in svm and results[each].n_documents >= 600]
+        assert (svm[0].features, svm[0].weighting) in {(each.features, each.weighting) for each in others}
+        if search.best.candidate == svm[0]:
+            assert search.best.accuracy >= max(results[each].accuracy for each in others)
+
+
+def test_a_fit_that_takes_longer_than_predicted_is_given_up() -> None:
+    """Linear models of all documents take a hundred times longer here than those of subsets say."""
+    texts, labels = made_corpus(2400, 30)
+    clock, original = Clock(step=0.0), OneVsRest._solve
+
+    def solve(self: OneVsRest, *arguments: object, **more: object) -> object:
+        clock.now += 100.0 if len(self._data) == 2400 else 1.0
+        return original(self, *arguments, **more)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(OneVsRest, "_solve", solve)
+        trained, search = search_model(usual("ngrams"), counting(texts, labels), Budget(350.0, clock))
+    assert search.seconds < 350.0 + 101.0
+    assert not search.best.candidate.is_linear
+    assert trained.fitted.estimate is not None
+    assert any(each.is_linear for each in [result.candidate for result in search.results if result.n_documents < 2400])
 
 
 def test_a_budget_of_nothing_trains_the_default_model() -> None:

@@ -219,6 +219,31 @@ def test_a_solver_that_stops_early_says_so(kind: str) -> None:
     assert solve_softmax(data, every(data), enough).is_converged
 
 
+class StoppedError(Exception):
+    """Raised by `check` in the next test."""
+
+
+def test_an_error_of_check_ends_a_fit(kind: str) -> None:
+    """In each solver, within a few passes: of problems that would take hundreds."""
+    random = np.random.default_rng(3)
+    matrix = random.random((50, 5))
+    matrix[:, 0] *= 1000
+    data, n_calls = training_data(matrix, random.integers(0, 2, 50)), 0
+
+    def check() -> None:
+        nonlocal n_calls
+        n_calls += 1
+        if n_calls > 5:
+            raise StoppedError
+
+    long = SolverSettings(1000.0, 1e-12, check=check)
+    for solve in (lambda: fit("nbsvm", data, long, loss="logistic"), lambda: solve_softmax(data, every(data), long)):
+        n_calls = 0
+        with pytest.raises(StoppedError):
+            solve()
+        assert n_calls == 6
+
+
 @pytest.mark.parametrize("value", [1e19, 1e38, 1e200, 1e308, np.inf, -np.inf, np.nan])
 def test_values_that_overflow_are_an_error(kind: str, value: float) -> None:
     """Weights that are not finite are an error in one line, within the maximum of passes."""

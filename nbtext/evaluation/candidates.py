@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.class_statistics import count_classes
+from nbtext.bayes.event_models import LINEAR_MODELS
+from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.features.analyzer import MARKS_PATTERN
 from nbtext.features.csr import running_sums
+from nbtext.features.formulas import WEIGHTINGS
 from nbtext.features.hashing import document_hashes, vocabulary_hashes
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
@@ -20,6 +24,59 @@ SHORT = 48.0  # mean number of words and marks in a document, up to which n-gram
 UNSPACED = 0.2  # share of the words in scripts without spaces, from which character n-grams are tried
 # Leading bytes, in UTF-8, of the scripts without spaces: Thai, Lao, Tibetan; Myanmar; Khmer; Chinese and Japanese.
 UNSPACED_SCRIPTS = ((0xE0B8, 0xE0BF), (0xE180, 0xE182), (0xE19E, 0xE19F), (0xE2BA, 0xE9BF), (0xF0A0, 0xF0B3))
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Settings to try; `feature_set` and `weighting` are their names, "given" if the user chose them."""
+
+    features: FeatureSettings
+    model_settings: ModelSettings
+    feature_set: str
+    weighting: str
+
+    @property
+    def is_linear(self) -> bool:
+        return self.model_settings.is_linear
+
+
+def list_candidates(
+    features: FeatureSettings, model_settings: ModelSettings, given: Collection[str]
+) -> list[Candidate]:
+    """List the candidates of a search: Naive Bayes models, the default model first, and then linear ones.
+
+    Parameters
+    ----------
+    features, model_settings : FeatureSettings, ModelSettings
+        Settings that all candidates share.
+    given : collection of str
+        Names of the settings that the user gave; they are kept. Linear models have no smoothing and no prior: if one is
+        given, they are not tried.
+    """
+    has_weighting = not {"tf", "idf", "norm", "weighting"}.isdisjoint(given)
+    sets = list_feature_sets(features, given)
+
+    def candidate(name: str, weighting: str, settings: ModelSettings) -> Candidate:
+        name = name if name in sets else GIVEN
+        if has_weighting:
+            return Candidate(sets[name], settings, name, GIVEN)
+        tf, idf, norm = WEIGHTINGS[weighting]
+        return Candidate(replace(sets[name], tf=tf, idf=idf, norm=norm), settings, name, weighting)
+
+    found = [candidate(name, "counts", replace(model_settings, model=AUTO)) for name in sets if name != TRIPLES]
+    if (model_settings.smoothing, model_settings.prior, model_settings.class_weight) == (None, None, None):
+        for own_set in sets:
+            for model in LINEAR_MODELS:
+                for name, weighting, C in LINEAR_MODELS[model].searched:
+                    if own_set in (name, GIVEN):
+                        found.append(candidate(name, weighting, replace(model_settings, model=model, C=C)))
+    return list(dict.fromkeys(found))
+
+
+def list_last_candidates(candidate: Candidate) -> list[Candidate]:
+    """Return the linear models that are compared on the features and the weighting of the best of the others."""
+    names = [name for name, record in LINEAR_MODELS.items() if record.is_tried_last]
+    return [replace(candidate, model_settings=replace(candidate.model_settings, model=name)) for name in names]
 
 
 def list_feature_sets(features: FeatureSettings, given: Collection[str]) -> dict[str, FeatureSettings]:
@@ -72,6 +129,16 @@ def select_words(pairs: CorpusCounts, words: FeatureSettings) -> CorpusCounts:
     assert counts.vocabulary is not None
     hashes = document_hashes(counts.sample, vocabulary_hashes(counts.vocabulary)[counts.sample.indices])
     return replace(counts, sample=replace(counts.sample, hashes=hashes).smallest(None))
+
+
+def take_documents(corpus: CorpusCounts, size: int) -> CorpusCounts:
+    """Return a stratified subset of the documents, which are in random order, with the features that it has."""
+    by_class = np.argsort(corpus.sample.classes, kind="stable")
+    rows = np.sort(by_class[np.linspace(0, len(by_class) - 1, size).astype(np.int64)])
+    sample = corpus.sample.take(rows)
+    statistics = count_classes(sample, corpus.statistics.n_features, len(corpus.labels))
+    part = replace(corpus, statistics=statistics, sample=sample, sample_size=None)
+    return part.without(np.zeros(len(sample), dtype=np.bool_)).drop_unused_features()
 
 
 def _find_first_words(corpus: CorpusCounts, fields: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
