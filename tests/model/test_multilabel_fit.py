@@ -163,3 +163,16 @@ def test_precision_at_1_is_of_documents_with_a_label() -> None:
     estimate = fit_of(train(documents).fitted).estimate
     assert estimate is not None
     assert estimate.precision_at_1 == 1
+
+
+def test_labels_of_a_single_document_do_not_spoil_the_others() -> None:
+    """Twenty documents get a further label of their own: the other labels are found as before."""
+    documents, test = tagged_titles(300, 12, 4), tagged_titles(600, 12, 5)
+    marked = [(text, (*labels, f"own{i}") if i < 20 else labels) for i, (text, labels) in enumerate(documents)]
+    found = []
+    for each in (documents, marked):
+        predicted = predict(train(each), [text for text, _ in test]).predicted
+        hits = sum(len({*labels} & {*own}) for labels, (_, own) in zip(predicted, test, strict=True))
+        found.append(2 * hits / sum(len(labels) + len(own) for labels, (_, own) in zip(predicted, test, strict=True)))
+    assert found[0] > 0.75
+    assert found[1] > found[0] - 0.03
