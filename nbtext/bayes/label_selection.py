@@ -25,7 +25,7 @@ TOLERANCE = 1e-4  # of the losses of the search, relative
 SEARCH_SIZE = 1024  # documents that each step of the search scores; fewer with many labels
 SEARCH_SCORES = 1 << 20  # documents times labels
 MAX_SCORES = 1 << 26  # documents times labels: with more than 4096 labels, fewer documents are left out
-CALIBRATION_SIZE = 4096  # documents that the parameters and one threshold for all labels are fitted to
+CALIBRATION_SIZE = 1 << 14  # documents that the parameters and one threshold for all labels are fitted to
 MACRO_F1 = "macro_f1"
 
 
