@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openapi_schema_validator import OAS31Validator
 
 from nbtext.serve.openapi import describe
 from nbtext.text_classifier import TextClassifier
@@ -68,9 +67,11 @@ def test_explanations(start: Callable[..., Any], topics: Path) -> None:
     schema = DOCUMENT["components"]["schemas"]
     for each in found:
         answer = schema["Explanations"] | {"components": DOCUMENT["components"], "additionalProperties": False}
-        OAS31Validator(answer).validate(each)
+        pytest.importorskip("openapi_schema_validator").OAS31Validator(answer).validate(each)
         for one in each["explanations"]:
-            OAS31Validator(schema["Explanation"] | {"additionalProperties": False}).validate(one)
+            pytest.importorskip("openapi_schema_validator").OAS31Validator(
+                schema["Explanation"] | {"additionalProperties": False}
+            ).validate(one)
             total = sum(word["log_odds"] for word in one["contributions"]) + sum(one["terms"].values())
             assert abs(total - one["log_odds"]) < 1e-9
             assert one["probability"] == pytest.approx(predicted[int(each["id"]) - 1]["scores"][one["label"]], abs=1e-6)
