@@ -21,6 +21,7 @@ Objective = Callable[[Floats], tuple[float, Floats]]  # parameters to (value, gr
 
 TOLERANCE = 5e-5
 MAX_ITER = 1000
+STEPS_PER_PASS = 10  # of L-BFGS: it gains less than a pass of coordinate descent, and rough fits are of few passes
 GRADIENT_HISTORY = 20  # vectors that L-BFGS keeps
 MAX_PROBABILITIES = 1 << 20  # documents times classes whose probabilities are in memory at once
 NEWTON_ACCURACY = 0.1  # relative residual of a Newton step
@@ -36,7 +37,8 @@ class SolverSettings(NamedTuple):
 
     C          inverse regularization strength, > 0
     tolerance  relative duality gap at which the solver stops
-    max_iter   passes over the documents at which it stops in any case, and L-BFGS after as many iterations
+    max_iter   passes over the documents at which it stops in any case; L-BFGS stops after as many iterations, or after
+               STEPS_PER_PASS times as many in a rough fit
     seed       of the order in which documents are visited
     is_rough   whether to stop after `max_iter` passes, without L-BFGS
     check      called after every few passes; an error that it raises ends the fit
@@ -227,10 +229,11 @@ def _minimize(objective: Objective, start: Floats, curvature: Floats, settings: 
         value, gradient = objective(parameters * scale)
         return value, gradient * scale
 
-    limits = {"maxiter": settings.max_iter, "maxfun": 2 * settings.max_iter, "maxcor": GRADIENT_HISTORY}
+    n_steps = settings.max_iter * (STEPS_PER_PASS if settings.is_rough else 1)
+    limits = {"maxiter": n_steps, "maxfun": 2 * n_steps, "maxcor": GRADIENT_HISTORY}
     with np.errstate(all="ignore"):  # overflow is an error below
         begin = np.divide(start, scale, out=np.zeros(len(start)), where=scale > 0)
-        options = {**limits, "ftol": 1e-3 * settings.tolerance, "gtol": 0.0}
+        options = {**limits, "ftol": (0.1 if settings.is_rough else 1e-3) * settings.tolerance, "gtol": 0.0}
         found = minimize(scaled, begin, jac=True, method="L-BFGS-B", options=options)
     check_finite(np.append(found.x, found.fun))
     # the line search also fails where rounding leaves nothing to gain: at the minimum
