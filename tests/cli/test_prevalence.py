@@ -124,7 +124,11 @@ def test_models_that_cannot_estimate(nbtext: Any, tmp_path: Path) -> None:
     (tmp_path / "one.tsv").write_text("a\tred round\na\tgreen round\n")
     (tmp_path / "single.tsv").write_text("a\tred round\nb\tyellow long\n")
     (tmp_path / "many.tsv").write_text("".join(f"l{n}\tred word{n}\nl{n}\tgreen word{n}\n" for n in range(513)))
-    for name, message in (("one", "only one label"), ("many", "at most 512 labels"), ("single", "no left-out")):
+    for name, message in (
+        ("one", "only one label"),
+        ("many", "at most 512 labels"),
+        ("single", "of left-out documents, which the model does not store"),
+    ):
         nbtext("train", f"{name}.tsv", "-q", "-o", name, "--text-field", "2", "--label-field", "1", cwd=tmp_path)
         for ask in (("prevalence",), ("predict", "--adapt-prior")):
             result = nbtext(*ask, "one.tsv", "-m", name, cwd=tmp_path)

@@ -87,7 +87,9 @@ def test_other_formats_refuse(options: dict[str, Any], tmp_path: Path) -> None:
     others = {"csv", "onnx", *(("js", "c") if options else ())}
     assert others < set(EXPORTERS)
     for name in sorted(others):
-        with pytest.raises(ModelError, match=rf"probabilities of .*{kind}; export it as .*sklearn-json") as caught:
+        with pytest.raises(
+            ModelError, match=rf"{kind} cannot be exported as .*; export it as .*sklearn-json"
+        ) as caught:
             export(classifier.fitted_, name, str(tmp_path / "model"))
         assert "\n" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
