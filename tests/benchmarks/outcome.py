@@ -61,11 +61,13 @@ class JobResult:
 
 
 def run_job(job: Job, *, rounds: int, warm_up: bool, say: Say) -> JobResult:
-    """Prepare all programs, measure them in turns, then scoring their models."""
+    """Prepare all programs, measure them in turns, then score their models.
+
+    warm_up  whether each program runs once before; otherwise only the first one does, so that files are in the cache
+    """
     problems = {program.name: _prepare(program, say) for program in job.programs}
     able = {program.name: program.steps for program in job.programs if problems[program.name] is None}
-    if warm_up:
-        measure_in_turns(able, rounds=1)
+    measure_in_turns(able if warm_up else dict(list(able.items())[:1]), rounds=1)
     costs = measure_in_turns(able, rounds=rounds, on_cost=lambda name, cost: say(f"  {name}: {cost.wall:.3f} s"))
     rows = []
     for program in job.programs:

@@ -81,7 +81,9 @@ def test_speed() -> None:
             wall, memory = measured[program]
             assert each["wall"] == wall, (job, program)
             assert each["memory"] in (memory, None), (job, program)
-        assert ratio in {row[3] for row in rows(section(RESULTS / "speed.md", "The thresholds")) if is_same_job(row[0], job)}
+        assert ratio in {
+            row[3] for row in rows(section(RESULTS / "speed.md", "The thresholds")) if is_same_job(row[0], job)
+        }
     assert (RESULTS / "speed.svg").is_file()
 
 
