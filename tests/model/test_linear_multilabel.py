@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,6 @@ from nbtext.model.multilabel_explanation import MultilabelExplainer
 from nbtext.model.source_prediction import predict_any_source
 from nbtext.text_classifier import TextClassifier
 
-REUTERS = Path("/tmp/corpora/reuters-90")
 MODELS = pytest.mark.parametrize("model", ["svm", "nbsvm"])
 LOG_TFIDF: dict[str, Any] = {"tf": "log", "idf": "smooth", "norm": "l2"}
 WORDS = {"fruit": "apple pear plum sweet", "garden": "spade earth rose tree", "car": "engine wheel oil road"}
@@ -222,18 +222,21 @@ def test_growth_is_refused(fitted: TextClassifier) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.skipif(not REUTERS.exists() or not HAS_KERNEL, reason="needs the corpus reuters-90, and the kernel")
+@pytest.mark.skipif(not HAS_KERNEL, reason="needs the kernel")
 @pytest.mark.parametrize(
     ("model", "optimize", "micro_f1", "macro_f1"),
     [("svm", "macro_f1", 0.88, 0.57), ("nbsvm", None, 0.88, 0.50), ("nbsvm", "macro_f1", 0.87, 0.57)],
 )
-def test_reuters(model: str, optimize: str | None, micro_f1: float, macro_f1: float, tmp_path: Path) -> None:
+def test_reuters(
+    model: str, optimize: str | None, micro_f1: float, macro_f1: float, corpora: Callable[[str], Path], tmp_path: Path
+) -> None:
     """The metrics on the test half, a classwise calibration error of at most 0.003, and a file of at most 10 MB."""
-    trained = train(REUTERS / "train.jsonl", ModelSettings(model=model, optimize=optimize))
+    reuters = corpora("reuters-90")
+    trained = train(reuters / "train.jsonl", ModelSettings(model=model, optimize=optimize))
     save_model(trained, tmp_path / "model")
     assert (tmp_path / "model").stat().st_size < 10_000_000
     fitted = load_model(tmp_path / "model").fitted
-    source = open_source([str(REUTERS / "test.jsonl")], InputSettings(label_field="labels"))
+    source = open_source([str(reuters / "test.jsonl")], InputSettings(label_field="labels"))
     places = {label: k for k, label in enumerate(fitted.labels)}
     true, predicted, probabilities = [], [], []
     for batch in predict_any_source(fitted, source, jobs=1):

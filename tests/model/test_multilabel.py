@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tracemalloc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,6 @@ from nbtext.report.inspection import format_inspection
 from nbtext.report.training import format_approximation
 
 Documents = Sequence[tuple[str, tuple[str, ...]]]
-REUTERS = Path("/tmp/corpora/reuters-90")
 LABELED = InputSettings(label_field="labels")
 TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "x1"]), max_size=6).map(" ".join)
 DOCUMENTS = st.lists(
@@ -341,14 +340,15 @@ def test_ten_thousand_labels(tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.skipif(not REUTERS.exists(), reason="needs the corpus reuters-90")
-def test_reuters(tmp_path: Path) -> None:
+def test_reuters(corpora: Callable[[str], Path], tmp_path: Path) -> None:
+    reuters = corpora("reuters-90")
+
     def measure(optimize: str | None) -> tuple[float, float, float, float]:
         """Micro-F1, macro-F1 over labels with test documents, precision at 1, classwise calibration error."""
-        source = open_source([str(REUTERS / "train.jsonl")], LABELED)
+        source = open_source([str(reuters / "train.jsonl")], LABELED)
         model = train_on_source(source, FeatureSettings(), ModelSettings(optimize=optimize), jobs=available_cpus())
         loaded = load_model(_saved(model, tmp_path))
-        source = open_source([str(REUTERS / "test.jsonl")], LABELED)
+        source = open_source([str(reuters / "test.jsonl")], LABELED)
         batches = list(predict_any_source(loaded.fitted, source, jobs=available_cpus()))
         labels = model.fitted.labels
         p = np.concatenate([batch.probabilities for batch in batches])
