@@ -139,7 +139,7 @@ def _average(posteriors: list[Floats]) -> Floats:
     geometric *= np.sqrt(other)
     totals = geometric.sum(axis=1, keepdims=True)
     geometric /= np.where(totals > 0, totals, 1.0)
-    geometric += np.where(totals > 0, mean, 2 * mean)  # without a common label, there is no geometric mean
+    geometric += np.where(totals > 0, mean, 2 * mean)  # if the product is 0, the arithmetic mean alone
     geometric /= 2
     return geometric
 

@@ -59,7 +59,7 @@ COLUMN_STAGE = stage(
            help=f"Columns to add: any of {', '.join(FIELDS)}. known is the share of the tokens that are in the "
            "vocabulary. typicality, from 0 to 1, is the share of training documents whose words are at most as "
            "probable (a conformal p-value). outlier is true if the words are less probable than those of 99 % of the "
-           "training documents. reason says why there is no label. labels and probabilities are lists, and only for "
+           "training documents. reason tells why a document has no label. labels and probabilities are lists, only for "
            "multi-label models."),
     Option("--column-prefix", metavar="TEXT", help="Beginning of the names of added columns, such as predicted_."),
     Option("--table", metavar="NAME", default_help="predictions",

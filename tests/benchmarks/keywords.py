@@ -61,7 +61,7 @@ def train(file: Path, documents: Labeled) -> TextClassifier:
         command = ["train", str(Path(folder) / "texts"), "--keywords", str(file), "-q", "-o", model]
         subprocess.run([sys.executable, "-m", "nbtext", *command], check=True)
         classifier = load_model(model)
-        classifier.counts_  # noqa: B018  before the file is gone
+        _ = classifier.counts_  # read from the file on first use, and the file is deleted with the folder
         return classifier
 
 
