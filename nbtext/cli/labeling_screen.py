@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from nbtext.cli import keyboard
 from nbtext.cli.keyboard import Keyboard
 from nbtext.errors import NbtextError, OutputError, number_of
-from nbtext.report.labeling import HELP, Drawing, View, draw, format_guess, mark_document
+from nbtext.report.labeling import HELP, Drawing, View, draw, format_prediction, mark_document
 from nbtext.report.terminal import Screen
 
 if TYPE_CHECKING:
@@ -103,13 +103,13 @@ class LabelingScreen:
         self._is_help = True
 
     def _accept(self) -> None:
-        """Save the labels that are switched on, or the guess."""
+        """Save the labels that are switched on, or the prediction."""
         if self._session.is_multilabel:
             self._answer(tuple(label for label in self._session.labels if label in self._chosen))
-        elif self._guess is not None:
-            self._answer((self._guess,))
+        elif self._prediction is not None:
+            self._answer((self._prediction,))
         else:
-            self._message = "no guess to accept: press the key of a label, or n to type one"
+            self._message = "no prediction to accept: press the key of a label, or n to type one"
 
     def _choose(self, label: str) -> None:
         if self._session.is_multilabel:
@@ -176,7 +176,7 @@ class LabelingScreen:
         """Explain the current document, and begin a new view."""
         explanations = self._session.explain()
         predicted = [each.label for each in explanations if each.label is not None]
-        self._guess = predicted[0] if predicted else None
+        self._prediction = predicted[0] if predicted else None
         self._chosen = set[str]()
         if self._session.is_multilabel:
             self._chosen = {
@@ -187,7 +187,7 @@ class LabelingScreen:
             self._view = View("", (), (), OUTCOME, (), "")
             return
         text, weights = mark_document(document.texts, explanations, self._locate)
-        self._view = View(document.id, text, weights, format_guess(explanations), (), "")
+        self._view = View(document.id, text, weights, format_prediction(explanations), (), "")
 
     def _header(self) -> str:
         session = self._session
@@ -199,9 +199,9 @@ class LabelingScreen:
     def _draw(self) -> None:
         self._size = shutil.get_terminal_size()
         session = self._session
-        guess = None if session.is_multilabel else self._guess
+        prediction = None if session.is_multilabel else self._prediction
         choices = tuple(
-            (KEYS[place] if place < len(KEYS) else " ", label, label in self._chosen or label == guess)
+            (KEYS[place] if place < len(KEYS) else " ", label, label in self._chosen or label == prediction)
             for place, label in enumerate(session.labels)
         )
         status = self._message or (FOOTER_SEVERAL if session.is_multilabel else FOOTER)

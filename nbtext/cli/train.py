@@ -62,7 +62,7 @@ def _parse_keywords(path: str) -> dict[str, tuple[str, ...]]:
            "out whole groups, so that the estimate is for documents of new groups. Memory grows with the number of "
            "documents."),
     Option("--exclude-ids", type=INPUT, title="Input",
-           help="File with the ids of documents that are left out, one per line."),
+           help="File with the ids of documents to exclude, one per line."),
     Option("--keywords", type=FileType(parse=_parse_keywords), title="Unlabeled documents",
            help="Words and phrases of each label, instead of labeled documents: TOML such as spam = [\"free\", \"prize "
            "money\"], or CSV with a label and its words on each line. SOURCE holds the unlabeled documents. "

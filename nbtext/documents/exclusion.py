@@ -1,4 +1,4 @@
-"""Documents that are left out by their ids."""
+"""Documents that are excluded by their ids."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ExcludingBlock:
         return self.block.size
 
     def batch(self) -> Batch:
-        """Return the other documents, with a note of how many were left out."""
+        """Return the other documents, with a note of how many were excluded."""
         batch = self.block.batch()
         rows = {row for row, identity in enumerate(batch.ids) if identity in self.ids}
         if not rows:

@@ -50,7 +50,7 @@ class InputSettings:
     label_fields: tuple[str, ...] = ()  # columns or keys of 0 and 1, one for each label, instead of label_field
     single_label: bool = False  # a document with several labels is an error
     exclude: tuple[str, ...] = ()  # patterns of files and folders of a directory that are skipped
-    exclude_ids: frozenset[str] = frozenset()  # ids of documents that are left out
+    exclude_ids: frozenset[str] = frozenset()  # ids of excluded documents
     input_unit: str | None = None  # "file", "mail": a file of plain text is one document; else each of its lines is
     is_text_remembered: bool = False  # the text fields are those of the training documents
     is_label_remembered: bool = False  # the label fields are those of the training documents, and may be missing

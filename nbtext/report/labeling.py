@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from nbtext.features.occurrences import Locator
 
 MAX_CHARACTERS = 10_000  # of a text that are shown
-TELLING = 0.5  # share of the weights of the most telling window from which on the beginning of a text is shown first
+ENOUGH_WEIGHT = 0.5  # share of the largest weight of a window; with more, the beginning of a text is shown first
 MIN_TEXT_LINES = 3
 MIN_HEIGHT, MIN_WIDTH = 8, 20
 MAX_LABEL = 26  # characters of a label
-HELP = """Enter      accept the guess, or save the labels that are switched on
+HELP = """Enter      accept the prediction, or save the labels that are switched on
 1 2 3 …    give this label; with several labels for a document, switch it on or off
 n          type a label, new or not; Tab completes it
 s          skip the document; it comes again when no other is left
@@ -36,19 +36,19 @@ q, Ctrl-C  quit; every answer is on the disk already"""
 class View:
     """What the screen shows.
 
-    header   the first line
-    text     the text, with its words marked; None: no document is left
-    top      the first line of the text that is shown; None: the one where the telling words are
-    window   start of the characters where the telling words are, for a number of characters
-    guess    what the model predicts
-    choices  the key and the name of each label, and whether it is switched on
-    status   the last line
+    header      the first line
+    text        the text, with its words marked
+    weights     the weight of each character, for each part of the text
+    prediction  what the model predicts
+    choices     the key and the name of each label, and whether it is switched on
+    status      the last line
+    top         the first line of the text that is shown; None: the one where the words of large weight are
     """
 
     header: str
     text: tuple[Text, ...]
     weights: tuple[tuple[float, ...], ...]
-    guess: str
+    prediction: str
     choices: tuple[tuple[str, str, bool], ...]
     status: str
     top: int | None = None
@@ -86,21 +86,23 @@ def mark_document(
     return tuple(mark_texts(cut, weights)), tuple(tuple(marks) for marks in weights if marks)
 
 
-def format_guess(explanations: Sequence[Explanation]) -> str:
+def format_prediction(explanations: Sequence[Explanation]) -> str:
     """Return one line that says what the model predicts."""
     if not explanations:
-        return "no guess yet: the model has no document"
+        return "no prediction yet: the model has no document"
     first = explanations[0]
     if first.label is None:
-        return f"no guess: {printable(first.reason or 'the document has no known word')}"
+        return f"no prediction: {printable(first.reason or 'the document has no known word')}"
     if first.against is not None and first.against.startswith("not ") and len(explanations) > 1:
-        return "guess: " + ", ".join(f"{printable(each.label or '')} {each.probability:.0%}" for each in explanations)
+        return "prediction: " + ", ".join(
+            f"{printable(each.label or '')} {each.probability:.0%}" for each in explanations
+        )
     if first.against is None:
-        return f"guess: {printable(first.label)}, the only label so far"
-    guess = f"guess: {printable(first.label)} {first.probability:.0%}"
+        return f"prediction: {printable(first.label)}, the only label so far"
+    prediction = f"prediction: {printable(first.label)} {first.probability:.0%}"
     if first.other_probability is None or first.against == f"not {first.label}":
-        return guess
-    return f"{guess}, then {printable(first.against)} {first.other_probability:.0%}"
+        return prediction
+    return f"{prediction}, then {printable(first.against)} {first.other_probability:.0%}"
 
 
 def draw(view: View, screen: Screen, height: int) -> Drawing:
@@ -108,11 +110,11 @@ def draw(view: View, screen: Screen, height: int) -> Drawing:
     screen = replace(screen, width=max(screen.width, MIN_WIDTH))
     height = max(height, MIN_HEIGHT)
     header = _line(view.header, screen, "bold")
-    bottom = [_line(view.guess, screen, "bold"), _line(view.status, screen, "dim")]
+    bottom = [_line(view.prediction, screen, "bold"), _line(view.status, screen, "dim")]
     choices = _draw_choices(view.choices, screen, height - MIN_TEXT_LINES - len(bottom) - 2)
     page = height - len(bottom) - len(choices) - 2
     lines = [line for part in view.text for line in format_screen([part], screen).splitlines()]
-    top = view.top if view.top is not None else _find_telling(view.weights, screen.width, page)
+    top = view.top if view.top is not None else _find_large_weights(view.weights, screen.width, page)
     max_top = max(0, len(lines) - page)
     top = max(0, min(top, max_top))
     shown = lines[top : top + page]
@@ -126,8 +128,8 @@ def _describe_rest(above: int, below: int, width: int) -> str:
     return (f"── {', '.join(parts)} " if parts else "").ljust(width, "─")[:width]
 
 
-def _find_telling(weights: Sequence[Sequence[float]], width: int, page: int) -> int:
-    """Return about how many lines precede the telling words of a text; 0 if its beginning tells enough."""
+def _find_large_weights(weights: Sequence[Sequence[float]], width: int, page: int) -> int:
+    """Return about how many lines precede the words of large weight; 0 if the beginning has enough of them."""
     flat = [abs(weight) for marks in weights for weight in marks]
     size = width * page
     if len(flat) <= size:
@@ -136,7 +138,7 @@ def _find_telling(weights: Sequence[Sequence[float]], width: int, page: int) -> 
     starts = range(0, len(flat) - size + width, width)
     found = [sums[min(start + size, len(flat))] - sums[start] for start in starts]
     best = max(range(len(found)), key=found.__getitem__)
-    return 0 if found[0] >= TELLING * found[best] else best
+    return 0 if found[0] >= ENOUGH_WEIGHT * found[best] else best
 
 
 def _draw_choices(choices: Sequence[tuple[str, str, bool]], screen: Screen, max_lines: int) -> list[str]:

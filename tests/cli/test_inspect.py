@@ -12,7 +12,7 @@ import pytest
 
 @pytest.mark.parametrize("form", ["tsv", "csv", "jsonl", "json", "markdown", "table"])
 def test_every_form(nbtext: Any, model: str, form: str) -> None:
-    """The most telling words of each label; nothing on standard error."""
+    """The words with the largest weights of each label; nothing on standard error."""
     result = nbtext("inspect", model, "--features", "5", "--to", form)
     assert (result.status, result.err) == (0, "")
     assert "parking" in result.out

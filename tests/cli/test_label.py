@@ -134,16 +134,16 @@ def shown_id(screen: list[str]) -> str:
 def test_all_keys(start: Start, tmp_path: Path, nbtext: Any) -> None:
     """Labels by key and by name, Enter, skip, undo, search, scroll, help, quit; then the file trains a model."""
     terminal = start("--labels", "sport,baking")
-    screen = terminal.wait("no guess yet")
+    screen = terminal.wait("no prediction yet")
     assert len(screen) <= 24
     assert max(map(len, screen)) <= 80
     assert "1 sport" in "\n".join(screen) and "2 baking" in "\n".join(screen)
     assert DOCUMENTS[shown_id(screen)] in "\n".join(screen)
-    terminal.press("\r", "no guess to accept")
+    terminal.press("\r", "no prediction to accept")
     terminal.press("9", "no label has this key")
     assert "Tab completes" in "\n".join(terminal.press("?", "any key: back"))
-    terminal.press("x", "no guess yet")
-    terminal.press("\x1b[A\x1b[B\x1b[5~\x1b[6~ \x1b[99~", "no guess yet")
+    terminal.press("x", "no prediction yet")
+    terminal.press("\x1b[A\x1b[B\x1b[5~\x1b[6~ \x1b[99~", "no prediction yet")
     given: dict[str, str] = {}
     while len(given) < 3:
         name = shown_id(screen)
@@ -153,7 +153,7 @@ def test_all_keys(start: Start, tmp_path: Path, nbtext: Any) -> None:
         given[name] = label
         assert answers(tmp_path) == given  # on the disk before the next document is shown
         assert ("the only label so far" in "\n".join(screen)) == (len(set(given.values())) == 1)
-    assert "guess: " in "\n".join(screen)
+    assert "prediction: " in "\n".join(screen)
     skipped = shown_id(screen)
     screen = terminal.press("s", "left · ")
     assert shown_id(screen) != skipped
@@ -182,7 +182,7 @@ def test_all_keys(start: Start, tmp_path: Path, nbtext: Any) -> None:
 def test_nothing_is_lost(start: Start, tmp_path: Path, ending: str) -> None:
     """An answer survives Ctrl-C, SIGHUP, kill -9 and a lost terminal; the next run goes on, and can undo it."""
     terminal = start("--labels", "sport,baking")
-    name = shown_id(terminal.wait("no guess yet"))
+    name = shown_id(terminal.wait("no prediction yet"))
     following = shown_id(terminal.press("1", "1 answer"))
     before = (tmp_path / "labels.jsonl").read_bytes()
     if ending == "\x03":
@@ -244,7 +244,7 @@ def test_hostile_texts(start: Start, tmp_path: Path, columns: int, lines: int) -
 
 
 def test_an_existing_model_and_keywords(start: Start, tmp_path: Path, nbtext: Any) -> None:
-    """Both guess from the first document on; Enter accepts, and the model file stays."""
+    """Both predict from the first document on; Enter accepts, and the model file stays."""
     lines = [{"text": text, "label": LABELS[name[0]]} for name, text in DOCUMENTS.items()]
     (tmp_path / "train.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert nbtext("train", "train.jsonl", "-o", "m.joblib", cwd=tmp_path).status == 0
@@ -252,8 +252,8 @@ def test_an_existing_model_and_keywords(start: Start, tmp_path: Path, nbtext: An
     (tmp_path / "words.csv").write_text("sport,match\nbaking,oven,flour\nspace,orbit\n")
     for options in (("-m", "m.joblib"), ("--keywords", "words.csv")):
         terminal = start(*options)
-        name = shown_id(terminal.wait("guess: "))
-        assert f"guess: {LABELS[name[0]]}" in "\n".join(terminal.screen())
+        name = shown_id(terminal.wait("prediction: "))
+        assert f"prediction: {LABELS[name[0]]}" in "\n".join(terminal.screen())
         terminal.press("\r", "1 answer")
         assert answers(tmp_path) == {name: LABELS[name[0]]}
         terminal.press("u", "the last answer is removed")
@@ -279,7 +279,7 @@ def test_errors(start: Start, tmp_path: Path, nbtext: Any) -> None:
     assert (tmp_path / "labels.jsonl").read_text() == "text,label\n"
     (tmp_path / "labels.jsonl").unlink()
     first = start("--labels", "sport")
-    first.wait("no guess yet")
+    first.wait("no prediction yet")
     second = start("--labels", "sport")
     assert second.end() == 1
     assert "another nbtext process is writing it" in second.shown

@@ -97,7 +97,7 @@ def test_a_label_that_the_model_never_saw() -> None:
 
 
 def test_documents_without_an_answer() -> None:
-    """They count as wrong, stand in no column, and a document that could not be read is a uniform guess."""
+    """They count as wrong, stand in no column, and a document that could not be read is a uniform prediction."""
     nothing = np.full((1, 3), np.nan)
     evaluation = judged(
         predictions_of(["a"], np.array([[1.0, 0, 0]])), predictions_of(["a"], nothing, answered=[False])
