@@ -40,7 +40,7 @@ PAGES = {
 }
 PAGES[f"{GUIDES}/README.md"] = "guides/index.md"
 # the sections of the README that become pages of their own
-SECTIONS = {"install.md": ("Install",), "quick-start.md": ("Five commands", "Python")}
+SECTIONS = {"install.md": ("Install",), "quick-start.md": ("Quick start", "Python")}
 API = ("nbtext.TextClassifier", "nbtext.Vectorizer", "nbtext.load_model", "nbtext.save_model")
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)((?:#[^)\s]*)?)(?=\))")
 CODE = re.compile(r"(^```.*?^```$|`[^`\n]*`)", re.MULTILINE | re.DOTALL)

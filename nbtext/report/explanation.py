@@ -188,11 +188,11 @@ def _sentences(explanation: Explanation) -> Iterator[str]:
         return
     yield f"{answer}, against {printable(explanation.against)} {explanation.other_probability:.1%}"
     words = sum(part.log_odds for part in explanation.contributions)
-    terms, temperature, noise = explanation.terms, explanation.temperature, explanation.noise_rate
+    terms = explanation.terms
     sum_of = [f"words {words:+.3f}", f"prior {terms.prior:+.3f}"]
     sum_of += [f"absent words {terms.absent:+.3f}"] if abs(terms.absent) > NEGLIGIBLE else []
-    sum_of += [f"temperature {temperature:.3f} {terms.temperature:+.3f}"] if temperature != 1 else []
-    sum_of += [f"label-noise rate {noise:.2%} {terms.noise:+.3f}"] if noise else []
+    is_calibrated = explanation.temperature != 1 or explanation.noise_rate
+    sum_of += [f"calibration {terms.temperature + terms.noise:+.3f}"] if is_calibrated else []
     sum_of += [f"prior adjustment {terms.prior_adjustment:+.3f}"] if terms.prior_adjustment else []
     sum_of += [f"other labels {terms.other_labels:+.3f}"] if isinstance(terms, MultilabelTerms) else []
     yield f"log-odds {explanation.log_odds:+.3f} = {', '.join(sum_of)}"
