@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from nbtext.bayes.prediction_sets import Quantiles
 from nbtext.bayes.prevalence import MeanPosteriors
 from nbtext.bayes.scorer import Floats, log_posterior
 from nbtext.errors import ModelError
+from nbtext.records import dataclass
 
 # The prior of (log a, b, logit noise), as means and standard deviations. A document of one word has temperature 1, a
 # longer one a higher temperature, and few labels are noise. The prior matters if there are few documents, or if all of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut, SklearnCla
 from nbtext.bayes.left_out_groups import LeftOutGroups, Remainders
 from nbtext.bayes.scorer import Csr, Floats, LinearScorer, check_columns, derive, log_share
 from nbtext.features.document_counts import DocumentCounts
+from nbtext.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

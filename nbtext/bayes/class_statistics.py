@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from nbtext.errors import ModelError, SettingsError
 from nbtext.features.csr import entries_of, run_starts, running_sums
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.kernel import choose_version
+from nbtext.records import dataclass
 
 combine_entries = choose_version(plain.combine_entries, "nbtext.bayes._statistics")
 

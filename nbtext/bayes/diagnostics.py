@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nbtext.records import dataclass
 
 MAX_PAIRS = 20  # pairs of confused labels that are kept
 METHODS = ("em", "marginals")  # of training on unlabeled documents

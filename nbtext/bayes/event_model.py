@@ -7,7 +7,7 @@ Bernoulli or Gaussian (McCallum and Nigam, A Comparison of Event Models for Naiv
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,6 +18,7 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.scorer import Derivation, Floats, LinearScorer
 from nbtext.features.csr import entries_of
 from nbtext.features.document_counts import DocumentCounts
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from nbtext.bayes.left_out_groups import LeftOutGroups

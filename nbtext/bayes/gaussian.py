@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from nbtext.bayes.scorer import Csr, Floats, LinearScorer, check_columns
 from nbtext.errors import ModelError
 from nbtext.features.csr import entries_of
 from nbtext.features.document_counts import DocumentCounts
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from nbtext.bayes.left_out_groups import LeftOutGroups

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -14,6 +14,7 @@ from nbtext.bayes.left_out_groups import LeftOutGroups, count_group_hapaxes, spl
 from nbtext.bayes.scorer import Floats
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.parallel import parallel_calls
+from nbtext.records import dataclass
 
 AT_ONCE = 1 << 18  # entries of class statistics that a part meets, so that memory is bounded
 

@@ -7,7 +7,6 @@ the total, because a document counts for each of its labels, and a document with
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.bayes.scorer import Floats
 from nbtext.features.csr import entries_of, run_starts, running_sums
 from nbtext.features.document_counts import DocumentCounts
+from nbtext.records import dataclass
 
 ALL_DOCUMENTS = ""  # the name of class 0: it precedes every label in sorted order
 MAX_AT_ONCE = 1 << 22  # entries that are expanded at once

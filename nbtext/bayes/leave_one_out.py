@@ -7,7 +7,7 @@ predict it, and the estimate for new documents would be too high.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -20,6 +20,7 @@ from nbtext.bayes.scorer import Floats
 from nbtext.features.csr import run_starts
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.parallel import parallel_calls
+from nbtext.records import dataclass
 
 AT_ONCE = 4096  # rows that one thread scores at once
 

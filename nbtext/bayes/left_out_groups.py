@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +12,7 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.features.csr import entries_of, entry_positions, run_starts, running_sums
 from nbtext.features.document_counts import DocumentCounts
+from nbtext.records import dataclass
 
 AT_ONCE = 1 << 22  # entries of documents that are sorted at once
 

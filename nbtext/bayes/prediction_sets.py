@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import Floats
+from nbtext.records import dataclass
 
 MAX_POINTS = 1001  # the minimum, the maximum, and 999 quantiles between them
 MIN_PROBABILITY = 1e-300  # so that its logarithm is finite

@@ -6,7 +6,7 @@ Quantification via Probability Estimators, 2010; Firat, Unified Framework for Qu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.decision_offsets import fit_prior_adjustment
 from nbtext.bayes.scorer import Floats
+from nbtext.records import dataclass
 
 MAX_CLASSES = 512  # with more, the mean posteriors would take more than 2 MiB, and hardly any class has documents
 RESAMPLES = 500

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,6 +12,7 @@ from nbtext.errors import ModelError
 from nbtext.features.counting import score_rows
 from nbtext.features.csr import SparseWeights, select_class
 from nbtext.features.document_counts import DocumentCounts
+from nbtext.records import dataclass
 
 Floats = NDArray[np.float64]
 Csr = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]  # indptr, indices, values

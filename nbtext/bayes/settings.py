@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import TYPE_CHECKING
 
 from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
 from nbtext.errors import SettingsError
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from nbtext.bayes.class_statistics import Prior

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from nbtext.bayes.diagnostics import Proportion
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import SettingsError, number_of
+from nbtext.records import dataclass
 
 RECALL = "recall"  # the other metric is precision
 ROUNDS = 5  # maximum passes over all targets: the offset of one label changes the metrics of the others

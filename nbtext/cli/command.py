@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import Field, dataclass, fields
+from dataclasses import Field, fields
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import click
@@ -16,6 +16,7 @@ from click.core import ParameterSource
 
 from nbtext.cli.files import NAMED, FileType, check_files
 from nbtext.errors import SettingsError
+from nbtext.records import dataclass
 
 TYPED = "nbtext.typed"  # the key under which click keeps the options as they were typed
 MODEL_OPTION = "model_option"  # the parameter of -m, in commands that also accept MODEL as an argument

@@ -6,13 +6,13 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nbtext.errors import SettingsError
 from nbtext.output import STANDARD_OUTPUT
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

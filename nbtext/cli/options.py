@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError
 from nbtext.model.settings import DecaySettings, DecisionSettings
 from nbtext.parallel import available_cpus
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from nbtext.model.settings import Costs

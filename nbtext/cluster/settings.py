@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from nbtext.errors import SettingsError
+from nbtext.records import dataclass
 
 LOCAL = "local"
 

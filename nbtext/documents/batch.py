@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import NamedTuple, Protocol
 
 from nbtext.documents.decompression import too_long
 from nbtext.documents.labels import Label, several_labels
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError
+from nbtext.records import dataclass
 
 MAX_LABEL_CHARACTERS = 1000
 MAX_NAMES_SHOWN = 20

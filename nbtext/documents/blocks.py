@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
 from nbtext.documents.decoding import Encoding
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, open_stream
+from nbtext.records import dataclass
 
 MAX_LINES = 1 << 14  # of a block; short lines would make large batches
 

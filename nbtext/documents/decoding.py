@@ -5,11 +5,12 @@ from __future__ import annotations
 import array
 import codecs
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, SettingsError
+from nbtext.records import dataclass
 
 try:
     from nbtext.documents._lines import count_byte

@@ -10,12 +10,13 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import attrgetter
 
 from nbtext.documents.streams import unreadable
 from nbtext.documents.urls import hide_credentials, is_url, list_files
 from nbtext.errors import InputError
+from nbtext.records import dataclass
 
 STANDARD_OUTPUT = "-"
 MAILDIR = frozenset({"cur", "new", "tmp"})

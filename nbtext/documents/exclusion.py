@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from nbtext.documents.batch import Batch, Block
+from nbtext.records import dataclass
 
 EXCLUDED_IDS = "listed in --exclude-ids"
 

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from nbtext.documents.batch import Batch
 from nbtext.documents.blocks import ReadOptions
@@ -37,6 +36,7 @@ from nbtext.documents.recognition import (
 from nbtext.documents.streams import ByteStream, unreadable
 from nbtext.documents.urls import hide_credentials, is_url, read_url
 from nbtext.errors import InputError
+from nbtext.records import dataclass
 
 BLOCK_FILES = 256
 BLOCK_BYTES = 8 << 20

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -16,6 +15,7 @@ from nbtext.documents.decompression import suffix_compression
 from nbtext.documents.office import is_readable
 from nbtext.documents.recognition import HEAD_BYTES, MATRIX, MODEL, find_utf_16, name_binary, recognize
 from nbtext.errors import InputError
+from nbtext.records import dataclass
 
 # The line before a mail in an mbox: "From ada@example.org Thu Nov 21 03:37:00 2024", or an address alone.
 # The possessive quantifiers keep the time linear.

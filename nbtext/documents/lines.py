@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nbtext.documents.batch import Batch
@@ -15,6 +14,7 @@ from nbtext.documents.labels import Label, collect_labels
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream
 from nbtext.errors import InputError
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from nbtext.documents.rows import TextRows

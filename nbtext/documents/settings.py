@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from nbtext.documents.formats import FORMAT_NAMES
+from nbtext.records import dataclass
 
 DEFAULT_TEXT, DEFAULT_LABEL = ("text",), "label"
 

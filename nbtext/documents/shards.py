@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from nbtext.documents.blocks import ByteRange, count_lines_in_range
 from nbtext.documents.decoding import Encoding, detect_bom, encoding_of
@@ -12,6 +12,7 @@ from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream, file_size, open_stream
 from nbtext.documents.urls import has_ranges, is_url
 from nbtext.errors import InputError
+from nbtext.records import dataclass
 
 MIN_BYTES, MAX_BYTES = 16 << 20, 512 << 20  # of a shard: the sample of each shard must fit into memory
 FILE_BYTES = 32 << 10  # the assumed size of a file of a directory; to stat each file is as slow as to read it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from nbtext.features.formulas import WEIGHTINGS
 from nbtext.features.hashing import document_hashes, vocabulary_hashes
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
+from nbtext.records import dataclass
 
 WORDS, PAIRS, TRIPLES, CHARACTERS, GIVEN = "words", "pairs", "triples", "characters", "given"
 OWN_FEATURES = ("ngrams", "analyzer", "token_pattern", "vocabulary", "hash_bits")  # options that say what a feature is

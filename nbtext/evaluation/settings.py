@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError
+from nbtext.records import dataclass
 
 TIME_STEPS = 10  # of a time-series split, if --folds does not say
 BEST = "best"  # the value of --model that searches settings

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.features.kernel import choose_version
+from nbtext.records import dataclass
 
 
 def running_sums(values: NDArray[Any]) -> NDArray[np.int64]:

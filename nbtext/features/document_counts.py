@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
 from nbtext.features.csr import arrange_rows, entry_positions, running_sums, take_rows
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -8,9 +8,10 @@ for each new parameter. This file does not import NumPy, because the command lin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
+
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     import ast

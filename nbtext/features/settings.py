@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import astuple, field, fields
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from nbtext.errors import SettingsError
 from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, NORMS, TERM_FREQUENCIES
 from nbtext.features.stop_words import ENGLISH
+from nbtext.records import dataclass
 
 LONGEST_NGRAM = 100  # words or characters
 LONGEST_PATTERN = 1_000  # characters of a regular expression

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from nbtext.errors import ModelError
 from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, TERM_FREQUENCIES, TermFrequency, evaluate
 from nbtext.features.settings import FeatureSettings
+from nbtext.records import dataclass
 
 Floats = NDArray[np.float64]
 OPERATIONS: dict[str, Callable[..., Any]] = {

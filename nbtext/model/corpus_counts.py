@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.reservoir import ALL_HASHES, Bound, Reservoir
+from nbtext.records import dataclass
 
 LabelSet = tuple[str, ...]  # sorted
 Name = TypeVar("Name", str, LabelSet)

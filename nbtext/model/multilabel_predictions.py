@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from nbtext.bayes.scorer import Floats
 from nbtext.documents.batch import Rows
 from nbtext.model.predictor import Predictions, most_probable
+from nbtext.records import dataclass
 
 SEPARATOR = "|"  # of labels in a table, if the labels of the training documents had none
 

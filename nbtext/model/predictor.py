@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from nbtext.features.csr import running_sums
 from nbtext.features.regex_timeout import refuse_long_texts
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.settings import DEFAULT_ERROR_COST, Costs, DecisionSettings
+from nbtext.records import dataclass
 
 NO_TOKEN = "the document holds no token"
 MOST_PROBABLE = DecisionSettings()

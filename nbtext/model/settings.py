@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from nbtext.errors import InputError, SettingsError
+from nbtext.records import dataclass
 
 COST_COLUMNS = 3
 COST_HINT = "each line has a true label, a predicted label and a cost, separated by commas, semicolons or tabs"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import reduce
 from itertools import chain, islice
 from operator import add
@@ -16,6 +15,7 @@ from nbtext.features.analyzer import has_own_pattern
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.reservoir import Bound
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from nbtext.documents.batch import Block

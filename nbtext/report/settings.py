@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from nbtext.errors import SettingsError
+from nbtext.records import dataclass
 
 COLUMNS = ("label", "probability")
 SEVERAL_COLUMNS = ("labels", "probabilities")  # of a model that predicts several labels for a document

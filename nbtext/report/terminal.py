@@ -7,8 +7,9 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
+
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -1,0 +1,99 @@
+"""Data classes that take little time to define.
+
+`dataclasses.dataclass` compiles the source of up to six methods for each class: 0.4 ms for a frozen one in Python 3.11.
+A plain command imports sixty of them, which was a fifth of the time of `nbtext predict` on one text. The data classes
+of this module have the same fields, and share their methods instead. `dataclasses.fields`, `replace` and `asdict` work
+as usual. The modules that `train` and `predict` import define their data classes with it, and subclasses of these, too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+__all__ = ["dataclass"]
+
+MISSING = dataclasses.MISSING
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+
+    def dataclass(
+        cls: type | None = None, *, frozen: bool = False, slots: bool = False, eq: bool = True, kw_only: bool = False
+    ) -> type | Callable[[type], type]:
+        """Return the class as a data class; see `dataclasses.dataclass`."""
+        if cls is None:
+            return lambda cls: dataclass(cls, frozen=frozen, slots=slots, eq=eq, kw_only=kw_only)
+        methods = {"__init__": _initialize, "__repr__": _format}
+        if eq:
+            methods |= {"__eq__": _is_equal, "__hash__": _hash if frozen else None}
+        if frozen:
+            methods |= {"__setattr__": _refuse, "__delattr__": _refuse}
+        if frozen and slots:
+            methods |= {"__getstate__": _read_state, "__setstate__": _restore}
+        own = {name for name, value in vars(cls).items() if value is not None}
+        missing = {name: method for name, method in methods.items() if name not in own}
+        cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(cls)
+        for name, method in missing.items():
+            setattr(cls, name, method)
+        return cls
+
+
+def _initialize(self: Any, /, *args: Any, **given: Any) -> None:
+    """Set each field to its argument or default, then call __post_init__."""
+    fields, name, n_args = dataclasses.fields(self), type(self).__name__, len(args)
+    values = iter(args)
+    for field in fields:
+        if not field.init:
+            value = field.default
+        elif n_args and not field.kw_only:
+            value = next(values)
+            n_args -= 1
+            if field.name in given:
+                raise TypeError(f"{name}() got multiple values for argument {field.name!r}")
+        else:
+            value = given.pop(field.name, field.default)
+            if value is MISSING and field.default_factory is MISSING:
+                raise TypeError(f"{name}() missing required argument {field.name!r}")
+        if value is MISSING and field.default_factory is not MISSING:
+            value = field.default_factory()
+        if value is not MISSING:
+            object.__setattr__(self, field.name, value)
+    if n_args:
+        raise TypeError(f"{name}() takes {len(args) - n_args} positional arguments but {len(args)} were given")
+    if given:
+        raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(given))!r}")
+    if hasattr(self, "__post_init__"):
+        self.__post_init__()
+
+
+def _read_state(self: Any) -> list[Any]:
+    return [getattr(self, field.name) for field in dataclasses.fields(self)]
+
+
+def _restore(self: Any, state: list[Any]) -> None:
+    for field, value in zip(dataclasses.fields(self), state, strict=True):
+        object.__setattr__(self, field.name, value)
+
+
+def _format(self: Any) -> str:
+    values = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in dataclasses.fields(self) if each.repr)
+    return f"{type(self).__qualname__}({values})"
+
+
+def _is_equal(self: Any, other: object) -> bool:
+    return _compared(self) == _compared(other) if type(other) is type(self) else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(_compared(self))
+
+
+def _compared(self: Any) -> tuple[Any, ...]:
+    return tuple(getattr(self, field.name) for field in dataclasses.fields(self) if field.compare)
+
+
+def _refuse(self: Any, name: str, *_: Any) -> NoReturn:
+    raise dataclasses.FrozenInstanceError(f"cannot change field {name!r}")
