@@ -314,9 +314,8 @@ cdef class Counter:
         with nogil:
             for document in range(n_documents):
                 read_document(a, s, texts.first(), n_documents, document)
-                count_document(a, s)
+                weight_document(a, s, &document_weighting)
                 lengths[document], known[document] = s.n_tokens, s.n_features
-                weight_document(s, &document_weighting)
                 is_sound_scorer &= add_scores(
                     &weights.scorer, <const int32_t*> s.indices.data, <const double*> s.values.data, s.n_entries,
                     &scores_view[document, 0],

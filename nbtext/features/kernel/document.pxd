@@ -8,7 +8,7 @@ from libc.string cimport memcmp, memcpy, memset
 from nbtext.features.kernel.analysis cimport Analysis, hash_new_nodes
 from nbtext.features.kernel.class_sums cimport MAX_GROUPS, Pool, add_features
 from nbtext.features.kernel.entries cimport count_of, feature_of, merge_equal, sort_entries
-from nbtext.features.kernel.memory cimport AHEAD, MAX_TOKENS, Buffer, nb_prefetch, release, reserve, too_much
+from nbtext.features.kernel.memory cimport AHEAD, MAX_TOKENS, Buffer, nb_prefetch, release, reserve, reserve_zeros, too_much
 from nbtext.features.kernel.ngrams cimport BUCKET, MAX_NODES, TOKEN_BATCH, UNKNOWN, descend
 from nbtext.features.kernel.words cimport Token, Words, free_words
 
@@ -58,6 +58,7 @@ cdef struct Scratch:  # the working memory of one thread: the text and the count
     size_t n_features
     Buffer places  # uint32_t, by feature: index of its entry + 1, or 0
     size_t n_places
+    Buffer seen  # a bit for each column, 0 between documents
     Buffer entries  # uint64_t, in order of first occurrence
     Buffer spare  # uint64_t, for sorting
     Buffer values  # double, weights of the entries
@@ -83,6 +84,7 @@ cdef inline void free_scratch(Scratch* s) noexcept nogil:
     release(&s.named)
     release(&s.features)
     release(&s.places)
+    release(&s.seen)
     release(&s.entries)
     release(&s.spare)
     release(&s.values)
@@ -235,18 +237,49 @@ cdef inline int find_buckets(Analysis* a, Scratch* s) except -1 nogil:
     return descend(&a.tree, nodes, <const uint32_t*> s.features.data, s.n_features, True)
 
 
-cdef inline int weight_document(Scratch* s, const DocumentWeighting* weighting) except -1 nogil:
-    """Write the columns and weights of the entries to `indices` and `values`."""
-    cdef const uint64_t* entries = <const uint64_t*> s.entries.data
+cdef inline int list_columns(Analysis* a, Scratch* s) except -1 nogil:
+    """Write the columns of the features of a fixed vocabulary to `indices`, each once, in order of first occurrence.
+
+    Binary counts need no more. The bits of all columns fit into the fastest cache, which `places` does not.
+    """
+    cdef const uint32_t* features = <const uint32_t*> s.features.data
+    cdef uint64_t* seen
+    cdef uint32_t* columns
+    cdef uint64_t bits, bit
+    cdef size_t i, n_columns = 0
+    replace_nodes_by_columns(a, s)
+    reserve_zeros(&s.seen, a.n_columns // 64 + 1, sizeof(uint64_t))
+    reserve(&s.indices, s.n_features + 1, sizeof(int32_t))
+    seen, columns = <uint64_t*> s.seen.data, <uint32_t*> s.indices.data
+    for i in range(s.n_features):
+        # without a branch, because new words cannot be predicted
+        bits, bit = seen[features[i] >> 6], <uint64_t> 1 << (features[i] & 63)
+        seen[features[i] >> 6] = bits | bit
+        columns[n_columns] = features[i]
+        n_columns += bits & bit == 0
+    for i in range(n_columns):
+        seen[columns[i] >> 6] = 0
+    s.n_entries = n_columns
+    return 0
+
+
+cdef inline int weight_document(Analysis* a, Scratch* s, const DocumentWeighting* weighting) except -1 nogil:
+    """Write the columns and weights of the current document to `indices` and `values`."""
+    cdef const uint64_t* entries
     cdef int32_t* indices
     cdef double* values
     cdef size_t i
-    reserve(&s.indices, s.n_entries, sizeof(int32_t))
+    if weighting.tf == BINARY and a.n_buckets == 0:
+        list_columns(a, s)
+    else:
+        count_document(a, s)
+        reserve(&s.indices, s.n_entries, sizeof(int32_t))
+        entries, indices = <const uint64_t*> s.entries.data, <int32_t*> s.indices.data
+        for i in range(s.n_entries):
+            indices[i] = <int32_t> feature_of(entries[i])
     reserve(&s.values, s.n_entries, sizeof(double))
     indices, values = <int32_t*> s.indices.data, <double*> s.values.data
-    for i in range(s.n_entries):
-        indices[i] = <int32_t> feature_of(entries[i])
-    set_weights(values, entries, s.n_entries, weighting.tf)
+    set_weights(values, <const uint64_t*> s.entries.data, s.n_entries, weighting.tf)
     if weighting.idf != NULL:
         for i in range(s.n_entries):
             values[i] *= weighting.idf[indices[i]]
@@ -261,8 +294,9 @@ cdef inline void set_weights(double* values, const uint64_t* entries, size_t cou
     cdef double total = 0
     for i in range(count):
         values[i] = 1 if tf == BINARY else count_of(entries[i])
-        total += values[i]
     if tf == RELATIVE:
+        for i in range(count):
+            total += values[i]
         for i in range(count):
             values[i] /= total
     elif tf == LOG:

@@ -7,6 +7,47 @@ from libc.string cimport memcmp, memcpy, memset
 from nbtext.features.kernel.memory cimport AHEAD, nb_prefetch
 
 
+cdef extern from *:
+    """
+    /* Add up values[i] * rows[features[i]] for some columns: a constant number of them keeps the sums in registers. */
+    static inline __attribute__((always_inline)) void nb_sum_columns(
+        const double *rows, size_t n_columns, const int32_t *features, const double *values, size_t count,
+        double *sums, const size_t width
+    ) {
+        double running[8] = {0};
+        size_t i, k;
+        for (i = 0; i < count; i++) {
+            const double *row = rows + (size_t)features[i] * n_columns;
+            if (i + 32 < count)
+                __builtin_prefetch(rows + (size_t)features[i + 32] * n_columns);
+            for (k = 0; k < width; k++)
+                running[k] += values[i] * row[k];
+        }
+        memcpy(sums, running, width * sizeof(double));
+    }
+
+    static inline void nb_sum_rows(
+        const double *rows, size_t n_columns, const int32_t *features, const double *values, size_t count, double *sums
+    ) {
+        size_t first = 0;
+        for (; first + 8 <= n_columns; first += 8)
+            nb_sum_columns(rows + first, n_columns, features, values, count, sums + first, 8);
+        if (n_columns & 4) {
+            nb_sum_columns(rows + first, n_columns, features, values, count, sums + first, 4);
+            first += 4;
+        }
+        if (n_columns & 2) {
+            nb_sum_columns(rows + first, n_columns, features, values, count, sums + first, 2);
+            first += 2;
+        }
+        if (n_columns & 1)
+            nb_sum_columns(rows + first, n_columns, features, values, count, sums + first, 1);
+    }
+    """
+    void nb_sum_rows(
+        const double* rows, size_t n_columns, const int32_t* features, const double* values, size_t count, double* sums
+    ) noexcept nogil
+
 ctypedef fused Value:
     double
     int32_t
@@ -40,23 +81,17 @@ cdef inline bint add_scores(
     Sums have the same order as in plain.py, so both return the same bits.
     """
     cdef double total = 0, based = 0
-    cdef const double* row
     cdef size_t i, k
-    memset(scores, 0, scorer.n_classes * sizeof(double))
     for i in range(count):
-        if i + 2 * AHEAD < count:
-            prefetch_entries(scorer, features[i + AHEAD], features[i + 2 * AHEAD])
-        if not is_sound(scorer, features[i]):
+        if not 0 <= features[i] < <int64_t> scorer.n_features:
             return False
         total += values[i]
         if scorer.base != NULL:
             based += values[i] * scorer.base[features[i]]
-        if scorer.dense != NULL:
-            row = scorer.dense + features[i] * scorer.n_classes
-            for k in range(scorer.n_classes):
-                scores[k] += values[i] * row[k]
-        elif not add_deltas(scorer, features[i], values[i], scores):
-            return False
+    if Value is double and scorer.dense != NULL:
+        nb_sum_rows(scorer.dense, scorer.n_classes, features, values, count, scores)
+    elif not sum_deltas(scorer, features, values, count, scores):
+        return False
     for k in range(scorer.n_classes):
         scores[k] = scores[k] + total * scorer.default[k] + scorer.bias[k]
         if scorer.base != NULL:
@@ -64,17 +99,20 @@ cdef inline bint add_scores(
     return True
 
 
-cdef inline void prefetch_entries(const Scorer* scorer, int32_t feature, int32_t later_feature) noexcept nogil:
-    """Prefetch the deltas of one feature, and the bounds of a later one."""
-    if scorer.dense != NULL:
-        if 0 <= later_feature < <int64_t> scorer.n_features:
-            nb_prefetch(scorer.dense + later_feature * scorer.n_classes)
-        return
-    if 0 <= later_feature < <int64_t> scorer.n_features:
-        nb_prefetch(&scorer.indptr[later_feature])
-    if 0 <= feature < <int64_t> scorer.n_features:
-        nb_prefetch(scorer.classes + scorer.indptr[feature])
-        nb_prefetch(scorer.deltas + scorer.indptr[feature])
+cdef inline bint sum_deltas(
+    const Scorer* scorer, const int32_t* features, const Value* values, size_t count, double* scores
+) noexcept nogil:
+    """Add up the deltas of the features; return False if the arrays of the scorer do not match."""
+    cdef size_t i
+    memset(scores, 0, scorer.n_classes * sizeof(double))
+    for i in range(count):
+        if i + 2 * AHEAD < count:
+            nb_prefetch(&scorer.indptr[features[i + 2 * AHEAD]])
+            nb_prefetch(scorer.classes + scorer.indptr[features[i + AHEAD]])
+            nb_prefetch(scorer.deltas + scorer.indptr[features[i + AHEAD]])
+        if not is_sound(scorer, features[i]) or not add_deltas(scorer, features[i], values[i], scores):
+            return False
+    return True
 
 
 cdef inline bint add_deltas(const Scorer* scorer, int32_t feature, double value, double* scores) noexcept nogil:
