@@ -5,86 +5,106 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
-from nbtext.features.kernel.memory cimport is_indptr
+from nbtext.features.kernel.memory cimport AHEAD, is_indptr, nb_prefetch
+
+cdef extern from *:
+    """
+    /* With GCC and glibc, the widest vectors of the processor; each operation rounds in the same way in all of them. */
+    #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+    #define NB_VECTORS __attribute__((target_clones("avx512f", "avx2", "default")))
+    #else
+    #define NB_VECTORS
+    #endif
+
+    /* Powers by squaring: the plain version rounds in the same order. The base of nb_raise changes. */
+    static inline double nb_power(double base, int64_t exponent) {
+        double result = 1.0;
+        for (;; base *= base) {
+            if (exponent & 1)
+                result *= base;
+            exponent >>= 1;
+            if (exponent == 0)
+                return result;
+        }
+    }
+
+    static inline __attribute__((always_inline)) void nb_raise(
+        double *restrict bases, size_t width, int64_t exponent, double *restrict results
+    ) {
+        for (size_t i = 0; i < width; i++)
+            results[i] = 1.0;
+        for (;;) {
+            if (exponent & 1)
+                for (size_t i = 0; i < width; i++)
+                    results[i] *= bases[i];
+            exponent >>= 1;
+            if (exponent == 0)
+                break;
+            for (size_t i = 0; i < width; i++)
+                bases[i] *= bases[i];
+        }
+        memcpy(bases, results, width * sizeof(double));
+    }
+
+    /* Write the powers of the factors of some classes. `powers` is memory for as many numbers. */
+    static NB_VECTORS void nb_fill_factors(
+        const double *restrict occurrences, size_t width, double left, double added, double scale, int64_t exponent,
+        double *restrict factors, double *restrict powers
+    ) {
+        for (size_t i = 0; i < width; i++)
+            factors[i] = (occurrences[i] + added) / ((left - occurrences[i] + added) * scale);
+        if (exponent > 1)
+            nb_raise(factors, width, exponent, powers);
+    }
+
+    static NB_VECTORS void nb_multiply(double *restrict products, const double *restrict factors, size_t width) {
+        for (size_t i = 0; i < width; i++)
+            products[i] *= factors[i];
+    }
+    """
+    double nb_power(double base, int64_t exponent) noexcept nogil
+    void nb_fill_factors(
+        const double* occurrences, size_t width, double left, double added, double scale, int64_t exponent,
+        double* factors, double* powers
+    ) noexcept nogil
+    void nb_multiply(double* products, const double* factors, size_t width) noexcept nogil
+
 
 cdef double LARGE = 2.0**500, LARGE_EXPONENT = 500  # larger products are divided by a power of 2
 
 
 cdef struct Factors:
+    const double* left
     const double* added
     double scale
     int64_t limit
 
 
-cdef struct OwnClasses:
-    const int32_t* classes
-    const double* copies
-    size_t size
-
-
-cdef inline double factor_of(double t, double left, double added, double scale) noexcept nogil:
-    return (t + added) / ((left - t + added) * scale)
-
-
-cdef bint fill_factors(
-    const int32_t* classes, const double* occurrences, size_t width, OwnClasses own, double count, double left,
-    double added, double scale, double* factors
-) noexcept nogil:
-    """Write the factor of each class that has a feature; return False if a document is not part of the corpus."""
-    cdef size_t i, k, low, high, middle
-    cdef double t
-    for i in range(width):  # without a branch, so that the compiler computes several at once
-        factors[i] = factor_of(occurrences[i], left, added, scale)
-    for k in range(own.size):
-        low, high = 0, width
-        while low < high:
-            middle = (low + high) // 2
-            if classes[middle] < own.classes[k]:
-                low = middle + 1
-            else:
-                high = middle
-        if low == width or classes[low] != own.classes[k]:
-            return False
-        t = occurrences[low] - own.copies[k] * count
-        if t < 0:
-            return False
-        factors[low] = factor_of(t, left, added, scale)
-    return True
-
-
-cdef void raise_powers(double* bases, size_t width, int64_t exponent, double* results) noexcept nogil:
-    """Write the powers to `bases`, by squaring: the plain version rounds in the same order."""
-    cdef size_t i
-    for i in range(width):
-        results[i] = 1.0
-    while True:
-        if exponent & 1:
-            for i in range(width):
-                results[i] *= bases[i]
-        exponent >>= 1
-        if exponent == 0:
-            break
-        for i in range(width):
-            bases[i] *= bases[i]
-    for i in range(width):
-        bases[i] = results[i]
+cdef struct OwnEntries:
+    const int64_t* places
+    const double* occurrences
+    size_t size  # number of own classes
 
 
 cdef bint multiply_factors(
     const int64_t* starts, const int32_t* classes, const double* occurrences, int64_t n_features,
-    const int32_t* features, const int32_t* counts, const double* left, size_t length, OwnClasses own,
-    Factors factors, size_t n_classes, double* memory, double* products, double* exponents
+    const int32_t* features, const int32_t* counts, size_t length, OwnEntries own, Factors factors, size_t n_classes,
+    double* memory, double* products, double* exponents
 ) noexcept nogil:
     """Multiply the product of each class by the factors of a document; return False if it is not part of the corpus.
 
     memory  for 2 * n_classes numbers
     """
     cdef size_t i, k, width
-    cdef int64_t first, budget = factors.limit, remaining, repeats
+    cdef int64_t first, place, budget = factors.limit, remaining, repeats
+    cdef double left, added, scale = factors.scale, t
     for i in range(length):
+        if i + AHEAD < length and 0 <= features[i + AHEAD] < n_features:
+            nb_prefetch(occurrences + starts[features[i + AHEAD]])
         if not 0 <= features[i] < n_features:
             return False
-        if left[i] <= 0:
+        left, added = factors.left[i], factors.added[i]
+        if left <= 0:
             continue
         first, width, remaining = starts[features[i]], starts[features[i] + 1] - starts[features[i]], counts[i]
         while remaining > 0:
@@ -97,54 +117,68 @@ cdef bint multiply_factors(
                 budget = factors.limit
             budget -= repeats
             remaining -= repeats
-            if not fill_factors(
-                classes + first, occurrences + first, width, own, counts[i], left[i], factors.added[i],
-                factors.scale, memory
-            ):
-                return False
-            if repeats > 1:
-                raise_powers(memory, width, repeats, memory + n_classes)
-            for k in range(width):
-                products[classes[first + k]] *= memory[k]
+            nb_fill_factors(
+                occurrences + first, width, left, added, scale, repeats, memory, memory + n_classes
+            )
+            for k in range(own.size):
+                place = own.places[k * length + i]
+                if not first <= place < first + <int64_t> width:
+                    return False
+                memory[n_classes + k] = products[classes[place]]
+            if width == n_classes:  # the classes ascend
+                nb_multiply(products, memory, width)
+            else:
+                for k in range(width):
+                    products[classes[first + k]] *= memory[k]
+            for k in range(own.size):  # replacing factors in `memory` would stall its vectors
+                t = own.occurrences[k * length + i]
+                products[classes[own.places[k * length + i]]] = memory[n_classes + k] * nb_power(
+                    (t + added) / ((left - t + added) * scale), repeats
+                )
     return True
 
 
 def left_out_products(rows, own, corpus, n_classes, left, scales, limits):
     """Return the product of the factors of each document and class, as mantissas and exponents of 2; see plain.py."""
-    cdef const int64_t[::1] starts = rows[0], own_starts = own[0], w_starts = corpus[0], most = limits
-    cdef const int32_t[::1] features = rows[1], counts = rows[2], own_classes = own[1], classes = corpus[1]
-    cdef const double[::1] own_copies = own[2], occurrences = corpus[2], entry_left = left[0], entry_added = left[1]
+    cdef const int64_t[::1] starts = rows[0], own_starts = own[0], own_places = own[1], w_starts = corpus[0]
+    cdef const int64_t[::1] most = limits
+    cdef const int32_t[::1] features = rows[1], counts = rows[2], classes = corpus[1]
+    cdef const double[::1] own_occurrences = own[2], occurrences = corpus[2], entry_left = left[0], entry_added = left[1]
     cdef const double[::1] row_scales = scales
-    cdef Py_ssize_t row, n_rows = len(starts) - 1, size = n_classes
+    cdef Py_ssize_t row, length, place = 0, n_rows = len(starts) - 1, size = n_classes
     cdef int64_t n_features = len(w_starts) - 1
     cdef bint is_part = True
     cdef Factors factors
-    cdef OwnClasses own_part
-    if not is_indptr(starts, len(features)) or not is_indptr(own_starts, len(own_classes)):
+    cdef OwnEntries own_part
+    if not is_indptr(starts, len(features)) or not is_indptr(w_starts, len(classes)):
         raise ValueError("the arrays of the rows do not fit each other")
-    if not len(counts) == len(features) == len(entry_left) == len(entry_added) or len(own_copies) != len(own_classes):
+    if not len(counts) == len(features) == len(entry_left) == len(entry_added) or len(occurrences) != len(classes):
         raise ValueError("there must be values for each entry")
     if not len(own_starts) - 1 == len(row_scales) == len(most) == n_rows or n_rows and limits.min() < 1:
         raise ValueError("there must be labels, a scale and a limit for each document")
-    if not is_indptr(w_starts, len(classes)) or len(occurrences) != len(classes):
-        raise ValueError("the arrays of the statistics do not fit each other")
-    for each in (corpus[1], own[1]):
-        if len(each) and not 0 <= each.min() <= each.max() < size:
-            raise ValueError("the classes must be below n_classes")
+    if len(classes) and not 0 <= corpus[1].min() <= corpus[1].max() < size or np.diff(corpus[0]).max(initial=0) > size:
+        raise ValueError("the classes must be below n_classes")
+    n_own = np.diff(own[0])
+    if not 0 <= n_own.min(initial=0) <= n_own.max(initial=0) <= size or not len(own_places) == len(own_occurrences) == int(n_own @ np.diff(rows[0])):
+        raise ValueError("there must be values for each entry of each own class")
     products, exponents, memory = np.ones((n_rows, size)), np.zeros((n_rows, size)), np.empty(2 * size)
     cdef double[:, ::1] to_products = products, to_exponents = exponents
     cdef double[::1] to_memory = memory
     if len(features) and size and len(classes):
         with nogil:
             for row in range(n_rows):
-                own_part = OwnClasses(NULL, NULL, own_starts[row + 1] - own_starts[row])
-                if own_part.size:
-                    own_part.classes, own_part.copies = &own_classes[own_starts[row]], &own_copies[own_starts[row]]
-                factors = Factors(&entry_added[0] + starts[row], row_scales[row], most[row])
+                length = starts[row + 1] - starts[row]
+                own_part = OwnEntries(NULL, NULL, own_starts[row + 1] - own_starts[row])
+                if own_part.size and length:
+                    own_part.places, own_part.occurrences = &own_places[place], &own_occurrences[place]
+                place += own_part.size * length
+                factors = Factors(
+                    &entry_left[0] + starts[row], &entry_added[0] + starts[row], row_scales[row], most[row]
+                )
                 is_part &= multiply_factors(
                     &w_starts[0], &classes[0], &occurrences[0], n_features, &features[0] + starts[row],
-                    &counts[0] + starts[row], &entry_left[0] + starts[row], starts[row + 1] - starts[row], own_part,
-                    factors, size, &to_memory[0], &to_products[row, 0], &to_exponents[row, 0]
+                    &counts[0] + starts[row], length, own_part, factors, size, &to_memory[0], &to_products[row, 0],
+                    &to_exponents[row, 0]
                 )
     if not is_part:
         raise ValueError("a document is not part of the corpus")

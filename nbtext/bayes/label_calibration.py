@@ -14,8 +14,8 @@ the standard deviation 1, so that the bias of a rare label stays near 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,16 +28,15 @@ from nbtext.bayes.scorer import Floats
 from nbtext.parallel import parallel_map
 
 MAX_STEPS = 60
-TOLERANCE = 1e-6  # of the loss, relative
+TOLERANCE = 1e-5  # of the loss, relative
+DAMPING = 1e-3  # of the first step
 # means and standard deviations of log w₁ and log w₂ (B ignores documents without label), and of log (b − ½), c, v and s
 WEIGHT_PRIORS, OTHER_PRIORS = ((1.5, 2.0), (0.0, 2.0)), ((-1.0, 0.5), (0.0, 2.0), (1.0, 1.0), (0.0, 1.0))
 MIN_EXPONENT = 0.5  # otherwise long documents alone could take all weight from the words of short texts
 BIAS_DEVIATION = 1.0
 LARGEST = 700.0  # log-odds, so that no exponential overflows
 AT_ONCE = 1 << 14  # cells whose arrays fit into the cache of a processor
-MAX_FITTED = 1 << 13  # cells to which all parameters are fitted without sampling
-IMPROBABLE, SAMPLING = 0.002, 8  # of more cells, one in SAMPLING is taken of those whose probability is lower
-MIXER = np.uint64(0x9E3779B97F4A7C15)
+IMPROBABLE = -6.0  # log-odds of a label of which a sample stands for the others
 
 
 class Factors(NamedTuple):
@@ -179,22 +178,6 @@ class Cells:
         residuals = self.documents * p - self.positives
         return np.asarray(log_odds + residuals * slopes**2 / (curvatures[self.labels] - own))
 
-    def sample(self, fit: Combination) -> Cells:
-        """Return a sample with weights: all probable cells and all positive ones, and some of the others.
-
-        Almost all cells are of improbable labels that the document does not have. They hardly move the fit.
-        """
-        if len(self.contents) <= MAX_FITTED:
-            return self
-        mixed = np.arange(len(self.contents), dtype=np.uint64) * MIXER >> np.uint64(32)
-        is_needed = (self.positives > 0) | (self.probabilities(fit) >= IMPROBABLE)
-        taken = np.flatnonzero(is_needed | (mixed % np.uint64(SAMPLING) == 0))
-        weights = np.where(is_needed[taken], 1.0, float(SAMPLING))
-        return replace(
-            self, contents=self.contents[taken], labels=self.labels[taken], positives=self.positives[taken],
-            documents=self.documents[taken] * weights, scores=tuple(scores[taken] for scores in self.scores),
-        )  # fmt: skip
-
     def parts(self) -> Iterator[Cells]:
         """Yield parts of the cells that fit into the cache of a processor."""
         for start in range(0, len(self.contents), AT_ONCE):
@@ -207,14 +190,34 @@ class Cells:
 
 
 def collect_cells(
-    corpus: RelevanceLeaveOneOut, score: Callable[[LeftOutBlock], RelevanceScores], *, jobs: int = 1
+    corpus: RelevanceLeaveOneOut,
+    score: Callable[[LeftOutBlock], RelevanceScores],
+    fit: Combination | None = None,
+    *,
+    improbable: float = IMPROBABLE,
+    blocks: Sequence[LeftOutBlock] | None = None,
+    jobs: int = 1,
 ) -> Cells:
     """Return the leave-one-out scores of the documents of a corpus.
 
-    score  computes the scores of a block
-    jobs   number of threads; the result does not depend on it
+    score       computes the scores of a block
+    fit         by which improbable labels are recognized; see `keep_cells`
+    improbable  the log-odds below which they are improbable
+    blocks      of the corpus, if they are scored again later; None: they are not kept
+    jobs        number of threads; the result does not depend on it
     """
-    parts = parallel_map(lambda block: _collect_block(block, score(block)), corpus.blocks, jobs=jobs)
+    known = fit or _combination(_priors(1)[0], np.zeros(corpus.labels.n_classes))
+
+    def collect(block: LeftOutBlock) -> tuple[NDArray[Any], ...]:
+        scores, positives = score(block), block.positives
+        log_odds = known.log_odds(scores, corpus.lengths[block.start : block.stop])
+        rows, labels, weights = keep_cells(log_odds, positives > 0, block.start, improbable)
+        columns = [positives[rows, labels], block.copies[rows] * weights, scores.relevance[rows, labels]]
+        if scores.contrast is not None:
+            columns.append(scores.contrast[rows, labels] + scores.priors[rows, labels])
+        return (rows + block.start, labels, *columns)
+
+    parts = parallel_map(collect, blocks or corpus.blocks, jobs=jobs)
     contents, labels, positives, documents, *scores = map(np.concatenate, zip(*parts, strict=True))
     return Cells(
         contents, labels, positives, documents, tuple(scores), corpus.priors, corpus.lengths, corpus.labels.n_classes,
@@ -222,13 +225,10 @@ def collect_cells(
     )  # fmt: skip
 
 
-def _collect_block(block: LeftOutBlock, scores: RelevanceScores) -> tuple[NDArray[Any], ...]:
-    positives = block.positives()
-    rows, labels, weights = keep_cells(scores.relevance, positives > 0, block.start)
-    columns = [positives[rows, labels], block.copies[rows] * weights, scores.relevance[rows, labels]]
-    if scores.contrast is not None:
-        columns.append(scores.contrast[rows, labels] + scores.priors[rows, labels])
-    return (rows + block.start, labels, *columns)
+def _priors(n_scores: int) -> tuple[Floats, Floats]:
+    """Return the means and the standard deviations of the common parameters."""
+    means, deviations = np.array([*WEIGHT_PRIORS[:n_scores], *OTHER_PRIORS]).T
+    return means, deviations
 
 
 def fit_combination(
@@ -242,8 +242,7 @@ def fit_combination(
     By the Levenberg-Marquardt method: the Hessian is that of Gauss and Newton, which couples each bias with the few
     common parameters only, so a step takes time in proportion to the cells.
     """
-    priors = [*WEIGHT_PRIORS[: len(cells.scores)], *OTHER_PRIORS]
-    means, deviations = np.array(priors).T
+    means, deviations = _priors(len(cells.scores))
     precisions = deviations**-2.0 * cells.n_copies
     common, biases = means, np.zeros(cells.n_labels)
     if start is not None:
@@ -262,20 +261,20 @@ def fit_combination(
         return _State.of(cells, _combination(common, biases), (common - means, precisions))
 
     state = evaluate(common, biases)
-    damping = 1e-3
+    damping = DAMPING
     for _ in range(MAX_STEPS):
         step = state.step(damping)
+        gain = state.gain(step)
+        if damping <= DAMPING and gain < tolerance * state.loss:  # the quadratic approximation is exact enough
+            return _combination(common + step[0], biases + step[1]), (state.loss - gain) / max(1, cells.n_documents)
         proposal = evaluate(common + step[0], biases + step[1])
         if not proposal.loss < state.loss:
             damping *= 10
             if damping > 1e8:
                 break
             continue
-        common, biases = common + step[0], biases + step[1]
-        gain, state = state.loss - proposal.loss, proposal
+        common, biases, state = common + step[0], biases + step[1], proposal
         damping = max(damping / 10, 1e-9)
-        if gain < tolerance * state.loss:
-            break
     return _combination(common, biases), state.loss / max(1, cells.n_documents)
 
 
@@ -370,6 +369,10 @@ class _State:
         shared = np.einsum("ik,k->i", self.mixed, self.bias_gradient / self.bias_hessian)
         common = np.linalg.solve(reduced, shared - self.gradient)
         return common, -(self.bias_gradient + np.einsum("ik,i->k", self.mixed, common)) / self.bias_hessian
+
+    def gain(self, step: tuple[Floats, Floats]) -> float:
+        """Return how much lower the loss is after a small step of Newton's method."""
+        return -0.5 * (_dot(self.gradient, step[0]) + _dot(self.bias_gradient, step[1]))
 
 
 def _by_label(part: Cells, values: Floats) -> Floats:

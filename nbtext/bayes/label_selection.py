@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nbtext.bayes.binary_relevance import Smoothing
-from nbtext.bayes.label_calibration import Cells, Combination, collect_cells, fit_combination
+from nbtext.bayes.label_calibration import IMPROBABLE, Cells, Combination, collect_cells, fit_combination
 from nbtext.bayes.label_scaling import ScoreScaling
 from nbtext.bayes.label_shares import LabelPosteriors, fit_label_posteriors
 from nbtext.bayes.label_thresholds import Thresholds, fit_thresholds, precision_at_1
@@ -16,16 +16,18 @@ from nbtext.bayes.prediction_sets import Quantiles
 from nbtext.bayes.relevance_leave_one_out import LeftOutBlock, RelevanceLeaveOneOut
 from nbtext.bayes.scorer import Floats
 from nbtext.errors import ModelError
+from nbtext.parallel import parallel_map
 
 DEFAULT = Smoothing(1e4, 0.1)  # if no document can be left out; the search starts here
 DEFAULT_THRESHOLD = 0.5
 MINIMUM, MAXIMUM = Smoothing(1.0, 1e-3), Smoothing(1e8, 1e2)  # the limits of the search
 STEP = 10.0  # factor of the steps of the search
-TOLERANCE = 1e-4  # of the losses of the search, relative
+TOLERANCE = 1e-3  # of the losses of the search, relative
 SEARCH_SIZE = 1024  # documents that each step of the search scores; fewer with many labels
 SEARCH_SCORES = 1 << 20  # documents times labels
 MAX_SCORES = 1 << 26  # documents times labels: with more than 4096 labels, fewer documents are left out
 CALIBRATION_SIZE = 1 << 14  # documents that the parameters and one threshold for all labels are fitted to
+IMPROBABLE_BY_LABEL = -9.0  # log-odds as IMPROBABLE; the threshold of a rare label may be low
 MACRO_F1 = "macro_f1"
 
 
@@ -90,11 +92,14 @@ def select_multilabel(corpus: RelevanceLeaveOneOut, *, optimize: str | None, job
     corpus = corpus.first(MAX_SCORES // max(1, n_labels))
     if len(corpus.copies) < 2 or n_labels == 0:
         return default_multilabel_fit(n_labels)
-    smoothing, start = _search(corpus)
+    smoothing, start = _search(corpus, jobs)
     by_label = optimize == MACRO_F1
     corpus = corpus if by_label else corpus.first(CALIBRATION_SIZE)
-    cells = collect_cells(corpus, corpus.scores_of(smoothing), jobs=jobs)
-    return _fit(cells, smoothing, start, by_label=by_label)
+    improbable = IMPROBABLE_BY_LABEL if by_label else IMPROBABLE
+    cells = collect_cells(corpus, corpus.scores_of(smoothing), start, improbable=improbable, jobs=jobs)
+    combination, _ = fit_combination(cells, start)
+    probabilities = cells.left_out_probabilities(combination)
+    return make_multilabel_fit(cells, probabilities, combination, smoothing, by_label=by_label)
 
 
 def default_multilabel_fit(n_labels: int) -> MultilabelFit:
@@ -111,11 +116,11 @@ def without_contrast(smoothing: Smoothing) -> Smoothing:
 class _Trials:
     """Fits a model with each smoothing that is tried to the same cells of some documents, each smoothing once."""
 
-    def __init__(self, corpus: RelevanceLeaveOneOut) -> None:
-        self._corpus = corpus
-        cells = collect_cells(corpus, corpus.scores_of(without_contrast(DEFAULT)))
-        self._cells = cells.sample(fit_combination(cells, tolerance=TOLERANCE)[0])
-        self._priors = self._take(LeftOutBlock.priors)
+    def __init__(self, corpus: RelevanceLeaveOneOut, jobs: int) -> None:
+        self._corpus, self._blocks, self._jobs = corpus, list(corpus.blocks), jobs
+        score = corpus.scores_of(without_contrast(DEFAULT))
+        self._cells = collect_cells(corpus, score, blocks=self._blocks, jobs=jobs)
+        self._priors = self._take(lambda block: block.priors)
         self._relevance = {DEFAULT.mu: self._cells.scores[0]}  # A of each cell, by μ
         self._contrast: dict[float, Floats] = {}  # B + π of each cell, by α
         self._fits: dict[Smoothing, tuple[Combination, float]] = {}
@@ -123,9 +128,11 @@ class _Trials:
     def fit(self, smoothing: Smoothing) -> tuple[Combination, float]:
         """Return the parameters for a smoothing, and the loss for each document."""
         if smoothing not in self._fits:
-            near = [fit for tried, (fit, _) in self._fits.items() if (tried.alpha is None) == (smoothing.alpha is None)]
+            near = [each for each in self._fits if (each.alpha is None) == (smoothing.alpha is None)]
+            nearest = min(near, key=lambda each: abs(np.log(each.mu / smoothing.mu)), default=None)
             cells = replace(self._cells, scores=self._scores(smoothing))
-            self._fits[smoothing] = fit_combination(cells, near[-1] if near else None, tolerance=TOLERANCE)
+            start = None if nearest is None else self._fits[nearest][0]
+            self._fits[smoothing] = fit_combination(cells, start, tolerance=TOLERANCE)
         return self._fits[smoothing]
 
     def _scores(self, smoothing: Smoothing) -> tuple[Floats, ...]:
@@ -142,11 +149,13 @@ class _Trials:
 
     def _take(self, score: Callable[[LeftOutBlock], Floats]) -> Floats:
         """Return the scores of the cells, (n_cells,), from those of whole blocks."""
-        contents, labels, parts = self._cells.contents, self._cells.labels, []
-        for block in self._corpus.blocks:
+        contents, labels = self._cells.contents, self._cells.labels
+
+        def take(block: LeftOutBlock) -> Floats:
             own = slice(*np.searchsorted(contents, (block.start, block.stop)))
-            parts.append(score(block)[contents[own] - block.start, labels[own]])
-        return np.concatenate(parts)
+            return score(block)[contents[own] - block.start, labels[own]]
+
+        return np.concatenate(list(parallel_map(take, self._blocks, jobs=self._jobs)))
 
     def loss(self, smoothing: Smoothing) -> float:
         return self.fit(smoothing)[1]
@@ -159,26 +168,19 @@ class _Trials:
                 best = proposal
         return best
 
-    def refine(self, best: Smoothing, name: str) -> Smoothing:
-        """Return the smoothing half a step from the best one, towards its better neighbor, if its loss is lower."""
-        neighbors = [each for each in (_move(best, name, 1 / STEP), _move(best, name, STEP)) if each is not None]
-        is_lower = getattr(min(neighbors, key=self.loss), name) < getattr(best, name)
-        half = _move(best, name, STEP ** (-0.5 if is_lower else 0.5)) or best
-        return min(best, half, key=self.loss)
 
+def _search(corpus: RelevanceLeaveOneOut, jobs: int) -> tuple[Smoothing, Combination]:
+    """Return the smoothing with the lowest loss on some documents, to an order of magnitude, and its parameters.
 
-def _search(corpus: RelevanceLeaveOneOut) -> tuple[Smoothing, Combination]:
-    """Return the smoothing with the lowest loss on some documents, and its parameters.
-
-    It is that of A alone, or that of A and B together if there are several labels. Its order of magnitude is searched
-    in large steps, and then one half step is tried.
+    It is that of A and B together, or that of A alone if there is one label, or if it is better with the same μ.
+    Smaller steps hardly lower the loss: by less than what it differs between samples of documents.
     """
-    trials = _Trials(corpus.first(min(SEARCH_SIZE, SEARCH_SCORES // corpus.labels.n_classes)))
-    best = trials.descend(without_contrast(DEFAULT), "mu")
-    if corpus.labels.n_classes > 1:
-        start = trials.refine(trials.descend(DEFAULT, "alpha"), "alpha")
-        best = min(best, trials.descend(start, "mu"), key=trials.loss)
-    best = trials.refine(best, "mu")
+    n_labels = corpus.labels.n_classes
+    trials = _Trials(corpus.first(min(SEARCH_SIZE, SEARCH_SCORES // n_labels)), jobs)
+    best = trials.descend(trials.descend(DEFAULT, "alpha"), "mu") if n_labels > 1 else DEFAULT
+    alone = without_contrast(best)
+    if n_labels == 1 or trials.loss(alone) < trials.loss(best):
+        best = trials.descend(alone, "mu")
     return best, trials.fit(best)[0]
 
 
@@ -190,13 +192,6 @@ def _move(smoothing: Smoothing, name: str, factor: float) -> Smoothing | None:
     value = float(f"{getattr(smoothing, name) * factor:.6g}")
     is_within = getattr(MINIMUM, name) <= value <= getattr(MAXIMUM, name)
     return smoothing._replace(**{name: value}) if is_within else None
-
-
-def _fit(cells: Cells, smoothing: Smoothing, start: Combination, *, by_label: bool) -> MultilabelFit:
-    combination, _ = fit_combination(cells.sample(start), start)
-    return make_multilabel_fit(
-        cells, cells.left_out_probabilities(combination), combination, smoothing, by_label=by_label
-    )
 
 
 def make_multilabel_fit(

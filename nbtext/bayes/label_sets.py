@@ -20,9 +20,9 @@ from nbtext.records import dataclass
 
 ALL_DOCUMENTS = ""  # the name of class 0: it precedes every label in sorted order
 MAX_AT_ONCE = 1 << 22  # entries that are expanded at once
-MAX_LABELS = 128  # with more, not all of the pairs of a document and a label are kept
-MAX_KEPT = 64  # labels of a document that are kept besides its own: those with the highest scores
-SAMPLED = 16  # about so many of its other labels are kept, too, each for several
+MAX_LABELS = 128  # with more, at most MAX_KEPT labels of a document are kept besides its own and the sample
+MAX_KEPT = 64
+SAMPLED = 8  # about so many of the other labels of a document are kept, too, each for several
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,23 +145,25 @@ def _take_classes(counts: ClassStatistics, classes: slice, is_taken: NDArray[np.
 
 
 def keep_cells(
-    scores: Floats, is_own: NDArray[np.bool_], first: int
+    scores: Floats, is_own: NDArray[np.bool_], first: int, minimum: float = -np.inf
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-    """Return the pairs to keep: the own labels of each row, the MAX_KEPT with the highest scores, and a sample.
+    """Return the pairs to keep: the own labels of each row, those with high scores, and a sample of the others.
 
-    Without the sample, an improbable label would be kept only where it is an own one, and look probable. Returns rows,
-    labels, and how many pairs each one stands for, each (n_kept,).
+    Almost all pairs are of improbable labels that a document does not have. They hardly move a fit. But without a
+    sample of them, such a label would be kept only where it is an own one, and look probable. Returns rows, labels, and
+    how many pairs each one stands for, each (n_kept,).
 
-    scores  (n_rows, n_labels)
-    first   the number of the first row, on which the sample depends
+    scores   (n_rows, n_labels)
+    first    the number of the first row, on which the sample depends
+    minimum  a score from which pairs are kept; the highest score of a row is kept in any case
     """
     n_labels = scores.shape[1]
-    if n_labels <= MAX_LABELS:
-        rows, labels = np.nonzero(np.ones(scores.shape, dtype=bool))
-        return rows, labels, np.ones(len(rows))
-    lowest = np.partition(scores, n_labels - MAX_KEPT, axis=1)[:, n_labels - MAX_KEPT]
+    lowest = np.minimum(scores.max(axis=1, initial=-np.inf), minimum)
+    if n_labels > MAX_LABELS:
+        lowest = np.maximum(np.partition(scores, n_labels - MAX_KEPT, axis=1)[:, n_labels - MAX_KEPT], lowest)
     is_kept = (scores >= lowest[:, None]) | is_own
-    step = -(-(n_labels - MAX_KEPT) // SAMPLED)
+    step = -(-n_labels // SAMPLED)
     is_sampled = (np.arange(first, first + len(scores))[:, None] + np.arange(n_labels)) % step == 0
-    rows, labels = np.nonzero(is_kept | is_sampled)
-    return rows, labels, np.where(is_kept[rows, labels], 1.0, step)
+    cells = np.flatnonzero(is_kept | is_sampled)
+    rows, labels = np.divmod(cells, n_labels)
+    return rows, labels, np.where(is_kept.ravel()[cells], 1.0, step)

@@ -103,7 +103,7 @@ def estimate_pair_noise(
     fit = select_multilabel(corpus, optimize=None)
     sizes = statistics.class_documents[1:]
     some = corpus.first(MAX_AT_ONCE)
-    cells, probabilities = _judge(collect_cells(some, some.scores_of(fit.naive_bayes[0])), fit, sizes)
+    cells, probabilities = _judge(some, fit, sizes)
     rates = fit_noise_rates(cells.positives, cells.documents, probabilities)
     parts = [_find_wrong(part, fit, rates, sizes, minimum, start) for start, part in _divide(corpus)]
     found, wrong, counts = (list(each) for each in zip(*parts, strict=True))
@@ -147,15 +147,17 @@ def _divide(corpus: RelevanceLeaveOneOut) -> Iterator[tuple[int, RelevanceLeaveO
         start = stop
 
 
-def _judge(cells: Cells, fit: MultilabelFit, sizes: NDArray[np.int64]) -> tuple[Cells, Floats]:
+def _judge(corpus: RelevanceLeaveOneOut, fit: MultilabelFit, sizes: NDArray[np.int64]) -> tuple[Cells, Floats]:
     """Return the cells that can be judged, and their probabilities."""
+    smoothing, combination = fit.naive_bayes
+    cells = collect_cells(corpus, corpus.scores_of(smoothing), combination)
     others = sizes[cells.labels] - cells.positives
     is_judged = (cells.lengths[cells.contents] > 0) & (others >= MIN_DOCUMENTS)
     judged = replace(
         cells, contents=cells.contents[is_judged], labels=cells.labels[is_judged],
         positives=cells.positives[is_judged], documents=cells.documents[is_judged],
     )  # fmt: skip
-    return judged, cells.probabilities(fit.naive_bayes[1])[is_judged]
+    return judged, cells.probabilities(combination)[is_judged]
 
 
 def _find_wrong(
@@ -168,7 +170,7 @@ def _find_wrong(
 
     start  the row of the first document
     """
-    cells, probabilities = _judge(collect_cells(corpus, corpus.scores_of(fit.naive_bayes[0])), fit, sizes)
+    cells, probabilities = _judge(corpus, fit, sizes)
     given, missing = rates.wrong(probabilities)
     absent = cells.documents - cells.positives
     counts = [

@@ -132,7 +132,7 @@ MAX_FACTORS = 1000  # mantissas, at least 1/2 each, whose product does not under
 
 def left_out_products(
     rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]],
-    own: tuple[NDArray[np.int64], NDArray[np.int32], Floats],
+    own: tuple[NDArray[np.int64], NDArray[np.int64], Floats],
     corpus: tuple[NDArray[np.int64], NDArray[np.int32], Floats],
     n_classes: int,
     left: tuple[Floats, Floats],
@@ -146,7 +146,8 @@ def left_out_products(
     the rounding.
 
     rows    (indptr, indices, counts): documents that the corpus holds
-    own     (indptr, classes, copies): the classes of each document, and its copies in each; t is without them
+    own     (indptr, places, t): the classes of each document; for each entry of the document in each of them, its place
+            among the entries of the corpus, and its t without the document
     corpus  (indptr, classes, t): the occurrences of each feature in each class
     left    two arrays (n_entries,): the occurrences of the feature in all other documents, and a; without
             occurrences, the factor is 1
@@ -162,8 +163,12 @@ def left_out_products(
     ranks = np.arange(len(entries)) - running_sums(pieces)[rows[0]][documents]
     bounds = running_sums(pieces)[entries]
     repeats = np.minimum(limits[documents], rows[2][entries] - (np.arange(len(entries)) - bounds) * limits[documents])
-    taken = np.zeros((n_rows, n_classes))
-    taken[np.repeat(np.arange(n_rows), np.diff(own[0])), own[1]] = own[2]
+    _, own_entries = entries_of(rows[0], np.repeat(np.arange(n_rows), np.diff(own[0])))
+    own_features, n_places = rows[1][own_entries], len(corpus[1])
+    if not ((own[1] >= corpus[0][own_features]) & (own[1] < corpus[0][own_features + 1])).all():
+        raise ValueError("a document is not part of the corpus")
+    own_order = np.argsort(own_entries * n_places + own[1])
+    own_keys = np.append((own_entries * n_places + own[1])[own_order], -1)
     mantissas, exponents = np.ones(n_rows * n_classes), np.zeros(n_rows * n_classes)
     for start in range(0, int(ranks.max(initial=-1)) + 1, MAX_FACTORS):
         chosen = np.flatnonzero((ranks >= start) & (ranks < start + MAX_FACTORS))
@@ -171,9 +176,10 @@ def left_out_products(
         _, found = entries_of(corpus[0], rows[1][entries[chosen]])
         pairs = np.repeat(chosen, widths)
         cells = documents[pairs] * n_classes + corpus[1][found]
-        t = corpus[2][found] - taken.ravel()[cells] * rows[2][entries[pairs]]
-        if t.min(initial=0) < 0:
-            raise ValueError("a document is not part of the corpus")
+        t, keys = corpus[2][found], entries[pairs] * n_places + found
+        places = np.searchsorted(own_keys[:-1], keys)
+        is_own = own_keys[places] == keys
+        t[is_own] = own[2][own_order][places[is_own]]
         a = added[entries[pairs]]
         factors = (t + a) / ((remaining[entries[pairs]] - t + a) * scales[documents[pairs]])
         values, powers = np.frexp(_powers(factors, repeats[pairs]))

@@ -9,10 +9,10 @@ The sums of logarithms of binary_relevance are logarithms of products here, whic
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,6 @@ from nbtext.bayes.binary_relevance import RelevanceScores, Smoothing, contrast_l
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.label_sets import LabelSets, drop_totals
 from nbtext.bayes.leave_one_out import count_hapaxes
-from nbtext.bayes.multinomial import compile_multinomial
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.errors import ModelError
 from nbtext.features.csr import run_starts, running_sums
@@ -31,7 +30,7 @@ from nbtext.features.kernel import HAS_KERNEL, choose_version
 
 left_out_products = choose_version(plain.left_out_products, "nbtext.bayes._products")
 
-MAX_CELLS = 1 << 17  # documents times labels that are scored at once
+MAX_CELLS = 1 << 16  # documents times labels that are scored at once
 MAX_ENTRIES = 1 << 62 if HAS_KERNEL else 1 << 18  # pairs of a document's feature and a label that has it, at once
 LARGEST = 500.0  # exponent of 2 that a product may gain before it is divided
 
@@ -90,7 +89,24 @@ class RelevanceLeaveOneOut:
 
     @cached_property
     def labels(self) -> ClassStatistics:
+        """The statistics of the labels."""
         return drop_totals(self.statistics)
+
+    @cached_property
+    def entries(self) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
+        """The occurrences t_kj, feature by feature: indptr, classes, t.
+
+        A feature that half of the labels have has an entry for each label, so that the kernel need not look it up.
+        """
+        labels, widths = self.labels, np.diff(self.labels.indptr)
+        is_frequent = 2 * widths >= labels.n_classes
+        indptr = running_sums(np.where(is_frequent, labels.n_classes, widths))
+        classes = (np.arange(indptr[-1]) - np.repeat(indptr[:-1], np.diff(indptr))).astype(np.int32)
+        ranks = np.arange(len(labels.classes)) - np.repeat(labels.indptr[:-1], widths)
+        places = np.repeat(indptr[:-1], widths) + np.where(np.repeat(is_frequent, widths), labels.classes, ranks)
+        occurrences = np.zeros(len(classes))
+        classes[places], occurrences[places] = labels.classes, labels.occurrences
+        return indptr, classes, occurrences
 
     @cached_property
     def own(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -134,14 +150,11 @@ class RelevanceLeaveOneOut:
         lengths = self.distinct.lengths
         return lengths if self.n_hapax is None else lengths - self.n_hapax[self._first]
 
-    @cached_property
-    def occurrences(self) -> Floats:
-        """The occurrences of each feature in each label that has it."""
-        return self.labels.occurrences.astype(np.float64)
-
     def contrast_scorer(self, alpha: float) -> LinearScorer:
-        """Return the scorer of S, with nothing left out."""
-        return compile_multinomial(self.labels, smoothing=alpha)
+        """Return the scorer of S, with nothing left out, over `entries`."""
+        indptr, classes, occurrences = self.entries
+        default = np.log(alpha / (self.labels.class_occurrences + alpha * self.labels.n_features))
+        return LinearScorer(np.zeros(len(default)), default, indptr, classes, np.log(occurrences / alpha + 1))
 
     def scores_of(self, smoothing: Smoothing) -> Callable[[LeftOutBlock], RelevanceScores]:
         """Return the function that scores a block of this corpus."""
@@ -149,70 +162,85 @@ class RelevanceLeaveOneOut:
         scorer = None if alpha is None else self.contrast_scorer(alpha)
 
         def score(block: LeftOutBlock) -> RelevanceScores:
-            priors = block.priors()
+            priors = block.priors
             contrast = None if scorer is None or alpha is None else block.contrast(scorer, alpha)
             return RelevanceScores(block.ratios(smoothing.mu) + priors, contrast, priors)
 
         return score
 
-    @cached_property
-    def blocks(self) -> list[LeftOutBlock]:
-        """The contents in blocks whose scores fit into memory."""
+    @property
+    def blocks(self) -> Iterator[LeftOutBlock]:
+        """The contents in blocks whose scores fit into memory, one after the other."""
         sizes = running_sums(np.diff(self.labels.indptr)[self.distinct.indices])[self.distinct.indptr]
         maximum, start, n = max(1, MAX_CELLS // self.labels.n_classes), 0, len(self.copies)
-        blocks = []
         while start < n:
             stop = int(np.searchsorted(sizes, sizes[start] + MAX_ENTRIES, side="right")) - 1
             stop = min(max(stop, start + 1), start + maximum, n)
-            blocks.append(LeftOutBlock(self, start, stop))
+            yield LeftOutBlock(self, start, stop)
             start = stop
-        return blocks
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOutBlock:
-    """The contents of a corpus from `start` up to `stop`, which are left out."""
+    """The contents of a corpus from `start` up to `stop`, which are left out. It keeps what all smoothings need."""
 
     corpus: RelevanceLeaveOneOut
     start: int
     stop: int
 
-    @property
-    def own(self) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
-        """For each content (indptr) its labels, ascending, and the number of its documents with each."""
-        indptr, labels, numbers = self.corpus.own
-        entries = slice(indptr[self.start], indptr[self.stop])
-        bounds = indptr[self.start : self.stop + 1] - indptr[self.start]
-        return bounds, labels[entries].astype(np.int32), numbers[entries].astype(np.float64)
+    @cached_property
+    def documents(self) -> DocumentCounts:
+        """One document of each content."""
+        return self.corpus.distinct.slice(self.start, self.stop)
 
-    @property
+    @cached_property
     def copies(self) -> Floats:
         """The number of documents of each content."""
         return self.corpus.copies[self.start : self.stop].astype(np.float64)
 
+    @cached_property
+    def known(self) -> Floats:
+        """The part of `n_known` that belongs to this block."""
+        return self.corpus.n_known[self.start : self.stop]
+
+    @cached_property
+    def own(self) -> OwnLabels:
+        """The labels of the contents."""
+        starts, labels, numbers = self.corpus.own
+        entries = slice(starts[self.start], starts[self.stop])
+        bounds = starts[self.start : self.stop + 1] - starts[self.start]
+        classes, copies = labels[entries].astype(np.int32), numbers[entries].astype(np.float64)
+        rows = np.repeat(np.arange(len(self.documents)), np.diff(bounds))
+        documents = replace(self.documents.take(rows), classes=classes)
+        indptr, of_entries, occurrences = self.corpus.entries
+        places = documents.locate(indptr, of_entries)
+        left = occurrences[places] - np.repeat(copies, np.diff(documents.indptr)) * documents.counts
+        return OwnLabels(bounds, rows, classes, copies, documents, places, _check_counted(left))
+
+    @cached_property
     def positives(self) -> Floats:
-        """Return the number of documents of each content that have each label, (n_rows, n_labels)."""
+        """The number of documents of each content that have each label, (n_rows, n_labels)."""
         return -self._subtract_own(np.zeros(self.corpus.labels.n_classes), np.ones(self.stop - self.start))
 
+    @cached_property
     def priors(self) -> Floats:
-        """Return π of each content and label, (n_rows, n_labels)."""
+        """π of each content and label, (n_rows, n_labels)."""
         n = self.corpus.statistics.n_documents - self.copies
         n_k = self._subtract_own(self.corpus.labels.class_documents, np.ones(len(n)))
         return np.asarray(prior_log_odds(n_k, n[:, None]))
 
     def ratios(self, mu: float) -> Floats:
         """Return A − π of each content and label, (n_rows, n_labels)."""
-        corpus, part = self.corpus, self._documents
+        corpus, part, own, left = self.corpus, self.documents, self.own, self._left
         T = corpus.n_tokens - self.copies * part.totals
         T_k = self._subtract_own(corpus.labels.class_occurrences, part.totals)
         base = log_absent(T, mu)
-        left, shares = self._left, np.repeat(mu / np.maximum(T, 1), np.diff(part.indptr))
+        shares = np.repeat(mu / np.maximum(T, 1), np.diff(part.indptr))
         # a factor is at most (1 + T / μ)², because left / added is T / μ
         limits = np.maximum(LARGEST * np.log(2) / (-2 * base + 1e-9), 1).astype(np.int64)
         products, exponents = left_out_products(
-            (part.indptr, part.indices, part.counts), self.own,
-            (corpus.labels.indptr, corpus.labels.classes, corpus.occurrences), corpus.labels.n_classes,
-            (left, left * shares), np.exp(base), limits,
+            (part.indptr, part.indices, part.counts), (own.indptr, own.places, own.left),
+            corpus.entries, corpus.labels.n_classes, (left, left * shares), np.exp(base), limits,
         )  # fmt: skip
         mantissas, shifts = np.frexp(products)
         scores = np.log(mantissas) + (exponents + shifts) * np.log(2)
@@ -224,38 +252,20 @@ class LeftOutBlock:
 
         scorer  of S, with nothing left out
         """
-        corpus, part = self.corpus, self._documents
-        scores = scorer.scores(part.indptr, part.indices, part.counts.astype(np.float64))
+        corpus, part, own = self.corpus, self.documents, self.own
+        scores = scorer.scores(part.indptr, part.indices, part.counts)
         scores -= (part.totals - self.known)[:, None] * scorer.default
-        bounds, classes, copies = self.own
-        rows = np.repeat(np.arange(len(part)), np.diff(bounds))
-        own = replace(part.take(rows), classes=classes)  # each content once for each of its labels
-        places, owners = own.locate(corpus.labels.indptr, corpus.labels.classes), own.entry_documents
-        left = corpus.occurrences[places] - copies[owners] * own.counts
-        if left.min(initial=0) < 0:
-            raise _not_counted()
-        logs, totals = np.log(left / alpha + 1), corpus.labels.class_occurrences[classes] - copies * own.totals
+        totals = corpus.labels.class_occurrences[own.classes] - own.copies * own.documents.totals
         default = np.log(alpha / (totals + alpha * corpus.labels.n_features))
-        scores[rows, classes] = own.sum_entries(own.counts * logs) + self.known[rows] * default
+        logs = own.documents.sum_entries(own.documents.counts * np.log(own.left / alpha + 1))
+        scores[own.rows, own.classes] = logs + self.known[own.rows] * default
         return contrast_labels(scores)
 
-    @property
-    def known(self) -> Floats:
-        """The part of `n_known` that belongs to this block."""
-        return self.corpus.n_known[self.start : self.stop]
-
-    @property
-    def _documents(self) -> DocumentCounts:
-        return self.corpus.distinct.slice(self.start, self.stop)
-
-    @property
+    @cached_property
     def _left(self) -> Floats:
         """t_j of each entry without all copies of the document."""
-        part = self._documents
-        left: Floats = self.corpus.totals[part.indices] - self.copies[part.entry_documents] * part.counts
-        if left.min(initial=0) < 0:
-            raise _not_counted()
-        return left
+        part = self.documents
+        return _check_counted(self.corpus.totals[part.indices] - self.copies[part.entry_documents] * part.counts)
 
     def _subtract_own(self, values: NDArray[Any], lengths: Floats) -> Floats:
         """Return a value of each label without that of the document's copies that have it, (n_rows, n_labels).
@@ -263,11 +273,35 @@ class LeftOutBlock:
         lengths  (n_rows,), what one copy adds to the value of its labels
         """
         left = np.repeat(values[None].astype(np.float64), self.stop - self.start, axis=0)
-        indptr, labels, numbers = self.own
-        rows = np.repeat(np.arange(len(left)), np.diff(indptr))
-        left[rows, labels] -= numbers * lengths[rows]
+        left[self.own.rows, self.own.classes] -= self.own.copies * lengths[self.own.rows]
         return left
 
 
-def _not_counted() -> ModelError:
-    return ModelError("the model file is not consistent: a retained document is not in its counts", hint="train again")
+class OwnLabels(NamedTuple):
+    """The labels of some contents: each pair of a content and a label that some of its documents have.
+
+    indptr     (n_contents + 1,), the pairs of each content, whose labels ascend
+    rows       (n_pairs,), the content
+    classes    (n_pairs,), the label
+    copies     (n_pairs,), documents of the content with the label
+    documents  one document for each pair; its class is the label
+    places     (n_entries,), the places of its entries among those of the statistics
+    left       (n_entries,), t of each entry without these copies
+    """
+
+    indptr: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    classes: NDArray[np.int32]
+    copies: Floats
+    documents: DocumentCounts
+    places: NDArray[np.int64]
+    left: Floats
+
+
+def _check_counted(left: Floats) -> Floats:
+    """Return counts without those of documents; ModelError if one is negative."""
+    if left.min(initial=0) < 0:
+        raise ModelError(
+            "the model file is not consistent: a retained document is not in its counts", hint="train again"
+        )
+    return left

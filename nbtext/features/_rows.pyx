@@ -323,14 +323,14 @@ def take_rows(parts, selected, columns=()):
 
 cdef inline int64_t entry_of(const int32_t* classes, int64_t low, int64_t high, int32_t wanted) noexcept nogil:
     """Return the index of a class in the ascending classes[low:high], or -1."""
-    cdef int64_t end = high, middle
-    while low < high:
-        middle = (low + high) >> 1
-        if classes[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < end and classes[low] == wanted else -1
+    cdef int64_t size = high - low, half
+    if 0 <= wanted < size and classes[low + wanted] == wanted:  # all classes before it are there
+        return low + wanted
+    while size > 1:  # without branches, which would be predicted wrongly half of the time
+        half = size >> 1
+        low += half * (classes[low + half - 1] < wanted)
+        size -= half
+    return low if size == 1 and classes[low] == wanted else -1
 
 
 cdef bint find_entries(

@@ -169,7 +169,7 @@ class ModelJudge:
                 own = left_out.take(old)
                 score = own.scores_of(smoothing)
                 of_blocks = [
-                    (combination.probabilities(score(each), own.lengths[each.start : each.stop]), each.positives())
+                    (combination.probabilities(score(each), own.lengths[each.start : each.stop]), each.positives)
                     for each in own.blocks
                 ]
                 own_probabilities, positives = (np.concatenate(each) for each in zip(*of_blocks, strict=True))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from nbtext.bayes import plain
+from nbtext.features.csr import entries_of, running_sums
 from nbtext.features.kernel import HAS_KERNEL
 
 
@@ -207,24 +208,26 @@ def test_left_out_products_are_products_of_factors(products: ModuleType) -> None
     logs = np.log(found) + exponents * np.log(2)
     assert logs.max() > 710  # e^710 overflows
     for row, expected in enumerate(logs):
-        copies = np.zeros(n_classes)
-        copies[own[1][own[0][row] : own[0][row + 1]]] = own[2][own[0][row] : own[0][row + 1]]
+        own_entries = slice(*running_sums(np.diff(own[0]) * np.diff(rows[0]))[[row, row + 1]])
+        without = dict(zip(own[1][own_entries].tolist(), own[2][own_entries].tolist(), strict=True))
         for k in range(n_classes):
             total = 0.0
             for place in range(rows[0][row], rows[0][row + 1]):
                 j, x, a = rows[1][place], float(rows[2][place]), added[place]
                 entries = slice(corpus[0][j], corpus[0][j + 1])
                 if left[place] > 0 and k in corpus[1][entries]:
-                    t = corpus[2][entries][corpus[1][entries].tolist().index(k)] - copies[k] * x
+                    entry = entries.start + corpus[1][entries].tolist().index(k)
+                    t = without.get(entry, corpus[2][entry])
                     total += x * np.log((t + a) / ((left[place] - t + a) * scales[row]))
             assert expected[k] == pytest.approx(total, rel=1e-12, abs=1e-12)
 
 
 def test_products_refuse_a_document_that_was_never_counted(products: ModuleType) -> None:
+    """Its entries are not among those of their features."""
     rows, own, corpus, *rest = a_product(1, 1.0, 5)
-    more = rows[0], rows[1], rows[2] + np.int32(9)
-    with pytest.raises(ValueError, match="not part of the corpus"):
-        products.left_out_products(more, own, corpus, *rest)
+    for places in (own[1] + len(corpus[1]), own[1] - len(corpus[1])):
+        with pytest.raises(ValueError, match="not part of the corpus"):
+            products.left_out_products(rows, (own[0], places, own[2]), corpus, *rest)
 
 
 def a_product(seed: int, mu: float, limit: int, times: int = 1) -> tuple[Any, ...]:
@@ -240,7 +243,12 @@ def a_product(seed: int, mu: float, limit: int, times: int = 1) -> tuple[Any, ..
     T = float(everywhere.sum())
     entries = dense_entries(occurrences, occurrences.astype(np.float64))
     own_rows, own_classes = np.nonzero(is_own)
-    own = np.searchsorted(own_rows, np.arange(11)), own_classes.astype(np.int32), copies[own_rows].astype(np.float64)
+    own_indptr, own_entries = entries_of(indptr, own_rows)
+    own_classes, copies = (np.repeat(each, np.diff(own_indptr)) for each in (own_classes, copies[own_rows]))
+    features, own_counts = columns[own_entries], counts[rows, columns][own_entries]
+    places = np.searchsorted(np.repeat(np.arange(7), np.diff(entries[0])) * 3 + entries[1], features * 3 + own_classes)
+    without = (occurrences[features, own_classes] - copies * own_counts).astype(np.float64)
+    own = np.searchsorted(own_rows, np.arange(11)), places, without
     scales = np.full(10, mu / (T + mu))
     return (
         (indptr, columns.astype(np.int32), counts[rows, columns].astype(np.int32)), own,

@@ -132,7 +132,7 @@ def test_a_sample_of_improbable_labels_stands_for_all(monkeypatch: pytest.Monkey
     sampled = fit_of(train(documents).fitted).estimate
     monkeypatch.setattr(relevance_leave_one_out, "MAX_CELLS", 200 * 7)
     again = fit_of(train(documents).fitted).estimate
-    monkeypatch.setattr(label_sets, "MAX_LABELS", 1000)
+    monkeypatch.setattr(label_sets, "SAMPLED", 1000)
     exact = fit_of(train(documents).fitted).estimate
     assert sampled is not None
     assert again is not None
@@ -143,17 +143,19 @@ def test_a_sample_of_improbable_labels_stands_for_all(monkeypatch: pytest.Monkey
     assert sampled.precision_at_1 == pytest.approx(exact.precision_at_1, abs=0.01)
 
 
-def test_kept_pairs_stand_for_all() -> None:
+@pytest.mark.parametrize("minimum", [-np.inf, 1.0, 9.0])
+def test_kept_pairs_stand_for_all(minimum: float) -> None:
     """Each pair is kept with a weight, or stands for others that are not; own labels are always there once."""
     random = np.random.default_rng(0)
     scores, is_own = random.normal(size=(3000, 150)), random.random((3000, 150)) < 0.01
-    rows, labels, weights = keep_cells(scores, is_own, 0)
+    rows, labels, weights = keep_cells(scores, is_own, 0, minimum)
     assert weights.sum() == pytest.approx(3000 * 150, rel=0.01)
     assert (weights[is_own[rows, labels]] == 1).all()
     assert is_own[rows, labels].sum() == is_own.sum()
     sums = np.bincount(labels, weights * scores[rows, labels], minlength=150)
-    np.testing.assert_allclose(sums, scores.sum(axis=0), atol=5 * np.sqrt(3000 * 6))
-    parts = [keep_cells(scores[k : k + 100], is_own[k : k + 100], k) for k in range(0, 3000, 100)]
+    np.testing.assert_allclose(sums, scores.sum(axis=0), atol=5 * np.sqrt(3000 * 150 / label_sets.SAMPLED))
+    np.testing.assert_array_equal(np.unique(rows[scores[rows, labels] == scores.max(axis=1)[rows]]), np.arange(3000))
+    parts = [keep_cells(scores[k : k + 100], is_own[k : k + 100], k, minimum) for k in range(0, 3000, 100)]
     np.testing.assert_array_equal(np.concatenate([part[1] for part in parts]), labels)
 
 
