@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 __all__ = ["dataclass"]
 
 MISSING = dataclasses.MISSING
+set_field = object.__setattr__  # also of frozen classes
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
@@ -38,34 +39,38 @@ else:
         cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(cls)
         for name, method in missing.items():
             setattr(cls, name, method)
+        cls._parameters = [
+            (each.name, each.init and not each.kw_only, each.init, each.default, each.default_factory)
+            for each in dataclasses.fields(cls)
+        ]
         return cls
 
 
 def _initialize(self: Any, /, *args: Any, **given: Any) -> None:
     """Set each field to its argument or default, then call __post_init__."""
-    fields, name, n_args = dataclasses.fields(self), type(self).__name__, len(args)
-    values = iter(args)
-    for field in fields:
-        if not field.init:
-            value = field.default
-        elif n_args and not field.kw_only:
+    cls, values, n_left = type(self), iter(args), len(args)
+    for name, is_positional, is_parameter, default, make_default in cls._parameters:
+        if n_left and is_positional:
             value = next(values)
-            n_args -= 1
-            if field.name in given:
-                raise TypeError(f"{name}() got multiple values for argument {field.name!r}")
+            n_left -= 1
+            if name in given:
+                raise TypeError(f"{cls.__name__}() got multiple values for argument {name!r}")
+        elif is_parameter and name in given:
+            value = given.pop(name)
+        elif make_default is not MISSING:
+            value = make_default()
+        elif default is not MISSING:
+            value = default
+        elif is_parameter:
+            raise TypeError(f"{cls.__name__}() missing required argument {name!r}")
         else:
-            value = given.pop(field.name, field.default)
-            if value is MISSING and field.default_factory is MISSING:
-                raise TypeError(f"{name}() missing required argument {field.name!r}")
-        if value is MISSING and field.default_factory is not MISSING:
-            value = field.default_factory()
-        if value is not MISSING:
-            object.__setattr__(self, field.name, value)
-    if n_args:
-        raise TypeError(f"{name}() takes {len(args) - n_args} positional arguments but {len(args)} were given")
+            continue
+        set_field(self, name, value)
+    if n_left:
+        raise TypeError(f"{cls.__name__}() takes {len(args) - n_left} positional arguments but {len(args)} were given")
     if given:
-        raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(given))!r}")
-    if hasattr(self, "__post_init__"):
+        raise TypeError(f"{cls.__name__}() got an unexpected keyword argument {next(iter(given))!r}")
+    if hasattr(cls, "__post_init__"):
         self.__post_init__()
 
 
@@ -75,7 +80,7 @@ def _read_state(self: Any) -> list[Any]:
 
 def _restore(self: Any, state: list[Any]) -> None:
     for field, value in zip(dataclasses.fields(self), state, strict=True):
-        object.__setattr__(self, field.name, value)
+        set_field(self, field.name, value)
 
 
 def _format(self: Any) -> str:

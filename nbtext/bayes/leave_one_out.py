@@ -206,10 +206,7 @@ class LeaveOneOut:
 
     def first(self, size: int) -> LeaveOneOut:
         """Return about the first `size` documents, up to the end of a group of duplicates."""
-        hashes = self.documents.hashes
-        if size >= len(hashes):
-            return self
-        return self.slice(0, int(np.searchsorted(hashes, hashes[size - 1], side="right")))
+        return self if size >= len(self.documents) else self.slice(0, len(self.documents.first(size)))
 
     def split(self, size: int, start: int = 0) -> Iterator[LeaveOneOut]:
         """Yield the documents from `start` on in parts of about `size`, each up to the end of a group of duplicates."""

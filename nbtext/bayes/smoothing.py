@@ -52,6 +52,9 @@ class Selection(NamedTuple):
     estimate: LeaveOneOutEstimate | None = None  # None: no document could be left out
 
 
+Answer = tuple[NDArray[np.bool_], float]  # which documents are predicted correctly, and the smoothing
+
+
 class Scored(NamedTuple):
     """Documents that the model has not seen.
 
@@ -166,25 +169,31 @@ def compare_event_models(corpora: Sequence[LeaveOneOut], smoothing: float | None
     if any(len(corpus.documents) == 0 for corpus in judged):
         return 0
     smoothings = COMPARED if smoothing is None else (smoothing,)
-    raced = [corpus.first(RACE_SIZE) for corpus in judged]
-    found = [max(_answer(corpus, smoothings), key=lambda each: each[0].sum()) for corpus in raced]
+    jobs = corpora[0].jobs
+    judged = [replace(corpus, jobs=1) for corpus in judged]  # threads compare event models, not parts of the documents
+
+    def answer(corpora: Sequence[LeaveOneOut], smoothings: Sequence[Sequence[float]]) -> list[Answer]:
+        calls = [partial(_answer, *each) for each in zip(corpora, smoothings, strict=True)]
+        return parallel_calls(calls, jobs=jobs)
+
+    found = answer([corpus.first(RACE_SIZE) for corpus in judged], [smoothings] * len(judged))
     left = _remaining([is_correct for is_correct, _ in found])
-    n_raced, n_judged = len(raced[0].documents), len(judged[0].documents)
+    n_raced, n_judged = len(found[0][0]), len(judged[0].documents)
     if len(left) > 1 and n_raced < n_judged:
-        for i in left:
-            is_correct, best = found[i]
-            others, _ = _answer(judged[i].slice(n_raced, n_judged), (best,))[0]
-            found[i] = np.concatenate((is_correct, others)), best
+        others = answer([judged[i].slice(n_raced, n_judged) for i in left], [(found[i][1],) for i in left])
+        for i, (is_correct, best) in zip(left, others, strict=True):
+            found[i] = np.concatenate((found[i][0], is_correct)), best
     most_correct = max(int(found[i][0].sum()) for i in left)
     left = [i for i in left if int(found[i][0].sum()) == most_correct]
     return left[0] if len(left) == 1 else min(left, key=lambda i: _lowest_loss(judged[i], smoothing))
 
 
-def _answer(corpus: LeaveOneOut, smoothings: Sequence[float]) -> list[tuple[NDArray[np.bool_], float]]:
-    """Return for each smoothing which documents are predicted correctly if they are left out, and the smoothing."""
+def _answer(corpus: LeaveOneOut, smoothings: Sequence[float]) -> Answer:
+    """Return which documents are predicted correctly if they are left out, with the smoothing that is best for them."""
     classes = corpus.documents.classes
     scored = zip(corpus.scores(*smoothings), smoothings, strict=True)
-    return [(corpus.ignore_hapaxes(scores, each).argmax(axis=1) == classes, each) for scores, each in scored]
+    found = [(corpus.ignore_hapaxes(scores, each).argmax(axis=1) == classes, each) for scores, each in scored]
+    return max(found, key=lambda each: each[0].sum())
 
 
 def _remaining(found: Sequence[NDArray[np.bool_]]) -> list[int]:
@@ -282,21 +291,29 @@ def calibrate_with_noise(corpus: LeaveOneOut) -> tuple[float, TemperatureScaling
 def _search(judged: LeaveOneOut) -> tuple[float, TemperatureScaling]:
     """Return the smoothing with the lowest calibrated log-loss on about SEARCH_SIZE documents, and that calibration."""
     searched = judged.first(SEARCH_SIZE)
+    one_thread = replace(searched, jobs=1)  # each thread scores all documents with some of the smoothings
     losses: dict[float, tuple[float, TemperatureScaling]] = {}
     near: TemperatureScaling | None = None
     lowest, highest = DECADES
     exponents = np.arange(lowest, highest + 1, REFINEMENTS[0]).tolist()
     for step in REFINEMENTS:
         remaining = [exponent for exponent in exponents if exponent not in losses]
-        if remaining:
-            smoothings = [10.0**exponent for exponent in remaining]
-            scored = zip(searched.scores(*smoothings), smoothings, strict=True)
-            calls = [partial(_score_smoothing, searched, *each, near) for each in scored]
-            losses.update(zip(remaining, parallel_calls(calls, jobs=searched.jobs), strict=True))
+        parts = [part.tolist() for part in np.array_split(remaining, searched.jobs) if len(part)]
+        calls = [partial(_score_smoothings, one_thread, [10.0**each for each in part], near) for part in parts]
+        scored = chain.from_iterable(parallel_calls(calls, jobs=searched.jobs))
+        losses.update(zip(remaining, scored, strict=True))
         best = min(losses, key=lambda exponent: (losses[exponent][0], -exponent))
         near = losses[best][1]
         exponents = [max(lowest, best - step / 2), min(highest, best + step / 2)]
     return float(10.0**best), losses[best][1]
+
+
+def _score_smoothings(
+    corpus: LeaveOneOut, smoothings: Sequence[float], near: TemperatureScaling | None
+) -> list[tuple[float, TemperatureScaling]]:
+    """Return the calibrated log-loss of each smoothing, and the calibration."""
+    scored = zip(corpus.scores(*smoothings), smoothings, strict=True)
+    return [_score_smoothing(corpus, scores, smoothing, near) for scores, smoothing in scored]
 
 
 def _score_smoothing(

@@ -136,6 +136,13 @@ class DocumentCounts:
         """Return the same documents with binary counts."""
         return self.weigh(np.ones_like(self.counts))
 
+    def first(self, size: int) -> DocumentCounts:
+        """Return about the first `size` documents, in the order of their hashes, up to the end of duplicates."""
+        hashes = self.hashes
+        return (
+            self if size >= len(self) else self.slice(0, int(np.searchsorted(hashes, hashes[size - 1], side="right")))
+        )
+
     def restrict(self, columns: NDArray[np.int64], n_features: int) -> DocumentCounts:
         """Return the same documents over some features only; `columns` is ascending."""
         renumbered = np.full(n_features, -1, dtype=np.int32)

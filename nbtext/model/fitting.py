@@ -124,8 +124,7 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     jobs       number of threads
     selection  the smoothing and calibration; None: they are selected
     is_new     (n_sampled,), which documents of the sample are not in the counts; None: none
-    is_model_selected  whether the settings name an event model that was selected earlier; then the model is calibrated
-                       as after a selection
+    is_model_selected  whether an earlier selection chose the event model; the model is calibrated as after one
     check      called often by a linear model; an error that it raises ends the fit
     raises     ModelError: no documents or features are left; SettingsError: the settings do not fit the model
     """
@@ -134,12 +133,14 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     _check_multilabel(counts, features, model_settings)
     groups = None if selection is not None else find_groups(counts, model_settings)
     counts, columns = select_features(align_to_vocabulary(counts, features), features)
+    is_model_selected = is_model_selected or model_settings.model == AUTO
+    if is_model_selected and is_new is None and groups is None:
+        counts = _drop_unused_documents(counts, features)
     n_hapax = count_unseen(counts, features, is_new, groups)
     if counts.is_multilabel:
         return _fit_multilabel_model(counts, columns, n_hapax, features, model_settings, selection, jobs)
     tf = features.tf
     if model_settings.model == AUTO:
-        is_model_selected = True
         features, model_settings = _select_event_model(counts, n_hapax, features, model_settings, groups, jobs)
     if model_settings.is_linear:
         fitted = fit_linear_model(
@@ -153,14 +154,13 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     statistics, sample = compute_sufficient_statistics(counts, weighting, model_settings)
     prior = model_settings.prior_of(counts.labels)
     if not isinstance(selection, Selection):
-        selection = select_smoothing(
-            group_corpus(LeaveOneOut(statistics, sample, n_hapax, event_model, prior, jobs, is_new), groups),
-            model_settings.smoothing,
-            calibrate=model_settings.calibrate,
+        corpus = group_corpus(LeaveOneOut(statistics, sample, n_hapax, event_model, prior, jobs, is_new), groups)
+        found = select_smoothing(
+            corpus, model_settings.smoothing, calibrate=model_settings.calibrate,
             goals=_find_goals(model_settings, counts.labels, adjusts_prior=is_model_selected),
             size=CALIBRATION_SIZE if is_model_selected else None,
-        )
-        selection = count_groups(selection, groups)
+        )  # fmt: skip
+        selection = count_groups(found, groups)
     scorer = event_model.compile(statistics, smoothing=selection.hyperparameters.smoothing)
     log_priors = log_prior(statistics.class_documents, prior)
     return FittedModel(
@@ -168,6 +168,16 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
         weighting, scorer.with_prior(log_priors), log_priors, *selection,
         is_model_selected=is_model_selected, is_binary_selected=features.tf != tf,
     )  # fmt: skip
+
+
+def _drop_unused_documents(counts: CorpusCounts, features: FeatureSettings) -> CorpusCounts:
+    """Return the counts with only those retained documents by which an event model is selected and calibrated.
+
+    There is one more, because the last of a sample may lack some of its duplicates.
+    """
+    if counts.is_multilabel or not features.is_counting:  # with weights, all documents may be needed for the statistics
+        return counts
+    return replace(counts, sample=counts.sample.first(CALIBRATION_SIZE + 1))
 
 
 def _check_multilabel(counts: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings) -> None:
