@@ -5,8 +5,9 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 CODE    = nbtext tests corpora .github
 PYTEST  = $(BIN)/python -m pytest -q
-# pytest-xdist: as many processes as there are processors
-PARALLEL = -n logical --dist worksteal
+# pytest-xdist: a few tests share as many processes as there are CPUs; many tests share one more, because they also wait
+PARALLEL = -n auto --dist worksteal
+FEW      = -n logical --dist worksteal
 # without cached bytecode each start of the program takes twice the time, and pytest rewrites all tests in each process
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -27,7 +28,7 @@ test-all: $(VENV)/.check
 
 # The core and the main job, for every save.
 quick: $(VENV)/.dev
-	$(PYTEST) $(PARALLEL) --sample -m "not exhaustive" tests/test_house.py tests/bayes tests/features tests/model tests/cli/test_main_job.py \
+	$(PYTEST) $(FEW) --sample -m "not exhaustive" tests/test_house.py tests/bayes tests/features tests/model tests/cli/test_main_job.py \
 		$(addprefix --ignore=,$(LONG) tests/model/test_multilabel.py tests/features/test_vectorizer.py)
 
 check: format lint types test-all plain docs release lowest
@@ -46,15 +47,16 @@ PLAIN = tests/bayes tests/model tests/cli/test_main_job.py
 LONG = tests/model/test_growth.py tests/model/test_explanation.py
 
 plain: $(VENV)/.check
-	NBTEXT_KERNEL=off $(PYTEST) $(PARALLEL) --sample $(PLAIN) $(addprefix --ignore=,$(LONG))
+	NBTEXT_KERNEL=off $(PYTEST) $(FEW) --sample $(PLAIN) $(addprefix --ignore=,$(LONG))
 
 docs: $(VENV)/.check
 	$(PYTEST) --doctest-modules nbtext
 
-# A source archive, a wheel with the kernel, and a wheel without it (built without a compiler).
+# A source archive, a wheel with the kernel, and a wheel without it (built without a compiler, in an environment that pip
+# makes from build-system.requires).
 dist: $(VENV)/.check
 	rm -rf dist
-	$(BIN)/python -m build >$(VENV)/dist.log 2>&1 || { cat $(VENV)/dist.log; false; }
+	$(BIN)/python -m build --no-isolation >$(VENV)/dist.log 2>&1 || { cat $(VENV)/dist.log; false; }
 	CC=false $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist dist/*.tar.gz
 
 # Install and test each of them in an empty environment, outside the source tree.
@@ -69,8 +71,8 @@ LOWEST = tests/cli/test_main_job.py tests/cli/test_help.py tests/cli/test_report
 lowest: dist
 	$(PYTHON) -m venv --clear $(VENV)/lowest
 	$(BIN)/python tests/release/lowest.py >$(VENV)/lowest.txt
-	$(VENV)/lowest/bin/python -m pip install --quiet --disable-pip-version-check -r $(VENV)/lowest.txt
-	CC=false $(VENV)/lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps dist/*.tar.gz
+	$(VENV)/lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r $(VENV)/lowest.txt
+	CC=false $(VENV)/lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-build-isolation --no-deps dist/*.tar.gz
 	PATH="$(CURDIR)/$(VENV)/lowest/bin:$$PATH" $(VENV)/lowest/bin/python -m pytest -q $(LOWEST)
 	env -u NBTEXT_KERNEL $(VENV)/lowest/bin/nbtext train --cluster local -q corpora/letters/train -o $(VENV)/lowest/letters.joblib
 	env -u NBTEXT_KERNEL $(VENV)/lowest/bin/nbtext export $(VENV)/lowest/letters.joblib --to onnx -o $(VENV)/lowest/letters.onnx
@@ -131,7 +133,7 @@ $(VENV)/.dev: pyproject.toml $(wildcard nbtext/*/*.pyx nbtext/*/*.pxd nbtext/*/*
 	touch $@ $(VENV)/.nbtext
 
 $(VENV)/.check: $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev,check]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-build-isolation -e '.[dev,check]'
 	touch $@
 
 clean:

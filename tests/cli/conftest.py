@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from forking import Forker
 
+sys.path.insert(0, str(Path(__file__).parent))  # for this folder's own module: tests are not a package
+
 TOP = Path(__file__).parents[2]
 SECONDS = 120  # that a command may take
 

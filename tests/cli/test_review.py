@@ -12,41 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-WORDS = {
-    "fruit": [
-        "apple",
-        "banana",
-        "cherry",
-        "plum",
-        "peach",
-        "sweet",
-        "ripe",
-        "juice",
-        "tree",
-        "basket",
-        "pear",
-        "orchard",
-    ],
-    "tools": ["hammer", "nail", "screw", "drill", "saw", "wrench", "bolt", "steel", "plane", "bench", "vise", "rivet"],
-}
-COMMON = [
-    "the",
-    "and",
-    "with",
-    "from",
-    "this",
-    "that",
-    "very",
-    "some",
-    "good",
-    "other",
-    "many",
-    "small",
-    "large",
-    "new",
-    "old",
-]
+from words_of_labels import COMMON, WORDS
 
 FLIPPED = (10, 21, 32)  # documents with another label
 

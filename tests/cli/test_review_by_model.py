@@ -8,42 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from words_of_labels import COMMON, WORDS
 
-WORDS = {
-    "fruit": [
-        "apple",
-        "banana",
-        "cherry",
-        "plum",
-        "peach",
-        "sweet",
-        "ripe",
-        "juice",
-        "tree",
-        "basket",
-        "pear",
-        "orchard",
-    ],
-    "tools": ["hammer", "nail", "screw", "drill", "saw", "wrench", "bolt", "steel", "plane", "bench", "vise", "rivet"],
-    "sea": ["wave", "salt", "boat", "harbor", "sail", "tide", "anchor", "shore", "crab", "reef", "gull", "island"],
-}
-COMMON = [
-    "the",
-    "and",
-    "with",
-    "from",
-    "this",
-    "that",
-    "very",
-    "some",
-    "good",
-    "other",
-    "many",
-    "small",
-    "large",
-    "new",
-    "old",
-]
 Rows = list[dict[str, Any]]
 HOSTILE = "\x1b[31m\u202e<b>\n"
 

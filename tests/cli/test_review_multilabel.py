@@ -8,28 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-WORDS = {
-    "fruit": ["apple", "banana", "cherry", "plum", "peach", "sweet", "ripe", "juice", "pear", "orchard"],
-    "tools": ["hammer", "nail", "screw", "drill", "saw", "wrench", "bolt", "steel", "plane", "vise"],
-    "sea": ["wave", "salt", "boat", "harbor", "sail", "tide", "anchor", "shore", "crab", "reef"],
-}
-COMMON = [
-    "the",
-    "and",
-    "with",
-    "from",
-    "this",
-    "that",
-    "very",
-    "some",
-    "good",
-    "other",
-    "many",
-    "small",
-    "large",
-    "new",
-]
+from words_of_labels import COMMON, WORDS
 
 
 def text_of(chance: random.Random, labels: list[str]) -> str:

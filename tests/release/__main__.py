@@ -24,7 +24,7 @@ def model_of(wheel: Path, folder: Path, kernel: str) -> bytes:
     """Install a wheel, run the commands of the README, and return the model that they train."""
     folder.mkdir()
     venv.create(folder / "env")
-    subprocess.run([*PIP, "--python", folder / "env" / "bin" / "python", "install", wheel], check=True)
+    subprocess.run([*PIP, "--python", folder / "env" / "bin" / "python", "install", "--no-compile", wheel], check=True)
     check(folder, "nbtext --version", f"kernel: {kernel}")
     check(folder, "python -c 'import nbtext; print(nbtext.__file__)'", f"{folder}/env/lib")
     for _, language, block in BLOCK.findall((TOP / "README.md").read_text(encoding="utf-8")):
