@@ -178,6 +178,7 @@ class _Training:
     def fit(self, searching: SearchSettings, cluster: ClusterSettings) -> TrainedModel:
         """Fit a model to documents or a matrix."""
         from nbtext.model.fitting import train_on_source
+        from nbtext.report.training import format_script_hint
 
         if is_search(self.model_settings):
             return self._search(searching)
@@ -192,9 +193,12 @@ class _Training:
             open_documents(self.sources, self.input_settings, self.run) as (source, on_batch),
             open_workers(self.sources, cluster, self.run) as workers,
         ):
-            return train_on_source(
+            trained = train_on_source(
                 source, features, model_settings, jobs=self.run.jobs, on_batch=on_batch, executor=workers
             )
+        if hint := format_script_hint(trained):
+            say(hint, quiet=self.run.quiet)
+        return trained
 
     def refit(self) -> TrainedModel:
         """Fit another model to the counts of a model."""

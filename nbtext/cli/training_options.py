@@ -100,7 +100,7 @@ FEATURE_STAGE = stage(
     "features", FeatureSettings, "Features",
     Option("--weighting", type=click.Choice(list(WEIGHTINGS)), metavar="NAME", default_help="counts",
            help="Weighting scheme, which sets --tf, --idf and --norm. The three kinds of tfidf differ in --tf "
-           "(count, log, binary), with --idf smooth and --norm l2."),
+           "(count, log, binary), with --idf smooth and --norm l2. `binary-l2` is --tf binary and --norm l2."),
     Option("--analyzer", type=click.Choice(["word", "char", "char_wb"]), metavar="NAME",
            help="Unit of features. `char_wb` forms character n-grams within words only."),
     Option("--ngrams", type=Parsed("N,N", _parse_ngrams),

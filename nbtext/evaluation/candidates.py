@@ -6,25 +6,24 @@ from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.event_models import LINEAR_MODELS
-from nbtext.bayes.settings import AUTO, ModelSettings
+from nbtext.bayes.settings import AUTO, CONFIDENCE, ModelSettings
 from nbtext.features.analyzer import MARKS_PATTERN
 from nbtext.features.csr import running_sums
 from nbtext.features.formulas import WEIGHTINGS
 from nbtext.features.hashing import document_hashes, vocabulary_hashes
 from nbtext.features.settings import FeatureSettings
+from nbtext.features.vocabulary import UNSPACED, compute_unspaced_share, find_first_words
 from nbtext.model.corpus_counts import CorpusCounts
+from nbtext.model.fitting import sample_size
 from nbtext.records import dataclass
 
 WORDS, PAIRS, TRIPLES, CHARACTERS, GIVEN = "words", "pairs", "triples", "characters", "given"
 OWN_FEATURES = ("ngrams", "analyzer", "token_pattern", "vocabulary", "hash_bits")  # options that say what a feature is
+MAX_WEIGHTS = 1 << 26  # features times classes of a linear model: 0.5 GB
 SHORT = 48.0  # mean number of words and marks in a document, up to which n-grams of higher order are tried
-UNSPACED = 0.2  # share of the words in scripts without spaces, from which character n-grams are tried
-# Leading bytes, in UTF-8, of the scripts without spaces: Thai, Lao, Tibetan; Myanmar; Khmer; Chinese and Japanese.
-UNSPACED_SCRIPTS = ((0xE0B8, 0xE0BF), (0xE180, 0xE182), (0xE19E, 0xE19F), (0xE2BA, 0xE9BF), (0xF0A0, 0xF0B3))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +38,27 @@ class Candidate:
     @property
     def is_linear(self) -> bool:
         return self.model_settings.is_linear
+
+    @property
+    def goalless_settings(self) -> ModelSettings:
+        """The settings of the estimate: calibrated, and without decision offsets."""
+        return replace(
+            self.model_settings, calibrate=True, optimize=None, min_recall=(), min_precision=(), confidence=CONFIDENCE
+        )
+
+    def retain(self, corpus: CorpusCounts) -> CorpusCounts:
+        """Return the counts as training with these settings retains them."""
+        size = 0 if self.model_settings.group else sample_size(self.features, self.model_settings)
+        return replace(corpus, sample=corpus.sample.smallest(size), sample_size=size)
+
+    def compute_work(self, corpus: CorpusCounts) -> float:
+        """Return what the time of a fit is about proportional to: entries, for linear models times classes."""
+        entries = float(len(corpus.sample.indices) + 1)
+        return entries * max(1, len(corpus.labels)) if self.is_linear else entries
+
+    def is_small(self, corpus: CorpusCounts) -> bool:
+        """Return whether the weights of a linear model fit into memory: MAX_WEIGHTS at most."""
+        return corpus.statistics.n_features * len(corpus.labels) <= MAX_WEIGHTS
 
 
 def list_candidates(
@@ -106,14 +126,13 @@ def find_promising(pairs: CorpusCounts, features: FeatureSettings) -> tuple[str,
 
     features : the settings of the words and pairs
     """
-    starts, n_spaces = _find_first_words(pairs, features.fields)
+    assert pairs.vocabulary is not None  # for the types: features are hashed only if the user chose them
+    _, n_spaces = find_first_words(pairs.vocabulary, features.fields)
     counts = pairs.statistics.feature_sums(pairs.statistics.occurrences) * (n_spaces == 0)
     if counts.sum() <= SHORT * pairs.statistics.n_documents:
         return TRIPLES, CHARACTERS
-    blob = np.concatenate((pairs.vocabulary.blob, np.zeros(2, dtype=np.uint8))) if pairs.vocabulary else starts
-    leading = blob[starts].astype(np.int64) << 8 | blob[starts + 1]
-    is_unspaced = np.any([(leading >= first) & (leading <= last) for first, last in UNSPACED_SCRIPTS], axis=0)
-    return (CHARACTERS,) if counts[is_unspaced].sum() >= UNSPACED * counts.sum() else ()
+    share = compute_unspaced_share(pairs.vocabulary, counts, features.fields)
+    return (CHARACTERS,) if share >= UNSPACED else ()
 
 
 def select_words(pairs: CorpusCounts, words: FeatureSettings) -> CorpusCounts:
@@ -122,8 +141,8 @@ def select_words(pairs: CorpusCounts, words: FeatureSettings) -> CorpusCounts:
     They equal the counts of reading the texts with the settings `words`, the hashes of the documents included. The
     default pattern omits words of one letter, and marks.
     """
-    starts, n_spaces = _find_first_words(pairs, words.fields)
-    assert pairs.vocabulary is not None  # for the types: see _find_first_words
+    assert pairs.vocabulary is not None  # for the types: see find_promising
+    starts, n_spaces = find_first_words(pairs.vocabulary, words.fields)
     characters = running_sums(pairs.vocabulary.blob & 0xC0 != 0x80)
     n_characters = characters[pairs.vocabulary.offsets[1:]] - characters[starts]
     counts = pairs.restrict(np.flatnonzero((n_spaces == 0) & (n_characters > 1)))
@@ -140,18 +159,3 @@ def take_documents(corpus: CorpusCounts, size: int) -> CorpusCounts:
     statistics = count_classes(sample, corpus.statistics.n_features, len(corpus.labels))
     part = replace(corpus, statistics=statistics, sample=sample, sample_size=None)
     return part.without(np.zeros(len(sample), dtype=np.bool_)).drop_unused_features()
-
-
-def _find_first_words(corpus: CorpusCounts, fields: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where the first word of each feature begins, after the name of its field, and how many words follow it."""
-    assert corpus.vocabulary is not None  # for the types: features are hashed only if the user chose them
-    blob, offsets = corpus.vocabulary.blob, corpus.vocabulary.offsets
-    starts = offsets[:-1].copy()
-    for name in sorted(fields, key=len):  # one name may begin another
-        prefix = np.frombuffer(f"{name}:".encode("utf-8", "surrogatepass"), dtype=np.uint8)
-        rows = np.flatnonzero(np.diff(offsets) > len(prefix))
-        windows = blob[offsets[rows][:, None] + np.arange(len(prefix))]
-        rows = rows[(windows == prefix).all(axis=1)]
-        starts[rows] = offsets[rows] + len(prefix)
-    spaces = running_sums(blob == ord(" "))
-    return starts, spaces[offsets[1:]] - spaces[starts]

@@ -22,7 +22,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Proportion
-from nbtext.bayes.settings import CONFIDENCE, ModelSettings
 from nbtext.errors import ConvergenceWarning, InputError, ModelError, number_of
 from nbtext.evaluation.candidates import (
     CHARACTERS,
@@ -41,7 +40,7 @@ from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
-from nbtext.model.fitting import fit_model, sample_size
+from nbtext.model.fitting import fit_model
 from nbtext.model.groups import find_groups
 from nbtext.model.predictor import Predictions
 
@@ -50,11 +49,12 @@ RACE_FOLDS = 3
 RACE_SIZES = (256, 1024, 4096)  # documents; the first size tells only how long fits take
 NEAR = 1.5  # standard errors of a difference; within them, a candidate stays in the race
 CLEAR = 1.0  # the same, by which it must be better than the default, and a linear model than Naive Bayes
+FEW = 5.0  # divided by √n, what is added to this: of few documents, the best of many candidates is best by chance
 SEED = 1
 SAFETY = 1.3  # a fit is started if this multiple of its predicted time is left
 FIRST_RATE = 5e-7  # seconds for each entry and class of a linear model, before the first fit; usually half of it
+PREPARATION = 0.5  # time from the first reading to the second fit, in units of this reading
 SECOND_READING = 4.0  # time of reading n-grams of higher order, in units of the first reading
-MAX_WEIGHTS = 1 << 26  # features times classes of a linear model: 0.5 GB
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +99,8 @@ class Search:
     ----------
     untried : tuple of Candidate
         Those for which there was no time, or that would need too much memory.
+    reading_seconds : float
+        The part of `seconds` that all readings took.
     """
 
     results: tuple[Result, ...]
@@ -106,6 +108,7 @@ class Search:
     untried: tuple[Candidate, ...]
     n_documents: int
     seconds: float
+    reading_seconds: float
 
 
 class OutOfTime(Exception):
@@ -171,21 +174,23 @@ def search_model(
         linear = None
         for each in finalists:
             corpus = corpora.get(each)
-            if corpus is not None and _is_small(corpus, each) and search.has_time(each, corpus):
+            if corpus is not None and each.is_small(corpus) and search.has_time(each, corpus):
                 linear = search.better(linear, search.fit(each, corpus))
         if linear is not None:
             last = list_last_candidates(linear.candidate)
             listed += last
-            best = _choose(best, _compare_last(linear, last, corpora, search), corpora, search)
+            best = _choose(first, best, _compare_last(linear, last, corpora, search), corpora, search)
     best_candidate = best.candidate
-    counts = _retain(corpora.take(best_candidate), best_candidate)
+    counts = best_candidate.retain(corpora.take(best_candidate))
     fitted = best.fitted
-    if best_candidate.model_settings != _without_goals(best_candidate.model_settings):
+    if best_candidate.model_settings != best_candidate.goalless_settings:
         fitted = fit_model(counts, best_candidate.features, best_candidate.model_settings, jobs=jobs)
     results = [search.results[each] for each in listed if each in search.results]
     untried = [each for each in listed if each not in search.results]
-    found = Search(tuple(results), search.results[best_candidate], tuple(untried), corpora.n_documents, budget.elapsed)
-    return make_trained_model(fitted, counts), found
+    return make_trained_model(fitted, counts), Search(
+        tuple(results), search.results[best_candidate], tuple(untried), corpora.n_documents,
+        budget.elapsed, corpora.seconds,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +210,9 @@ class _Corpora:
     ) -> None:
         self._count, self._budget = count, budget
         self._widest = next((each for each in candidates if each.feature_set == PAIRS), candidates[0])
-        before = budget.elapsed
-        widest = count(self._widest.features)
-        self._seconds = budget.elapsed - before
+        self.seconds = 0.0
+        widest = self._read(self._widest)
+        self._first_seconds = self.seconds
         self.n_documents = len(widest.sample)
         if self.n_documents < N_FOLDS:
             found = number_of(self.n_documents, "document")
@@ -218,7 +223,9 @@ class _Corpora:
         self._corpora = {self._widest.feature_set: widest}
         self._more: tuple[str, ...] = ()
         if self._widest.feature_set == PAIRS:
-            self._more = find_promising(widest, self._widest.features)
+            self._more = TRIPLES, CHARACTERS
+            if budget.allows(PREPARATION * self.seconds):
+                self._more = find_promising(widest, self._widest.features)
             self._corpora[WORDS] = select_words(widest, candidates[0].features)
 
     def is_promising(self, candidate: Candidate) -> bool:
@@ -227,9 +234,15 @@ class _Corpora:
     def get(self, candidate: Candidate) -> CorpusCounts | None:
         """Return the corpus of a candidate; None if there is no time to read it again."""
         name = candidate.feature_set
-        if name not in self._corpora and self._budget.allows(SECOND_READING * self._seconds):
-            self._corpora[name] = self._count(candidate.features)
+        if name not in self._corpora and self._budget.allows(SECOND_READING * self._first_seconds):
+            self._corpora[name] = self._read(candidate)
         return self._corpora.get(name)
+
+    def _read(self, candidate: Candidate) -> CorpusCounts:
+        before = self._budget.elapsed
+        corpus = self._count(candidate.features)
+        self.seconds += self._budget.elapsed - before
+        return corpus
 
     def take(self, candidate: Candidate) -> CorpusCounts:
         """Return the corpus of a candidate, and free the others."""
@@ -253,11 +266,11 @@ class _Fitter:
         if rate is None:
             kindred = [rate for each, rate in self._rates.items() if each.is_linear == candidate.is_linear]
             rate = max(kindred, default=FIRST_RATE)
-        return self._budget.allows(n_fits * rate * _work(candidate, corpus))
+        return self._budget.allows(n_fits * rate * candidate.compute_work(corpus))
 
     def fit(self, candidate: Candidate, corpus: CorpusCounts, *, folds: int = N_FOLDS) -> _Fit | None:
         """Fit a candidate to a corpus; None if that fails, is not in time, or gives no estimate although others do."""
-        settings = _without_goals(candidate.model_settings)
+        settings = candidate.goalless_settings
         if candidate.is_linear:
             settings = replace(settings, folds=folds)
         before = self._budget.elapsed
@@ -272,7 +285,7 @@ class _Fitter:
                 raise
             return None  # such as a subset without any feature that is frequent enough
         seconds = self._budget.elapsed - before
-        self._rates[candidate] = seconds / _work(candidate, corpus)
+        self._rates[candidate] = seconds / candidate.compute_work(corpus)
         if fitted.estimate is None and self.results:
             return None
         estimate = fitted.estimate or LeaveOneOutEstimate(0, np.nan, np.nan)
@@ -300,7 +313,7 @@ def _race(racing: list[Candidate], corpora: _Corpora, search: _Fitter) -> list[C
         fits = []
         for each in racing:
             corpus = corpora.get(each)
-            if corpus is not None and _is_small(corpus, each):
+            if corpus is not None and each.is_small(corpus):
                 part = take_documents(corpus, size)
                 if search.has_time(each, part):
                     fits.append(search.fit(each, part, folds=RACE_FOLDS))
@@ -324,9 +337,13 @@ def _near(maximum: float, size: int) -> float:
 
 
 def _is_clear(accuracy: float, other: _Fit, search: _Fitter) -> bool:
-    """Return whether an accuracy is higher by a standard error (the one-SE rule of Breiman et al. 1984)."""
-    size = search.results[other.candidate].n_scored
-    return accuracy > other.quality[0] + CLEAR * _standard_error(other.quality[0], size)
+    """Return whether an accuracy is higher by a standard error (the one-SE rule of Breiman et al. 1984).
+
+    Of few documents, it is more than one: 1.5 standard errors of 100 documents.
+    """
+    size = max(1, search.results[other.candidate].n_scored)
+    margin = (CLEAR + FEW / math.sqrt(size)) * _standard_error(other.quality[0], size)
+    return accuracy > other.quality[0] + margin
 
 
 def _compare_last(linear: _Fit, last: list[Candidate], corpora: _Corpora, search: _Fitter) -> _Fit:
@@ -345,8 +362,8 @@ def _compare_last(linear: _Fit, last: list[Candidate], corpora: _Corpora, search
     return best
 
 
-def _choose(counting: _Fit, linear: _Fit, corpora: _Corpora, search: _Fitter) -> _Fit:
-    """Return the more accurate of two finalists.
+def _choose(first: _Fit, counting: _Fit, linear: _Fit, corpora: _Corpora, search: _Fitter) -> _Fit:
+    """Return the more accurate of two finalists, or the first candidate if none is clearly better by all estimates.
 
     Leave-one-out models learn from more documents than those of cross-validation. So a counting model that seems better
     is estimated by the same number of folds, too.
@@ -365,7 +382,7 @@ def _choose(counting: _Fit, linear: _Fit, corpora: _Corpora, search: _Fitter) ->
     folds = stratified_folds(classes, N_FOLDS, seed=SEED, contents=contents, class_documents=class_documents)
     is_lone = folds == NEVER_HELD_OUT
     lone, n_scored = {corpus.labels[k] for k in classes[is_lone]}, len(folds) - int(is_lone.sum())
-    settings = _without_goals(candidate.model_settings)
+    settings = candidate.goalless_settings
     n_correct = 0
     for part in cross_validate(corpus, folds, features=candidate.features, model_settings=settings, jobs=search.jobs):
         assert isinstance(part, Predictions)  # a search refuses several labels
@@ -374,26 +391,6 @@ def _choose(counting: _Fit, linear: _Fit, corpora: _Corpora, search: _Fitter) ->
     accuracy, how = n_correct / max(1, n_scored), f"{N_FOLDS} folds"
     search.results[candidate] = replace(search.results[candidate], accuracy=accuracy, n_scored=n_scored, estimate=how)
     counting = replace(counting, quality=(accuracy, counting.quality[1]))
-    return linear if _is_clear(linear.quality[0], counting, search) else counting
-
-
-def _work(candidate: Candidate, corpus: CorpusCounts) -> float:
-    """Return a number to which the time of a fit is about proportional: entries, for linear models times classes."""
-    entries = float(len(corpus.sample.indices) + 1)
-    return entries * max(1, len(corpus.labels)) if candidate.is_linear else entries
-
-
-def _is_small(corpus: CorpusCounts, candidate: Candidate) -> bool:
-    """Return whether the weights of a linear model fit into memory: MAX_WEIGHTS at most."""
-    return corpus.statistics.n_features * len(corpus.labels) <= MAX_WEIGHTS
-
-
-def _without_goals(settings: ModelSettings) -> ModelSettings:
-    """Return the settings of the estimate: calibrated, and without decision offsets."""
-    return replace(settings, calibrate=True, optimize=None, min_recall=(), min_precision=(), confidence=CONFIDENCE)
-
-
-def _retain(corpus: CorpusCounts, candidate: Candidate) -> CorpusCounts:
-    """Return the counts as training with these settings retains them."""
-    size = 0 if candidate.model_settings.group else sample_size(candidate.features, candidate.model_settings)
-    return replace(corpus, sample=corpus.sample.smallest(size), sample_size=size)
+    if _is_clear(linear.quality[0], counting, search):
+        return linear
+    return counting if counting.candidate == first.candidate or _is_clear(accuracy, first, search) else first

@@ -74,6 +74,7 @@ WEIGHTINGS = {  # name: tf, idf, norm
     "tfidf": ("count", "smooth", "l2"),
     "log-tfidf": ("log", "smooth", "l2"),
     "binary-tfidf": ("binary", "smooth", "l2"),
+    "binary-l2": ("binary", "none", "l2"),
 }
 
 

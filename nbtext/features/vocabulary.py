@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.documents.names import pack_names, unpack_names
-from nbtext.features.csr import entries_of
+from nbtext.features.csr import entries_of, running_sums
+
+UNSPACED = 0.2  # share of the words in scripts without spaces, from which character n-grams are worth trying
+# Leading bytes, in UTF-8, of scripts without spaces, and the bytes of a word from which it is a run of several. Vowel
+# signs divide runs of Thai and Lao, of Tibetan, of Myanmar and of Khmer, so that any word may be a part of one. Words
+# of Chinese and Japanese have five characters if they are not segmented, and seldom if they are.
+UNSPACED_SCRIPTS = (
+    (0xE0B8, 0xE0BF, 0), (0xE180, 0xE182, 0), (0xE19E, 0xE19F, 0), (0xE2BA, 0xE9BF, 15), (0xF0A0, 0xF0B3, 20),
+)  # fmt: skip
 
 
 class Vocabulary:
@@ -73,3 +81,31 @@ class Vocabulary:
         """Return the vocabulary of these columns only; `columns` is ascending."""
         offsets, positions = entries_of(self.offsets, columns)
         return Vocabulary(self.blob[positions], offsets)
+
+
+def find_first_words(vocabulary: Vocabulary, fields: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where the first word of each feature begins, after the name of its field, and how many words follow it."""
+    blob, offsets = vocabulary.blob, vocabulary.offsets
+    starts = offsets[:-1].copy()
+    for name in sorted(fields, key=len):  # one name may begin another
+        prefix = np.frombuffer(f"{name}:".encode("utf-8", "surrogatepass"), dtype=np.uint8)
+        rows = np.flatnonzero(np.diff(offsets) > len(prefix))
+        windows = blob[offsets[rows][:, None] + np.arange(len(prefix))]
+        rows = rows[(windows == prefix).all(axis=1)]
+        starts[rows] = offsets[rows] + len(prefix)
+    spaces = running_sums(blob == ord(" "))
+    return starts, spaces[offsets[1:]] - spaces[starts]
+
+
+def compute_unspaced_share(vocabulary: Vocabulary, counts: NDArray[np.int64], fields: tuple[str, ...]) -> float:
+    """Return the share of the words that are runs of a script without spaces, such as Chinese, Japanese and Thai.
+
+    counts  (n_features,), the occurrences of each word; 0 for features of several words
+    """
+    starts, _ = find_first_words(vocabulary, fields)
+    blob = np.concatenate((vocabulary.blob, np.zeros(2, dtype=np.uint8)))
+    leading, lengths = blob[starts].astype(np.int64) << 8 | blob[starts + 1], vocabulary.offsets[1:] - starts
+    is_unspaced = np.zeros(len(vocabulary), dtype=np.bool_)
+    for first, last, length in UNSPACED_SCRIPTS:
+        is_unspaced |= (leading >= first) & (leading <= last) & (lengths >= length)
+    return float(counts[is_unspaced].sum() / max(1, counts.sum()))

@@ -54,14 +54,17 @@ class LinearModel:
 
 
 # C = 3 is better than 1 for character n-grams (0.723 and 0.710 on messages in Thai), and as fast.
-LOGISTIC = LinearModel(problem=LogisticRegression, searched=(("characters", "log-tfidf", 3.0),))
+LOGISTIC = LinearModel(problem=LogisticRegression, searched=(("characters", "binary-l2", 3.0),))
+# The log-count ratios of NB-SVM already tell rare and frequent features apart. In short texts, where frequent ones such
+# as question words matter, it is more accurate without the inverse document frequency: 0.702 and not 0.680 on messages
+# in Thai (6,000 of them), 0.738 and not 0.715 on titles of 20 Newsgroups, both by character n-grams.
 NBSVM = LinearModel(
     problem=NbSvm,
     one_vs_rest=NbSvm,
     options=("C", "loss", "interpolation", "ratio_smoothing"),
     searched=(
-        ("words", "log-tfidf", 1.0), ("pairs", "binary-tfidf", 1.0), ("pairs", "binary", 1.0),
-        ("triples", "binary-tfidf", 1.0), ("characters", "log-tfidf", 1.0),
+        ("words", "log-tfidf", 1.0), ("pairs", "binary-tfidf", 1.0), ("pairs", "binary-l2", 1.0),
+        ("triples", "binary-l2", 1.0), ("characters", "binary-l2", 1.0),
     ),
 )  # fmt: skip
 # Its results are so near to those of NB-SVM on small subsets that features are compared with NB-SVM alone. With it in

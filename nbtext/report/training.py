@@ -198,6 +198,21 @@ def format_approximation(model: TrainedModel) -> str | None:
     return "; ".join(said).replace("_", " ") + advice
 
 
+def format_script_hint(model: TrainedModel) -> str | None:
+    """Format the advice to count characters if words of the default pattern are runs of a script without spaces."""
+    from nbtext.features.vocabulary import UNSPACED, compute_unspaced_share
+
+    features, vocabulary, statistics = model.fitted.feature_settings, model.counts.vocabulary, model.counts.statistics
+    is_default = (features.analyzer, features.ngrams, features.token_pattern) == ("word", (1, 1), None)
+    if not is_default or vocabulary is None or features.vocabulary is not None:
+        return None
+    share = compute_unspaced_share(vocabulary, statistics.feature_sums(statistics.occurrences), features.fields)
+    if share < UNSPACED:
+        return None
+    advice = "--analyzer char --ngrams 1,3 or --model best may be more accurate"
+    return f"{share:.0%} of the words are runs of a script without spaces, such as Chinese or Thai: {advice}"
+
+
 def format_choice(search: Search) -> str:
     """Format the chosen model and its estimate on one line."""
     best = search.best.candidate
@@ -217,7 +232,7 @@ def format_search(
     if output_format == "jsonl":
         return "".join(format_json(record, output_format="jsonl") for record in records)
     if output_format == "json":
-        names = ("n_documents", "seconds")
+        names = ("n_documents", "seconds", "reading_seconds")
         untried = [_search_names(candidate) for candidate in search.untried]
         return format_json(
             {name: getattr(search, name) for name in names} | {"candidates": records, "untried": untried}
@@ -252,6 +267,8 @@ def _search_parts(search: Search, *, has_intervals: bool) -> Iterator[Renderable
     models, documents = number_of(len(search.results), "model"), number_of(search.n_documents, "document")
     untried = f"; no time (--budget) or memory for {len(search.untried):,} more" if search.untried else ""
     yield f"tried {models} on {documents} in {search.seconds:.1f} s{untried}"
+    if search.untried and len(search.results) == 1:
+        yield f"reading the documents alone took {search.reading_seconds:.1f} s; only the default model was trained"
     if has_intervals:
         yield "± half of the 95 % interval"
     table = new_table("model", "features", "accuracy", "estimate", "time")

@@ -1,19 +1,26 @@
 """What `--model best` costs and achieves beside the default model, on each corpus.
 
     python tests/benchmarks/search.py [--budget TIME] [CORPUS...]
+    python tests/benchmarks/search.py --sizes 50,100,200,500,1000 [--subsets N] [CORPUS...]
 
 Whole processes as they are typed, once each: accuracy on the test documents, processor and wall-clock seconds and peak
 memory of the training. On a machine that does other work, only the processor seconds mean something.
+
+With --sizes: mean accuracies of both after training on random subsets of the training documents, and the mean of their
+difference with its standard error. Of the test documents, each subset has 2,000 random ones at most.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
+import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from material import corpus
@@ -33,8 +40,20 @@ from protocols import (
     short_reviews,
 )
 
+from nbtext.bayes.settings import AUTO, ModelSettings
+from nbtext.documents.batch import Batch
+from nbtext.evaluation.candidates import list_candidates
+from nbtext.evaluation.search import Budget, search_model
+from nbtext.features.settings import FeatureSettings
+from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
+from nbtext.model.fitted_model import TrainedModel
+from nbtext.model.fitting import train_on_counts
+from nbtext.model.predictor import Predictor
+
 MEGABYTE = 1_000_000
 TABLE = "{:<14} {:<8} {:>8} {:>8} {:>8} {:>7}\n"
+SUBSETS = "{:<14} {:>9} {:>8} {:>8} {:>10} {:>14}\n"
+N_TEST = 2000  # test documents for each subset
 
 
 def read_jsonl(path: Path, label_key: str) -> Labeled:
@@ -80,18 +99,15 @@ def write(documents: Labeled, path: Path) -> None:
     path.write_text("\n".join(lines), encoding="utf-8")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("corpora", nargs="*", default=list(SPLITS))
-    parser.add_argument("--budget", default="2m")
-    arguments = parser.parse_args()
+def compare_full(names: Sequence[str], budget: str) -> None:
+    """Print what both cost and achieve with all training documents."""
     sys.stdout.write(TABLE.format("corpus", "model", "accuracy", "CPU, s", "wall, s", "MB"))
-    for name in arguments.corpora:
+    for name in names:
         with tempfile.TemporaryDirectory() as scratch:
             training, test, model = (Path(scratch, file) for file in ("train.jsonl", "test.jsonl", "model.joblib"))
             for half, path in zip(SPLITS[name](), (training, test), strict=True):
                 write(half, path)
-            for options in (("auto",), ("best", "--budget", arguments.budget)):
+            for options in (("auto",), ("best", "--budget", budget)):
                 train = ("train", str(training), "-q", "-o", str(model), "--model", *options)
                 cost = measure([Step((sys.executable, "-m", "nbtext", *train))])
                 evaluate = ("evaluate", str(test), "-m", str(model), "--to", "json")
@@ -102,6 +118,63 @@ def main() -> None:
                 figures = (f"{cost.cpu:.1f}", f"{cost.wall:.1f}", f"{cost.memory / MEGABYTE:.0f}")
                 sys.stdout.write(TABLE.format(name, options[0], accuracy, *figures))
                 sys.stdout.flush()
+
+
+def make_batch(documents: Labeled) -> Batch:
+    return Batch(list(map(str, range(len(documents.texts)))), (documents.texts,), list(documents.labels))
+
+
+def measure_accuracy(trained: TrainedModel, test: Labeled) -> float:
+    labels = Predictor(trained.fitted).predict_batch(make_batch(test)).labels
+    return statistics.fmean(label == true for label, true in zip(labels, test.labels, strict=True))
+
+
+def compare_subset(training: Labeled, test: Labeled) -> tuple[float, float]:
+    """Return the accuracies of the default model and of the one that a search finds."""
+
+    def count(features: FeatureSettings) -> CorpusCounts:
+        counter = CorpusCounter(features, sample_size=None)
+        counter.add(make_batch(training))
+        return counter.finish()
+
+    features, settings = FeatureSettings(), ModelSettings(model=AUTO)
+    default = train_on_counts(count(features), features, settings)
+    best, _ = search_model(list_candidates(features, settings, ()), count, Budget(1e9, time.monotonic))
+    return measure_accuracy(default, test), measure_accuracy(best, test)
+
+
+def compare_subsets(names: Sequence[str], sizes: Sequence[int], n_subsets: int) -> None:
+    """Print the mean accuracies of both with random subsets of the training documents, the same for both."""
+    sys.stdout.write(SUBSETS.format("corpus", "documents", "default", "best", "difference", "standard error"))
+    for name in names:
+        training, test = SPLITS[name]()
+        found: dict[int, list[tuple[float, float]]] = {size: [] for size in sizes}
+        for seed in range(n_subsets):
+            chance = random.Random(seed)
+            tested = test.taken(chance.sample(range(len(test.texts)), min(N_TEST, len(test.texts))))
+            order = chance.sample(range(len(training.texts)), len(training.texts))
+            for size in sizes:
+                found[size].append(compare_subset(training.taken(order[:size]), tested))
+        for size, accuracies in found.items():
+            default, best = map(statistics.fmean, zip(*accuracies, strict=True))
+            differences = [ours - usual for usual, ours in accuracies]
+            error = statistics.stdev(differences) / n_subsets**0.5
+            means = (f"{default:.4f}", f"{best:.4f}", f"{best - default:+.4f}", f"{error:.4f}")
+            sys.stdout.write(SUBSETS.format(name, size, *means))
+            sys.stdout.flush()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("corpora", nargs="*", default=list(SPLITS))
+    parser.add_argument("--budget", default="2m")
+    parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")])
+    parser.add_argument("--subsets", type=int, default=10)
+    arguments = parser.parse_args()
+    if arguments.sizes:
+        compare_subsets(arguments.corpora, arguments.sizes, arguments.subsets)
+    else:
+        compare_full(arguments.corpora, arguments.budget)
 
 
 if __name__ == "__main__":

@@ -77,6 +77,7 @@ def test_a_budget_of_nothing_tries_one(nbtext: Any, letters: Path, tmp_path: Pat
     """It says that there was no time for more."""
     said = nbtext("train", str(letters / "train"), "-o", str(tmp_path / "m"), "--model", "best", "--budget", "0s").err
     assert re.search(r"tried 1 model on 336 documents in .* s; no time \(--budget\) or memory for \d more", said)
+    assert re.search(r"reading the documents alone took \d+\.\d s; only the default model was trained", said)
 
 
 @pytest.mark.exhaustive
@@ -142,3 +143,27 @@ def test_what_cannot_be_searched(nbtext: Any, tmp_path: Path, arguments: list[st
     result = nbtext("train", *arguments, "--model", "best", "-o", "m", input=b"", cwd=tmp_path)
     assert result.status == 2
     assert result.err.startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("texts", "is_advised"),
+    [
+        (["这个酒店的服务非常好，房间也很干净", "书的质量太差了，根本没有办法看"], True),
+        (["ร้านนี้อร่อยมาก", "บริการแย่มากไม่ไปอีกแล้ว"], True),
+        (["この映画はとても面白かったです", "サービスが悪くて残念でした"], True),
+        (["这个 酒店 的 服务 非常 好", "书 的 质量 太 差 了 根本 没有 办法 看"], False),  # segmented already
+        (["이 호텔은 서비스가 아주 좋습니다", "책의 품질이 너무 나빠요"], False),  # Korean has spaces
+        (["the room was very clean", "the book is of poor quality"], False),
+    ],
+    ids=["Chinese", "Thai", "Japanese", "segmented", "Korean", "English"],
+)
+def test_texts_without_spaces_get_advice(nbtext: Any, tmp_path: Path, texts: list[str], is_advised: bool) -> None:
+    """Whoever trains the default model on them learns of character n-grams, unless they are asked for."""
+    lines = [{"text": text, "label": label} for text, label in zip(texts, ("good", "bad"), strict=True)] * 3
+    (tmp_path / "texts.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    trained = nbtext("train", "texts.jsonl", "-o", "m", cwd=tmp_path)
+    assert trained.status == 0, trained.err
+    assert ("% of the words are runs of a script without spaces" in trained.err) == is_advised
+    assert ("--analyzer char --ngrams 1,3 or --model best" in trained.err) == is_advised
+    for options in (("--analyzer", "char", "--ngrams", "1,3"), ("--ngrams", "1,2"), ("--model", "best"), ("-q",)):
+        assert "script without spaces" not in nbtext("train", "texts.jsonl", "-o", "m", *options, cwd=tmp_path).err
