@@ -2,17 +2,17 @@
 """Count bytes, and parse lines that are flat JSON objects. The GIL is held only to create the Python strings.
 
 `jsonl.parse_jsonl` defines the result. This parser rejects unusual lines, which the standard library then parses or
-reports: nested lists and objects, blank lines, escapes in keys, lone surrogates, and invalid JSON.
+reports: objects and lists within others, except lists of strings and numbers; blank lines, escapes in keys, lone surrogates, and invalid JSON.
 """
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint32_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcmp, memcpy
 
 from nbtext.documents.scanner cimport (
-    NOTHING, SPELLED, TEXT, Scanner, Value, nb_count, skip_blanks, take, take_text, take_value,
+    LIST, NOTHING, SPELLED, TEXT, Scanner, Value, nb_count, skip_blanks, take, take_text, take_value,
 )
 
 cdef extern from "Python.h":
@@ -147,6 +147,7 @@ cdef class Lines:
     cdef list labels(self, size_t name):
         """Return the values of a key as text: strings, numbers and booleans; None for null, an empty string or a missing key.
 
+        A list is returned as the bytes that spell it.
         If a number must be formatted by the standard library, return None instead of the list.
         """
         cdef list names = []
@@ -156,7 +157,10 @@ cdef class Lines:
             value = &self.values[line * self.n_names + name]
             if value.kind == SPELLED and value.letters == NULL:
                 return None
-            names.append(None if value.kind == NOTHING or value.length == 0 else self.text_of(value))
+            if value.kind == LIST:
+                names.append(PyBytes_FromStringAndSize(<const char*> value.letters, value.length))
+            else:
+                names.append(None if value.kind == NOTHING or value.length == 0 else self.text_of(value))
         return names
 
 

@@ -157,7 +157,8 @@ class Batch:
 
     def list_labels(self) -> list[tuple[str, ...] | None]:
         """Return the labels of each document as a list; None if they are not known."""
-        return [self.labels_of(row) for row in range(len(self.labels))]
+        lists = self.labels if self.label_lists is None else self.label_lists
+        return [(labels,) if isinstance(labels, str) else labels for labels in lists]
 
     def labels_of(self, row: int) -> tuple[str, ...] | None:
         """Return the labels of a document; None if they are not known."""

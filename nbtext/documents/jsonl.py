@@ -1,7 +1,7 @@
 """Read JSON lines: an object on each line, with a text, and optionally a label and an id.
 
-A compiled scanner parses flat objects; orjson, if it is installed, parses others. Both reject unusual lines, which the
-standard library's json then parses, so that the result is the same without them.
+A compiled scanner parses flat objects, and lists of texts in them; orjson, if it is installed, parses others. Both
+reject unusual lines, which the standard library's json then parses, so that the result is the same without them.
 """
 
 from __future__ import annotations
@@ -10,19 +10,16 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 from nbtext.documents.batch import Batch, BatchBuilder, format_names, join_fields
 from nbtext.documents.blocks import ReadOptions
 from nbtext.documents.decoding import decode_lines
-from nbtext.documents.labels import Label, read_indicators, read_record_label, split_label
+from nbtext.documents.labels import Label, read_indicators, read_label, read_record_label, split_label
 from nbtext.documents.lines import LineDocuments, keep_lines, read_line_documents
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream
 from nbtext.errors import InputError
-
-if TYPE_CHECKING:
-    pass
 
 try:
     from nbtext.documents._lines import scan
@@ -30,7 +27,7 @@ except ImportError:  # the kernel is not installed
 
     def scan(
         data: bytes, text_names: Sequence[str], other_names: Sequence[str]
-    ) -> tuple[list[list[str]], list[list[str | None]]] | None:
+    ) -> tuple[list[list[str]], list[list[str | bytes | None]]] | None:
         """Return None: the lines need a slower parser."""
         return None
 
@@ -100,16 +97,31 @@ def _parse_flat(lines: LineDocuments) -> Batch:
     columns = scan(_utf8(lines), settings.text_field, (settings.id_field, *groups, *label_fields))
     if columns is None:
         raise _UnusualLineError
-    texts, (ids, *names) = columns
-    labels: list[Label] = list(names[-1])
+    texts, (ids, *others) = columns
+    split = _require_texts(others[0]) if groups else None
     if settings.label_fields:
-        rows = zip(*names[len(groups) :], strict=True)
+        rows = zip(*map(_require_texts, others[len(groups) :]), strict=True)
         labels = [read_indicators(settings.label_fields, row, settings) for row in rows]
-    elif settings.label_separator is not None:
-        if None in labels:  # an empty text is a list without labels, but a missing key is not
-            raise _UnusualLineError
-        labels = [split_label(label, settings) for label in names[-1]]
-    return _batch_of_columns(lines, texts, labels, ids, names[0] if groups else None)
+    else:
+        if settings.label_separator is not None and None in others[-1]:
+            raise _UnusualLineError  # an empty text is a list without labels, but a missing key is not
+        read = {value: _read_scanned(value, settings) for value in set(others[-1])}
+        labels = [read[value] for value in others[-1]]
+    return _batch_of_columns(lines, texts, labels, _require_texts(ids), split)
+
+
+def _require_texts(values: list[str | bytes | None]) -> list[str | None]:
+    """Return scanned values, which must not be lists."""
+    if bytes in set(map(type, values)):
+        raise _UnusualLineError
+    return cast("list[str | None]", values)
+
+
+def _read_scanned(value: str | bytes | None, settings: InputSettings) -> Label:
+    """Return the labels of a text, or of the JSON of a list."""
+    if isinstance(value, bytes):
+        return read_label(decoder.decode(value.decode()), settings.label_field, settings)
+    return split_label(value, settings)
 
 
 def _batch_of_columns(

@@ -74,6 +74,7 @@ cdef enum Kind:
     NOTHING  # null, or the key is missing
     TEXT  # a string
     SPELLED  # a number or a boolean, as it is written; without letters if json must format it
+    LIST  # a list of the above, as it is written
 
 cdef struct Value:
     const uint8_t* letters  # in the line; NULL for a string with escapes
@@ -265,6 +266,28 @@ cdef inline bint take_text(Scanner* s, Value* value) noexcept nogil:
 
 
 cdef inline bint take_value(Scanner* s, Value* value) noexcept nogil:
+    """Match a value that is no object, and no list of lists or objects."""
+    cdef const uint8_t* start
+    cdef Value item
+    cdef int is_ascii = True
+    if not take(s, c'['):
+        return take_scalar(s, value)
+    start = s.at - 1
+    if not take(s, c']'):
+        while True:
+            if not take_scalar(s, &item):
+                return False
+            is_ascii &= item.is_ascii
+            if take(s, c']'):
+                break
+            if not take(s, c','):
+                return False
+    value[0] = Value(start, 0, s.at - start, LIST, is_ascii)
+    return True
+
+
+cdef inline bint take_scalar(Scanner* s, Value* value) noexcept nogil:
+    """Match a string, a number, a boolean or null."""
     cdef const uint8_t* start
     if not skip_blanks(s):
         return False

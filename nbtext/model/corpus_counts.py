@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.bayes.label_sets import ALL_DOCUMENTS, LabelSets, add_totals, count_label_sets, sum_over_sets
-from nbtext.documents.batch import Batch, check_label
+from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, check_label
 from nbtext.features.analyzer import TOO_LONG
 from nbtext.features.counting import Counter, counter, merge_sorted
 from nbtext.features.document_counts import DocumentCounts, take_smallest
@@ -307,7 +307,8 @@ class CorpusCounter:
         """Count the documents of a batch; InputError if one has no label or could not be read."""
         refuse_long_texts(batch, self._settings)
         names = self._names(batch)
-        classes = np.array([self._code(name, batch, row) for row, name in enumerate(names)], dtype=np.int32)
+        codes = {name: self._code(name, names, batch) for name in dict.fromkeys(names)}
+        classes = np.array(list(map(codes.__getitem__, names)), dtype=np.int32)
         unusable = [*batch.problems, *np.flatnonzero(classes < 0)[:1].tolist()]
         if unusable:  # the first one is reported, so that the error does not depend on the batches
             raise batch.problems.get(min(unusable)) or batch.missing_label(min(unusable))
@@ -324,15 +325,18 @@ class CorpusCounter:
             self._codes = {(label,): code for label, code in self._codes.items() if isinstance(label, str)}
         if not self._is_multilabel:
             return batch.labels
-        return [None if labels is None else tuple(sorted(set(labels))) for labels in batch.list_labels()]
+        lists = batch.list_labels()
+        sets = {labels: None if labels is None else tuple(sorted(set(labels))) for labels in dict.fromkeys(lists)}
+        return list(map(sets.__getitem__, lists))
 
-    def _code(self, name: str | LabelSet | None, batch: Batch, row: int) -> int:
+    def _code(self, name: str | LabelSet | None, names: Sequence[str | LabelSet | None], batch: Batch) -> int:
         if name is None:
             return -1
         code = self._codes.setdefault(name, len(self._codes))
         if code == len(self._class_documents):
             for label in (name,) if isinstance(name, str) else name:
-                check_label(label, where=batch.place(row))
+                if len(label) > MAX_LABEL_CHARACTERS:
+                    check_label(label, where=batch.place(names.index(name)))
             self._class_documents.append(0)
         return code
 

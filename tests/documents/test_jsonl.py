@@ -63,6 +63,19 @@ HOSTILE = [
     '{"text": ["a"]}',
     '{"text": {"a": 1}}',
     '{"text": "a", "label": ["b"]}',
+    '{"text": "a", "label": []}',
+    '{"text": "a", "label": [ "b" , "b", "c\\u00e9", "\\"", 17, -0, 1.50, 1e400, true ]}',
+    '{"text": "a", "label": ["b", null]}',
+    '{"text": "a", "label": [""]}',
+    '{"text": "a", "label": ["b", NaN]}',
+    '{"text": "a", "label": ["b",]}',
+    '{"text": "a", "label": ["b" "c"]}',
+    '{"text": "a", "label": ["b"',
+    '{"text": "a", "label": [["b"]]}',
+    '{"text": "a", "label": [{"b": 1}]}',
+    '{"text": "a", "label": ["\\ud800"]}',
+    '{"text": "a", "label": "b", "x": [" ", []]}',
+    '{"text": "a", "label": "b", "x": [" ", 1]}',
     '{"text": "a", "label": {}}',
     '{"text": "a", "label": true, "id": false}',
     '{"text": "a", "label": null, "id": null}',
@@ -87,7 +100,7 @@ def outcome(opened: Callable[..., Any], path: Path, **settings: Any) -> list[Any
         (identity, texts, label, str(batch.problems.get(row)))
         for batch in opened(path, input_format="jsonl", **settings).batches()
         for row, (identity, texts, label) in enumerate(
-            zip(batch.ids, zip(*batch.columns, strict=True), batch.labels, strict=True)
+            zip(batch.ids, zip(*batch.columns, strict=True), batch.list_labels(), strict=True)
         )
     ]
 
@@ -140,6 +153,7 @@ def test_any_json_means_the_same_in_every_way(
 FLAT = (
     '{"id": 17, "text": "plain words of more than sixteen bytes", "label": "ham"}\n'
     '{"text":"quoted \\"words\\", a tab\\t, \\u00e9t\\u00E9 and \\ud83d\\ude00","label":true,"x":-1.5e+3}\n'
+    '{"text":"several", "label":["plain", "naïve", "a\\"b", 3], "x":["ein Café", 1]}\n'
     '{ "label" : "été" , "größe" : "naïve text that nobody wants" , "text" : "ein Café an der Ecke" , "id" : null }\n'
 ).encode()
 
@@ -161,12 +175,15 @@ def test_any_damage_is_seen_in_every_way(
 
 
 def test_flat_objects_are_scanned() -> None:
-    """The compiled scanner parses flat objects, and rejects others."""
+    """The compiled scanner parses flat objects, and lists of texts in them, and rejects others."""
     scanner = pytest.importorskip("nbtext.documents._lines")
     texts, (labels, ids) = scanner.scan(FLAT, ("text",), ("label", "id"))
     assert texts[0][1] == 'quoted "words", a tab\t, été and \U0001f600'
-    assert (labels, ids) == (["ham", "true", "été"], ["17", None, None])
-    assert scanner.scan(b'{"text": "a", "x": []}\n', ("text",), ()) is None
+    assert labels == ["ham", "true", '["plain", "naïve", "a\\"b", 3]'.encode(), "été"]
+    assert ids == ["17", None, None, None]
+    assert scanner.scan(b'{"text": "a", "x": []}\n', ("text",), ()) == ([["a"]], [])
+    assert scanner.scan(b'{"text": "a", "x": [[]]}\n', ("text",), ()) is None
+    assert scanner.scan(b'{"text": "a", "x": {}}\n', ("text",), ()) is None
 
 
 @given(st.binary(max_size=9000), st.integers(0, 255))
