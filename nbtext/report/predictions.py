@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nbtext.errors import SettingsError, printable
 from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
@@ -116,9 +118,10 @@ def _scores(batch: Predictions, top_k: int | None, decimals: int) -> Iterator[di
             if probabilities[0] == probabilities[0]:
                 yield dict(zip(batch.classes, probabilities, strict=True))
         return
-    for row, classes in zip(batch.probabilities, batch.most_probable(top_k), strict=True):
+    best = batch.most_probable(top_k)
+    for shares, classes in zip(_take(batch.probabilities, best), best, strict=True):
         if classes:
-            yield {batch.classes[k]: round(float(row[k]), decimals) for k in classes}
+            yield {batch.classes[k]: round(share, decimals) for k, share in zip(classes, shares, strict=True)}
 
 
 def _rows(batch: AnyPredictions, top_k: int | None) -> Iterator[tuple[str, ...]]:
@@ -151,9 +154,10 @@ def top_fields(batch: AnyPredictions, top_k: int | None) -> list[list[str | floa
     """Return the values of the columns `top_columns` for each document; None for ranks without a label."""
     if top_k is None:
         return [[]] * len(batch)
-    fields = []
-    for row, classes in zip(batch.probabilities, batch.most_probable(top_k), strict=True):
-        found = [value for k in classes for value in (batch.classes[k], round(float(row[k]), DIGITS))]
+    fields, best = [], batch.most_probable(top_k)
+    for shares, classes in zip(_take(batch.probabilities, best), best, strict=True):
+        pairs = zip(shares, classes, strict=True)
+        found = [value for share, k in pairs for value in (batch.classes[k], round(share, DIGITS))]
         fields.append([*found, *[None] * (2 * top_k - len(found))])
     return fields
 
@@ -191,19 +195,19 @@ def set_records(batch: MultilabelPredictions, top_k: int | None) -> Iterator[dic
     if top_k is None and len(batch.classes) > MAX_SCORED:
         top_k = FEW_SCORED
     known, shares = batch.known.round(DIGITS).tolist(), batch.probabilities.round(DIGITS)
-    best = batch.most_probable(top_k) if top_k is not None else None
-    for row, (labels, probabilities) in enumerate(zip(batch.predicted, predicted_probabilities(batch), strict=True)):
-        scores: dict[str, float] | None = None
-        if not np.isnan(shares[row]).any():
-            classes = best[row] if best is not None else range(len(batch.classes))
-            scores = {batch.classes[k]: float(shares[row, k]) for k in classes}
+    is_unread = np.asarray(np.isnan(shares).any(axis=1)).tolist()
+    classes = [range(len(batch.classes))] * len(batch) if top_k is None else batch.most_probable(top_k)
+    scores = shares.tolist() if top_k is None else _take(shares, classes)
+    probabilities = predicted_probabilities(batch)
+    for row, labels in enumerate(batch.predicted):
+        names = [batch.classes[k] for k in classes[row]]
         record: dict[str, Any] = {
             "id": batch.ids[row],
             "labels": list(labels),
-            "probabilities": [round(share, DIGITS) for share in probabilities],
+            "probabilities": [round(share, DIGITS) for share in probabilities[row]],
             "known": known[row],
             "outlier": batch.outliers[row],
-            "scores": scores,
+            "scores": None if is_unread[row] else dict(zip(names, scores[row], strict=True)),
         }
         if batch.sets is not None:
             record["label_set"] = list(batch.sets[row])
@@ -218,10 +222,15 @@ def set_records(batch: MultilabelPredictions, top_k: int | None) -> Iterator[dic
 def predicted_probabilities(batch: MultilabelPredictions) -> list[list[float]]:
     """Return the probabilities of the predicted labels of each document."""
     places = {label: place for place, label in enumerate(batch.classes)}
-    return [
-        batch.probabilities[row, [places[label] for label in labels]].tolist() if labels else []
-        for row, labels in enumerate(batch.predicted)
-    ]
+    return _take(batch.probabilities, [[places[label] for label in labels] for labels in batch.predicted])
+
+
+def _take(values: NDArray[np.float64], columns: Sequence[Sequence[int]]) -> list[list[float]]:
+    """Return some columns of each row of a matrix."""
+    sizes = list(map(len, columns))
+    rows = np.repeat(np.arange(len(values)), sizes)
+    taken = iter(values[rows, np.fromiter(chain.from_iterable(columns), np.int64, len(rows))].tolist())
+    return [list(islice(taken, size)) for size in sizes]
 
 
 def set_rows(batch: MultilabelPredictions) -> Iterator[tuple[str, ...]]:

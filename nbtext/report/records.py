@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
+from functools import cache
 from itertools import chain
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -117,12 +118,18 @@ def write_text(texts: Iterable[str], file: Writer) -> None:
 
 
 def _json(value: Any, indent: int | None = None) -> str:
+    encode = _encoder(indent)
+    try:
+        return encode(value)
+    except ValueError:  # JSON has no NaN and no infinity
+        return encode(_finite(value))
+
+
+@cache
+def _encoder(indent: int | None) -> Callable[[Any], str]:
     import json
 
-    try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
-    except ValueError:  # JSON has no NaN and no infinity
-        return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, indent=indent)
+    return json.JSONEncoder(ensure_ascii=False, allow_nan=False, indent=indent).encode
 
 
 def _finite(value: Any) -> Any:
