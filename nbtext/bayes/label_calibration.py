@@ -15,17 +15,19 @@ the standard deviation 1, so that the bias of a rare label stays near 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.binary_relevance import RelevanceScores
 from nbtext.bayes.label_sets import keep_cells
-from nbtext.bayes.relevance_leave_one_out import LeftOutBlock, RelevanceLeaveOneOut
 from nbtext.bayes.scorer import Floats
 from nbtext.parallel import parallel_map
+from nbtext.records import dataclass
+
+if TYPE_CHECKING:
+    from nbtext.bayes.relevance_leave_one_out import LeftOutBlock, RelevanceLeaveOneOut
 
 MAX_STEPS = 60
 TOLERANCE = 1e-5  # of the loss, relative

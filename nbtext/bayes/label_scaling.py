@@ -11,7 +11,6 @@ Source: Platt, Probabilistic Outputs for Support Vector Machines, 1999.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.binary_relevance import RelevanceScores
 from nbtext.bayes.label_calibration import Cells, Factors, sigmoid
 from nbtext.bayes.scorer import Floats
+from nbtext.records import dataclass
 
 MAX_STEPS = 60
 MAX_LOG_SCALE = 20.0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,10 +14,13 @@ from nbtext.bayes.label_scaling import ScoreScaling
 from nbtext.bayes.label_shares import LabelPosteriors, fit_label_posteriors
 from nbtext.bayes.label_thresholds import Thresholds, fit_thresholds, precision_at_1
 from nbtext.bayes.prediction_sets import Quantiles
-from nbtext.bayes.relevance_leave_one_out import LeftOutBlock, RelevanceLeaveOneOut
 from nbtext.bayes.scorer import Floats
 from nbtext.errors import ModelError
 from nbtext.parallel import parallel_map
+from nbtext.records import dataclass
+
+if TYPE_CHECKING:
+    from nbtext.bayes.relevance_leave_one_out import LeftOutBlock, RelevanceLeaveOneOut
 
 DEFAULT = Smoothing(1e4, 0.1)  # if no document can be left out; the search starts here
 DEFAULT_THRESHOLD = 0.5

@@ -6,14 +6,13 @@ the share of k among these is (m − m₀) / (m₁ − m₀), clipped to [0, 1]:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.label_calibration import Cells
 from nbtext.bayes.prevalence import CONFIDENCE, PosteriorSums, ShareEstimate
 from nbtext.bayes.scorer import Floats
+from nbtext.records import dataclass
 
 MIN_POSITIVE = 1e-9  # parameter of a Beta distribution
 MIN_DOCUMENTS = 10  # left-out documents with a label; with fewer, its m₁ says next to nothing

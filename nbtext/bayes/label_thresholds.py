@@ -11,14 +11,13 @@ Lipton, Elkan and Narayanaswamy, Optimal Thresholding of Classifiers to Maximize
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.label_calibration import Cells
 from nbtext.bayes.scorer import Floats
 from nbtext.features.csr import run_starts
+from nbtext.records import dataclass
 
 MIN_F1 = 0.1  # of a label with its own threshold
 

@@ -10,7 +10,7 @@ The sums of logarithms of binary_relevance are logarithms of products here, whic
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from nbtext.errors import ModelError
 from nbtext.features.csr import run_starts, running_sums
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.kernel import HAS_KERNEL, choose_version
+from nbtext.records import dataclass
 
 left_out_products = choose_version(plain.left_out_products, "nbtext.bayes._products")
 

@@ -157,8 +157,7 @@ class Batch:
 
     def list_labels(self) -> list[tuple[str, ...] | None]:
         """Return the labels of each document as a list; None if they are not known."""
-        lists = self.labels if self.label_lists is None else self.label_lists
-        return [(labels,) if isinstance(labels, str) else labels for labels in lists]
+        return [(labels,) if isinstance(labels, str) else labels for labels in self.label_lists or self.labels]
 
     def labels_of(self, row: int) -> tuple[str, ...] | None:
         """Return the labels of a document; None if they are not known."""
