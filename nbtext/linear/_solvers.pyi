@@ -73,7 +73,7 @@ def fit_binary(
     seed: int,
     is_rough: bool = False,
     check: Callable[[], None] | None = None,
-) -> tuple[float, int]:
+) -> tuple[float, int, Singles]:
     """Fit a class against the rest, without an intercept.
 
     Minimizes Σ_j w_j² / (2 scales_j) + Σ_i |strengths_i| loss(± x_i·w), where ± is the sign of the strength.
@@ -97,19 +97,11 @@ def fit_binary(
 
     Returns
     -------
-    the relative duality gap (NaN if the numbers are too large to compute with), passes
+    the relative duality gap (NaN if the numbers are too large to compute with), passes, the weights (n_features,)
 
     Raises
     ------
     ValueError : the arrays do not fit together
-    """
-
-def add_rows(matrix: CheckedMatrix, rows: Numbers, factors: Floats, sums: Floats) -> None:
-    """Add some rows times a factor each to `sums`, (n_features,).
-
-    rows, factors  (n,)
-
-    raises  ValueError: the arrays do not fit together
     """
 
 def fit_softmax(

@@ -115,7 +115,7 @@ def fit_binary(
         raise ValueError("there must be a scale for each feature")
     order = np.flatnonzero(strengths).astype(np.int32)
     if len(order) == 0:
-        return 0.0, 0
+        return 0.0, 0, np.zeros(n_features, np.float32)
     weights, rows = np.empty((max(1, n_features), 2), np.float32), np.empty((n_rows, 3), np.int32)
     visited = np.empty_like(order)
     cdef float[:, ::1] weight_view = weights
@@ -131,7 +131,7 @@ def fit_binary(
     p.weights, p.rows = <Feature*> &weight_view[0, 0], <Row*> &row_view[0, 0]
     p.dual, p.margins, p.order, p.visited = &row_dual[0], &row_margins[0], &order_view[0], &visited_view[0]
     p.n_rows, p.n_features, p.n_order = n_rows, n_features, len(order)
-    p.is_logistic, p.state, p.gap, p.objective = is_logistic, seed, 0, 0
+    p.is_logistic, p.state, p.gap, p.negligible = is_logistic, seed, 0, 0
     with nogil:
         for feature in range(n_features):
             p.weights[feature].scale = feature_scales[feature]
@@ -147,22 +147,7 @@ def fit_binary(
         for row in range(row_scores.shape[0]):
             if row_strengths[row] == 0:
                 row_scores[row] = score(&p, row)
-    return relative_gap(p.gap, p.objective), n_iter
-
-
-def add_rows(CheckedMatrix matrix, rows, factors, sums):
-    """Add some rows times a factor each to `sums`; _solvers.pyi has the documentation."""
-    cdef const int32_t[::1] row_numbers = rows
-    cdef const double[::1] row_factors = factors
-    cdef double[::1] totals = sums
-    cdef int64_t place, entry
-    matrix.check_rows(rows)
-    if len(factors) != len(rows) or len(sums) != matrix.n_features:
-        raise ValueError("there must be a factor for each row, and a sum for each feature")
-    with nogil:
-        for place in range(row_numbers.shape[0]):
-            for entry in range(matrix.indptr[row_numbers[place]], matrix.indptr[row_numbers[place] + 1]):
-                totals[matrix.features[entry]] += row_factors[place] * matrix.values[entry]
+    return relative_gap(p.gap, p.objective), n_iter, weights[:n_features, 0].copy()
 
 
 def fit_softmax(

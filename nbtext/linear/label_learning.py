@@ -1,8 +1,8 @@
 """Train a linear multi-label model: each label against the rest, with probabilities and thresholds from folds.
 
-Memory. The dual variables of some labels are in memory at once, and the weights of a label that are kept are bounded:
-of many labels, each keeps its largest weights, as in DiSMEC (Babbar and Schölkopf 2017). Of many labels and documents,
-only some documents are held out.
+Memory is bounded. Labels are fitted some at a time. Of many labels, each keeps its largest weights, as in DiSMEC
+(Babbar and Schölkopf 2017). Of many documents, or labels, only some documents are held out, in as few folds as
+possible.
 """
 
 from __future__ import annotations
@@ -17,9 +17,15 @@ from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.label_calibration import Cells
 from nbtext.bayes.label_scaling import ScoreScaling, fit_scaling
-from nbtext.bayes.label_selection import DEFAULT_THRESHOLD, MACRO_F1, MAX_SCORES, MultilabelFit, make_multilabel_fit
+from nbtext.bayes.label_selection import (
+    CALIBRATION_SIZE,
+    DEFAULT_THRESHOLD,
+    MACRO_F1,
+    MultilabelFit,
+    make_multilabel_fit,
+)
 from nbtext.bayes.label_sets import keep_cells
-from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.errors import ConvergenceWarning, SettingsError
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
@@ -29,9 +35,10 @@ from nbtext.linear.learning import DEFAULT_C, NO_CONVERGENCE, make_rough, search
 from nbtext.linear.models import LinearModel
 from nbtext.linear.one_vs_rest import OneVsRest
 
-MAX_DUALS = 1 << 26  # documents times labels whose dual variables are in memory at once: 0.8 GB
-MAX_WEIGHTS = 1 << 26  # of all labels together: 0.8 GB
-CELL_ROWS = 1 << 12  # documents whose pairs are chosen at once
+MAX_DUALS = 1 << 23  # documents times labels whose dual variables are in memory at once: 0.1 GB
+MAX_WEIGHTS = 1 << 24  # of all labels together: 0.2 GB
+MAX_SCORES = 1 << 25  # held-out documents times labels: 0.1 GB
+MAX_CELLS = 1 << 21  # documents times labels whose pairs are chosen at once
 DEFAULT_SCALE = 4.0  # without folds: a score of 0 has the probability ½
 
 
@@ -75,14 +82,17 @@ def learn_labels(data: TrainingData, settings: ModelSettings, *, jobs: int = 1) 
     if settings.C == AUTO and len(held_out):
         C, scores, start = _select_strength(problem, data, folds, len(chunks), settings.seed)
     has_scores = scores is not None
-    scores = np.zeros((len(held_out), data.n_classes)) if scores is None else scores
+    scores = np.zeros((len(held_out), data.n_classes), dtype=np.float32) if scores is None else scores
     weights, is_converged = [], True
     for chunk in chunks:
-        solution = problem.solve(SolverSettings(C, seed=settings.seed), start, classes=chunk.tolist())
+        solver = SolverSettings(C, seed=settings.seed)
+        solution = problem.solve(
+            solver, start, classes=chunk.tolist(), max_weights=max(1, MAX_WEIGHTS // data.n_classes)
+        )
         is_converged &= solution.is_converged
         if len(held_out) and not has_scores:
             problem.score_held_out(folds, make_rough(C, settings.seed), solution, scores)
-        weights += problem.weigh(solution, max_weights=max(1, MAX_WEIGHTS // data.n_classes))
+        weights += [each.weights for each in solution.classes.values() if each.weights is not None]
     if not is_converged:
         warnings.warn(f"{settings.model} {NO_CONVERGENCE}", ConvergenceWarning, stacklevel=2)
     smoothing = settings.ratio_smoothing if "ratio_smoothing" in model.options else 0.0
@@ -94,7 +104,8 @@ def _hold_out(data: TrainingData, settings: ModelSettings) -> NDArray[np.int32]:
     """Return the fold of each document, (n_documents,); NEVER_HELD_OUT of all if there are fewer documents than folds.
 
     The documents of each rare label are spread over the folds: documents are stratified by their rarest label. If a
-    label has only one document, that is held out, too, because labels of new documents may also lack examples.
+    label has only one document, that is held out, too, because labels of new documents may also lack examples. One
+    threshold for all labels needs CALIBRATION_SIZE documents, and one for each label as many as there are.
     """
     sizes = np.array([len(members) for members in data.members])
     order = np.argsort(-sizes, kind="stable")
@@ -104,25 +115,28 @@ def _hold_out(data: TrainingData, settings: ModelSettings) -> NDArray[np.int32]:
     folds = stratified_folds(rarest, settings.folds, seed=settings.seed, contents=data.hashes).astype(np.int32)
     if len(np.unique(folds)) < settings.folds:
         folds[:] = NEVER_HELD_OUT
-    n_scored = MAX_SCORES // data.n_classes
-    if len(data) > n_scored:
-        folds[np.random.default_rng(settings.seed).permutation(len(data))[n_scored:]] = NEVER_HELD_OUT
+    wanted = len(data) if settings.optimize == MACRO_F1 else CALIBRATION_SIZE
+    n_scored = max(1, min(wanted, MAX_SCORES // data.n_classes))
+    n_folds = int(np.searchsorted(np.cumsum(np.bincount(folds[folds != NEVER_HELD_OUT])), n_scored)) + 1
+    folds[folds >= n_folds] = NEVER_HELD_OUT
+    held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
+    folds[np.random.default_rng(settings.seed).permutation(held_out)[n_scored:]] = NEVER_HELD_OUT
     return folds
 
 
 def _select_strength(
     problem: OneVsRest, data: TrainingData, folds: NDArray[np.int32], n_chunks: int, seed: int
-) -> tuple[float, Floats | None, Any]:
+) -> tuple[float, NDArray[np.float32] | None, Any]:
     """Return the C with the lowest calibrated log-loss on held-out documents, their scores, and a solution.
 
     If only a part of the labels fits into memory, C is selected for every n-th label, and the others are None.
     """
     held_out, classes = np.flatnonzero(folds != NEVER_HELD_OUT), list(range(0, data.n_classes, n_chunks))
 
-    def evaluate(C: float, start: Any) -> tuple[float, Floats, Any]:
+    def evaluate(C: float, start: Any) -> tuple[float, NDArray[Any], Any]:
         solver = make_rough(C, seed)
         solution = problem.solve(solver, start, classes=classes)
-        scores = np.zeros((len(held_out), data.n_classes))
+        scores = np.zeros((len(held_out), data.n_classes), dtype=np.float32)
         problem.score_held_out(folds, solver, solution, scores)
         return fit_scaling(_collect_cells(data, held_out, scores, classes))[1], scores, solution
 
@@ -130,7 +144,9 @@ def _select_strength(
     return (C, scores, solution) if n_chunks == 1 else (C, None, None)
 
 
-def _collect_cells(data: TrainingData, held_out: NDArray[np.int64], scores: Floats, classes: list[int]) -> Cells:
+def _collect_cells(
+    data: TrainingData, held_out: NDArray[np.int64], scores: NDArray[np.float32], classes: list[int]
+) -> Cells:
     """Return the pairs of a held-out document and a label to keep; see `keep_cells`.
 
     scores   (n_held_out, n_classes)
@@ -139,8 +155,9 @@ def _collect_cells(data: TrainingData, held_out: NDArray[np.int64], scores: Floa
     places = np.full(len(data), -1)
     places[held_out] = np.arange(len(held_out))
     parts = []
-    for first in range(0, len(held_out), CELL_ROWS):
-        own = scores[first : first + CELL_ROWS, classes]
+    n_rows = max(1, MAX_CELLS // len(classes))
+    for first in range(0, len(held_out), n_rows):
+        own = scores[first : first + n_rows, classes].astype(np.float64)
         is_own = np.zeros(own.shape, dtype=bool)
         for column, k in enumerate(classes):
             rows = places[data.members[k]]
@@ -154,7 +171,9 @@ def _collect_cells(data: TrainingData, held_out: NDArray[np.int64], scores: Floa
     )  # fmt: skip
 
 
-def _calibrate(data: TrainingData, held_out: NDArray[np.int64], scores: Floats, *, is_by_label: bool) -> MultilabelFit:
+def _calibrate(
+    data: TrainingData, held_out: NDArray[np.int64], scores: NDArray[np.float32], *, is_by_label: bool
+) -> MultilabelFit:
     """Return the probabilities and thresholds that follow from held-out scores."""
     if not len(held_out):
         scaling = ScoreScaling(DEFAULT_SCALE, 0.0, np.zeros(data.n_classes))

@@ -15,7 +15,7 @@ from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
-from nbtext.bayes.smoothing import CALIBRATION_SIZE, MAX_SCORES, Scored, Selection, judge
+from nbtext.bayes.smoothing import MAX_SCORES, Scored, Selection, judge
 from nbtext.bayes.targets import Goals, refuse_targets
 from nbtext.errors import ConvergenceWarning
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
@@ -30,6 +30,8 @@ MIN_GAIN = 0.995  # a value of C must lower the loss to this share of the best o
 # Fold models are solved roughly: what they tell of C and the temperature has a larger error than that.
 FOLD_TOLERANCE = 1e-3
 FOLD_MAX_ITER = 30
+# Documents that are held out, at least, if nothing but the calibration needs them, and to select C
+CALIBRATION_SIZE, SELECTION_SIZE = 1 << 11, 1 << 12
 NO_CONVERGENCE = (
     "did not converge: the solver stopped after its maximum of passes; scale large values down, or use a smaller C"
 )
@@ -116,8 +118,8 @@ class HeldOut(NamedTuple):
 def _hold_out(data: TrainingData, settings: ModelSettings, goals: Goals) -> HeldOut:
     """Choose documents to hold out: none if there are fewer than folds.
 
-    Without goals, only enough folds are held out for CALIBRATION_SIZE documents: more are not worth the time. Of many
-    classes, only so many documents are held out that their scores fit into memory.
+    Without goals, only enough folds are held out for CALIBRATION_SIZE documents, or SELECTION_SIZE: more are not worth
+    the time. Of many classes, only so many documents are held out that their scores fit into memory.
     """
     class_documents = np.bincount(data.classes, minlength=data.n_classes)
     folds = stratified_folds(
@@ -128,7 +130,8 @@ def _hold_out(data: TrainingData, settings: ModelSettings, goals: Goals) -> Held
         folds[:] = NEVER_HELD_OUT
     elif goals == Goals():
         sizes = np.bincount(folds[folds != NEVER_HELD_OUT])
-        n_folds = int(np.searchsorted(np.cumsum(sizes), CALIBRATION_SIZE)) + 1
+        size = SELECTION_SIZE if settings.C == AUTO else CALIBRATION_SIZE
+        n_folds = int(np.searchsorted(np.cumsum(sizes), size)) + 1
         folds[folds >= n_folds] = NEVER_HELD_OUT
     documents, n_scored = np.flatnonzero(folds != NEVER_HELD_OUT), MAX_SCORES // data.n_classes
     if len(documents) > n_scored:
@@ -188,7 +191,7 @@ def _select_strength(
     return search_strength(evaluate)
 
 
-def search_strength(evaluate: Callable[[float, Any], tuple[float, Floats, Any]]) -> tuple[float, Floats, Any]:
+def search_strength(evaluate: Callable[[float, Any], tuple[float, Any, Any]]) -> tuple[float, Any, Any]:
     """Return the C with the lowest loss, its scores, and the solution that was computed last.
 
     The search goes up and down from the default as long as that pays, in steps of a decade and then of half a decade.

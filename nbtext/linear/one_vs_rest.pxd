@@ -10,8 +10,9 @@
 # fit into the cache. Sums over a document are of 64 bits. The weights collect the rounding errors of many small steps;
 # they are therefore computed again from the dual variables before the duality gap is measured.
 #
-# A document that is beyond the margin, and has the dual variable 0, is skipped in the next 1, then 2, then 4 passes.
-# With many classes, this holds for most documents. The measured gap is that of all documents.
+# A document whose part of the duality gap is negligible keeps its dual variable, and is skipped in the next 3, then 12,
+# then 16 passes. This holds for documents beyond the margin whose dual variable is 0: with many classes, for most. The
+# measured gap is that of all documents.
 #
 # A feature of one document only adds a constant to that document's own margin for each unit of its dual variable. The
 # sum of these constants is the document's `diagonal`; such a feature needs no entry in the matrix, and no weight.
@@ -26,7 +27,8 @@ from nbtext.features.kernel.memory cimport nb_prefetch
 
 cdef enum:
     NEWTON_STEPS = 60  # for one dual variable; bisection alone would have converged by then
-    MAX_WAIT = 4  # passes in which a document is skipped
+    MIN_WAIT = 3  # passes in which a document is skipped
+    MAX_WAIT = 16
     ROWS_AHEAD = 2  # by which the entries of documents are prefetched
     MAX_AHEAD = 256  # entries of a document that are prefetched
     IN_LINE = 16  # entries in a cache line
@@ -35,9 +37,11 @@ cdef extern from *:
     """
     #define NB_MAX_LOG_ODDS 36.0
     #define NB_FAR_MARGIN 1.5
+    #define NB_NEGLIGIBLE 0.3
     """
     const double MAX_LOG_ODDS "NB_MAX_LOG_ODDS"  # log-odds of a dual variable that rounds to 0 or 1
     const double FAR_MARGIN "NB_FAR_MARGIN"
+    const double NEGLIGIBLE "NB_NEGLIGIBLE"  # share of the tolerated gap that all skipped documents may have
 
 cdef struct Feature:
     float weight  # w
@@ -63,8 +67,9 @@ cdef struct BinaryProblem:
     int64_t n_rows
     int64_t n_features
     int64_t n_order
-    double gap  # sum of the rows' parts of the duality gap, and of the dual objective
-    double objective
+    double gap  # sum of the rows' parts of the duality gap
+    double objective  # the dual one
+    double negligible  # part of the gap
     bint is_logistic
     uint64_t state  # of the random number generator
 
@@ -160,6 +165,11 @@ cdef inline double dual_loss(double dual, bint is_logistic) noexcept nogil:
     return softplus(odds) - dual * odds
 
 
+cdef inline double dual_gain(double old, double new, double margin, double curvature, bint is_logistic) noexcept nogil:
+    """How much a step of a row's dual variable increases the dual objective, for C = 1; `curvature` as below."""
+    return dual_loss(new, is_logistic) - dual_loss(old, is_logistic) - (new - old) * (margin + curvature * (new - old) / 2)
+
+
 cdef inline double gap_part(double dual, double margin, bint is_logistic) noexcept nogil:
     """A row's part of the duality gap for C = 1; never negative, by the Fenchel-Young inequality."""
     cdef double slack = 1 - margin, odds
@@ -213,34 +223,47 @@ cdef inline double margin_of(const BinaryProblem* p, int64_t row) noexcept nogil
     return (score(p, row) if strength > 0 else -score(p, row)) + fabs(strength) * p.dual[row] * p.diagonal[row]
 
 
-cdef inline void add_gap(BinaryProblem* p, int64_t row, double margin) noexcept nogil:
-    cdef double dual = p.dual[row], C = fabs(p.strengths[row])
-    p.gap += C * gap_part(dual, margin, p.is_logistic)
-    p.objective += C * (dual_loss(dual, p.is_logistic) - dual * margin / 2)
+cdef inline void set_objective(BinaryProblem* p) noexcept nogil:
+    """Compute the dual objective from the dual variables and w."""
+    cdef int64_t place, row, feature
+    cdef double dual, C
+    cdef const Feature* own
+    p.objective = 0
+    for place in range(p.n_order):
+        row = p.order[place]
+        dual, C = p.dual[row], fabs(p.strengths[row])
+        p.objective += C * (dual_loss(dual, p.is_logistic) - C * dual * dual * p.diagonal[row] / 2)
+    for feature in range(p.n_features):
+        own = &p.weights[feature]
+        if own.weight != 0:
+            p.objective -= <double> own.weight * own.weight / own.scale / 2
 
 
 cdef inline void visit(BinaryProblem* p, int64_t number, int32_t n_iter) noexcept nogil:
     """Optimize the dual variable of a row, or decide in how many passes to skip it."""
-    cdef double margin = margin_of(p, number), old = p.dual[number], strength = p.strengths[number], new
+    cdef double margin = margin_of(p, number), old = p.dual[number], strength = p.strengths[number], C = fabs(strength)
+    cdef double part = C * gap_part(old, margin, p.is_logistic), curvature, new
     cdef Row* row = &p.rows[number]
-    if not p.is_logistic and old == 0 and margin > 1:
-        row.wait = min(max(1, 2 * row.wait), <int32_t> MAX_WAIT)
+    p.gap += part
+    if part <= p.negligible:
+        row.wait = min(max(<int32_t> MIN_WAIT, 4 * row.wait), <int32_t> MAX_WAIT)
         row.due = n_iter + 1 + row.wait
         return
     row.wait = 0
-    add_gap(p, number, margin)
     if row.square < 0:
         row.square = square(p, number)
-    new = maximize_dual(old, margin, fabs(strength) * row.square, p.is_logistic)
+    curvature = C * row.square
+    new = maximize_dual(old, margin, curvature, p.is_logistic)
     if new != old:
+        p.objective += C * dual_gain(old, new, margin, curvature, p.is_logistic)
         p.dual[number] = new
         update(p, number, strength * (new - old))
 
 
-cdef inline void make_pass(BinaryProblem* p, int32_t n_iter) noexcept nogil:
+cdef inline void make_pass(BinaryProblem* p, double tolerance, int32_t n_iter) noexcept nogil:
     """Visit the rows that are due, in random order."""
     cdef int64_t place, n_visited = 0
-    p.gap, p.objective = 0, 0
+    p.gap, p.negligible = 0, max(0.0, NEGLIGIBLE * tolerance * p.objective / p.n_order)
     shuffle(p.order, p.n_order, &p.state)
     for place in range(p.n_order):
         if p.rows[p.order[place]].due <= n_iter:
@@ -255,18 +278,20 @@ cdef inline void make_pass(BinaryProblem* p, int32_t n_iter) noexcept nogil:
 cdef inline void measure_gap(BinaryProblem* p) noexcept nogil:
     """Measure the duality gap, the dual objective and the margins of all rows at weights that are computed again.
 
-    Rows that are within the margin are due in the next pass.
+    Rows whose part of the gap is not negligible are due in the next pass.
     """
     cdef int64_t row
-    cdef double margin
+    cdef double margin, part
     set_weights(p)
-    p.gap, p.objective = 0, 0
+    set_objective(p)
+    p.gap = 0
     for row in range(p.n_rows):
         if p.strengths[row] != 0:
             margin = margin_of(p, row)
-            add_gap(p, row, margin)
+            part = fabs(p.strengths[row]) * gap_part(p.dual[row], margin, p.is_logistic)
+            p.gap += part
             p.margins[row] = <float> margin
-            if margin < 1:
+            if part > p.negligible:
                 p.rows[row].due = 0
 
 
@@ -284,6 +309,7 @@ cdef inline void start(BinaryProblem* p) noexcept nogil:
         if p.dual[row] == 0 and p.margins[row] > FAR_MARGIN:
             p.rows[row].due = MAX_WAIT
     set_weights(p)
+    set_objective(p)
 
 
 cdef inline bint make_passes(BinaryProblem* p, double tolerance, int* n_iter, int last, bint is_rough) noexcept nogil:
@@ -293,7 +319,7 @@ cdef inline bint make_passes(BinaryProblem* p, double tolerance, int* n_iter, in
     """
     while n_iter[0] < last:
         n_iter[0] += 1
-        make_pass(p, n_iter[0])
+        make_pass(p, tolerance, n_iter[0])
         if is_within(p, tolerance):
             if is_rough:
                 return True

@@ -36,29 +36,6 @@ FAR_MARGIN = 1.5  # a document beyond it rarely gets a dual variable when others
 NO_SCORES = np.zeros(0)
 
 
-class ClassSolution(NamedTuple):
-    """The solution of a class against the rest.
-
-    documents     (n_close,) int32, those with a dual variable, or with a margin up to FAR_MARGIN
-    dual          (n_close,), the dual variables divided by C
-    weights       (n_shared,), from L-BFGS; None: they follow from the dual variables
-    is_converged  whether the tolerance is met
-    """
-
-    documents: NDArray[np.int32]
-    dual: Floats
-    weights: Floats | None
-    is_converged: bool
-
-
-class Solution(NamedTuple):
-    """The solutions of all classes, by number, for all documents, or where the solver stopped."""
-
-    C: float
-    classes: dict[int, ClassSolution]
-    is_converged: bool
-
-
 class ClassWeights(NamedTuple):
     """The weights of a class.
 
@@ -69,6 +46,28 @@ class ClassWeights(NamedTuple):
     bias: float
     columns: NDArray[np.int32]
     values: Floats
+
+
+class ClassSolution(NamedTuple):
+    """The solution of a class against the rest.
+
+    documents     (n_close,) int32, those with a dual variable, or with a margin up to FAR_MARGIN
+    dual          (n_close,), the dual variables divided by C
+    weights       None: of a rough fit, which only starts others
+    is_converged  whether the tolerance is met
+    """
+
+    documents: NDArray[np.int32]
+    dual: Floats
+    weights: ClassWeights | None
+    is_converged: bool
+
+
+class Solution(NamedTuple):
+    """The solutions of all classes, by number, for all documents, or where the solver stopped."""
+
+    classes: dict[int, ClassSolution]
+    is_converged: bool
 
 
 class Factors(ABC):
@@ -154,12 +153,18 @@ class OneVsRest(ABC):
         return numbers, sums
 
     def solve(
-        self, solver: SolverSettings, start: Solution | None = None, *, classes: Iterable[int] | None = None
+        self,
+        solver: SolverSettings,
+        start: Solution | None = None,
+        *,
+        classes: Iterable[int] | None = None,
+        max_weights: int | None = None,
     ) -> Solution:
         """Return the solution for all documents. It does not depend on the number of threads.
 
-        start    the solution for another C
-        classes  to solve; None: all
+        start        the solution for another C
+        classes      to solve; None: all
+        max_weights  of a class; those with the largest magnitude are kept, of equal ones the first. None: all
 
         raises  ModelError: the values are too large to compute with
         """
@@ -167,11 +172,14 @@ class OneVsRest(ABC):
         numbers = list(self._classes if classes is None else classes)
 
         def solve_class(own_class: int) -> ClassSolution:
-            return self._solve(own_class, factors, solver, start)
+            solution, weights = self._solve(own_class, factors, solver, start)
+            if solver.is_rough:
+                return solution
+            return solution._replace(weights=self._make_weights(own_class, weights, max_weights))
 
         solved = list(parallel_map(solve_class, numbers, jobs=self._jobs))
         is_converged = all(each.is_converged for each in solved)
-        return Solution(solver.C, dict(zip(numbers, solved, strict=True)), is_converged)
+        return Solution(dict(zip(numbers, solved, strict=True)), is_converged)
 
     def score_folds(self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution) -> Floats:
         """Return the scores (n_held_out, n_classes) of the documents in a fold, by models of the other folds.
@@ -183,7 +191,9 @@ class OneVsRest(ABC):
         self.score_held_out(folds, solver, start, scores)
         return scores
 
-    def score_held_out(self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution, scores: Floats) -> None:
+    def score_held_out(
+        self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution, scores: NDArray[Any]
+    ) -> None:
         """Score the documents that are held out by the classes of `start`, as `score_folds` does.
 
         scores  (n_held_out, n_classes), whose columns of these classes are set
@@ -198,9 +208,9 @@ class OneVsRest(ABC):
         def score_class(task: tuple[int, int]) -> None:
             factors, own_class = left_out[task[0]], task[1]
             is_held_out, own = ~factors.is_fitted, np.zeros(len(data))
-            solution = self._solve(own_class, factors, solver, start, scores=own)
-            if solution.weights is not None or self._settings.interpolation != 1:
-                own = data.matrix @ self._weigh(own_class, factors, solution, solver.C)
+            _, weights = self._solve(own_class, factors, solver, start, scores=own)
+            if weights is not None:
+                own = data.matrix @ weights
             scores[places[is_held_out], own_class] = own[is_held_out]
 
         tasks = [(place, own_class) for place in range(len(numbers)) for own_class in start.classes]
@@ -209,25 +219,7 @@ class OneVsRest(ABC):
 
     def scorer(self, solution: Solution) -> LinearScorer:
         """Return a scorer of a solution. Of two labels the first has score 0."""
-        return self.compile(self.weigh(solution))
-
-    def weigh(self, solution: Solution, *, max_weights: int | None = None) -> list[ClassWeights]:
-        """Return the weights of the classes of a solution.
-
-        max_weights  of a class; those with the largest magnitude are kept, of equal ones the first. None: all
-        """
-        factors, n_features = self._all, self._data.n_features - self._has_intercept
-
-        def weigh_class(own_class: int) -> ClassWeights:
-            weights = self._weigh(own_class, factors, solution.classes[own_class], solution.C)
-            check_finite(weights)
-            bias = float(weights[n_features]) if self._has_intercept else 0.0
-            columns = np.flatnonzero(weights[:n_features]).astype(np.int32)
-            if max_weights is not None and len(columns) > max_weights:
-                columns = np.sort(columns[np.argsort(-np.abs(weights[columns]), kind="stable")[:max_weights]])
-            return ClassWeights(own_class, bias, columns, weights[columns])
-
-        return list(parallel_map(weigh_class, solution.classes, jobs=self._jobs))
+        return self.compile([each.weights for each in solution.classes.values() if each.weights is not None])
 
     def compile(self, weights: list[ClassWeights]) -> LinearScorer:
         """Return the scorer of the weights of all classes, in ascending order."""
@@ -250,25 +242,32 @@ class OneVsRest(ABC):
         solver: SolverSettings,
         start: Solution | None,
         scores: Floats = NO_SCORES,
-    ) -> ClassSolution:
+    ) -> tuple[ClassSolution, Floats | None]:
         """Solve a class against the rest, for the documents outside of a fold.
 
-        scores  (n_documents,) or empty, set to the scores of the documents in the fold if L-BFGS is not needed
+        scores  (n_documents,) or empty, to be set to the scores of the documents in the fold
+
+        Returns
+        -------
+        The solution without weights, and the weights (n_features,); None: the scores are set.
         """
         data, begin = self._data, np.zeros(self._data.n_features)
         solver.check()
         if HAS_KERNEL:
             before = None if start is None else start.classes[own_class]
-            found = self._descend(own_class, factors, solver, before, scores)
+            found, shared = self._descend(own_class, factors, solver, before, scores)
+            if (found.is_converged or solver.is_rough) and len(scores) and self._settings.interpolation == 1:
+                return found, None
+            begin = self._weigh(own_class, factors, found, shared, solver.C)
             if found.is_converged or solver.is_rough:
-                return found
-            begin = self._weigh(own_class, factors, found, solver.C, is_mixed=False)
+                return found, self._interpolate(own_class, factors, begin)
         weights, dual, is_converged = minimize_binary(
             data, self._strengths(own_class, factors), factors.of_all(own_class) ** 2, solver, begin,
             is_logistic=self._is_logistic,
         )  # fmt: skip
         documents = np.flatnonzero(dual).astype(np.int32)
-        return ClassSolution(documents, dual[documents], weights, is_converged)
+        solution = ClassSolution(documents, dual[documents], None, is_converged)
+        return solution, self._interpolate(own_class, factors, weights)
 
     def _strengths(self, own_class: int, factors: Factors) -> Floats:
         """Return the weight of each document, > 0 in the class and < 0 outside of it; 0 in the fold."""
@@ -276,8 +275,13 @@ class OneVsRest(ABC):
 
     def _descend(
         self, own_class: int, factors: Factors, solver: SolverSettings, start: ClassSolution | None, scores: Floats
-    ) -> ClassSolution:
-        """Solve a class against the rest by dual coordinate descent."""
+    ) -> tuple[ClassSolution, NDArray[np.float32]]:
+        """Solve a class against the rest by dual coordinate descent.
+
+        Returns
+        -------
+        The solution without weights, and the weights of the shared features (n_shared,).
+        """
         from nbtext.linear._solvers import fit_binary
 
         data = self._data
@@ -293,10 +297,10 @@ class OneVsRest(ABC):
             mean_square = float(scales @ self._compact.squares + diagonal.sum()) / len(data)
             check_finite(mean_square)
             stages = list(continuation(solver, mean_square * float(data.document_weights.max())))
-        strengths, gap = self._strengths(own_class, factors), np.inf
+        strengths, gap, shared = self._strengths(own_class, factors), np.inf, scales
         for stage in stages:
             is_last = stage is stages[-1]
-            gap, _ = fit_binary(
+            gap, _, shared = fit_binary(
                 self._matrix, stage.C * strengths, scales, diagonal, dual, margins, scores if is_last else NO_SCORES,
                 is_logistic=self._is_logistic, tolerance=stage.tolerance, max_iter=solver.max_iter, seed=solver.seed,
                 is_rough=not is_last or (solver.is_rough and len(scores) > 0), check=solver.check,
@@ -304,38 +308,47 @@ class OneVsRest(ABC):
             if np.isnan(gap):
                 check_finite(gap)
         documents = np.flatnonzero((dual != 0) | (margins <= FAR_MARGIN)).astype(np.int32)
-        return ClassSolution(documents, dual[documents], None, bool(gap <= solver.tolerance))
+        return ClassSolution(documents, dual[documents], None, bool(gap <= solver.tolerance)), shared
 
     def _weigh(
-        self, own_class: int, factors: Factors, solution: ClassSolution, C: float, *, is_mixed: bool = True
+        self, own_class: int, factors: Factors, solution: ClassSolution, shared: NDArray[np.float32], C: float
     ) -> Floats:
-        """Return the weights (n_features,) of a class.
+        """Return the weights (n_features,) of a class; `shared` are those of the shared features."""
+        compact, data, documents = self._compact, self._data, solution.documents
+        weights, by_row = np.zeros(data.n_features), np.zeros(len(data))
+        weights[compact.columns] = shared
+        by_row[documents] = C * solution.dual * (data.signs(own_class) * data.document_weights)[documents]
+        by_entry = by_row[compact.single_rows]
+        single = np.flatnonzero(by_entry)
+        own = by_entry[single] * factors.of_single(own_class, single) ** 2
+        weights[compact.single_columns[single]] = own * compact.single_values[single]
+        return weights
 
-        is_mixed  whether to interpolate with the factors, if the settings say so
-        """
-        compact, data, beta = self._compact, self._data, self._settings.interpolation
-        weights, documents = np.zeros(data.n_features), solution.documents
-        if solution.weights is not None:
-            weights[:] = solution.weights
-        else:
-            from nbtext.linear._solvers import add_rows
-
-            multiples = C * solution.dual * (data.signs(own_class) * data.document_weights)[documents]
-            sums = np.zeros(len(compact.columns))
-            add_rows(self._matrix, documents, multiples, sums)
-            weights[compact.columns] = np.square(factors.of_shared(own_class)) * sums
-            by_row = np.zeros(len(data))
-            by_row[documents] = multiples
-            single = np.flatnonzero(by_row[compact.single_rows])
-            own = by_row[compact.single_rows[single]] * factors.of_single(own_class, single) ** 2
-            weights[compact.single_columns[single]] = own * compact.single_values[single]
-        if beta == 1 or not is_mixed:
+    def _interpolate(self, own_class: int, factors: Factors, weights: Floats) -> Floats:
+        """Return weights (n_features,) that are interpolated with the factors, if the settings say so."""
+        beta = self._settings.interpolation
+        if beta == 1:
             return weights
-        words = slice(0, data.n_features - self._has_intercept)
+        words = slice(0, self._data.n_features - self._has_intercept)
         ratios, own = factors.of_all(own_class)[words], weights[words]
         mean = np.abs(np.divide(own, ratios, out=np.zeros_like(own), where=ratios != 0)).mean()
-        weights[words] = (1 - beta) * mean * ratios + beta * own
-        return weights
+        mixed = weights.copy()
+        mixed[words] = (1 - beta) * mean * ratios + beta * own
+        return mixed
+
+    def _make_weights(self, own_class: int, weights: Floats | None, max_weights: int | None) -> ClassWeights:
+        """Return the weights that are not 0, at most `max_weights`.
+
+        raises  ModelError: they are not finite
+        """
+        assert weights is not None  # there are no documents in a fold
+        check_finite(weights)
+        n_features = self._data.n_features - self._has_intercept
+        columns = np.flatnonzero(weights[:n_features]).astype(np.int32)
+        if max_weights is not None and len(columns) > max_weights:
+            columns = np.sort(columns[np.argsort(-np.abs(weights[columns]), kind="stable")[:max_weights]])
+        bias = float(weights[n_features]) if self._has_intercept else 0.0
+        return ClassWeights(own_class, bias, columns, weights[columns])
 
 
 def add_constant(data: TrainingData) -> TrainingData:

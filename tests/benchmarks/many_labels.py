@@ -3,7 +3,9 @@
 A document has one to five labels, and every label at least one document. Its words are 25 common ones, and six of the
 15 words of each of its labels, which labels share. Each command is a process; seconds are of the processor.
 
-python tests/benchmarks/many_labels.py [LABELS [DOCUMENTS]]
+python tests/benchmarks/many_labels.py [LABELS [DOCUMENTS [MODEL]]]
+
+MODEL is svm or nbsvm: a linear model is trained on log TF-IDF, predicts and is evaluated.
 """
 
 from __future__ import annotations
@@ -44,28 +46,31 @@ def write_documents(path: Path, n: int, n_labels: int, *, seed: int) -> None:
             file.write(json.dumps(record) + "\n")
 
 
-def commands(folder: Path) -> Iterator[tuple[str, ...]]:
-    """Every command, in the order in which they need each other's files."""
+def commands(folder: Path, linear: str | None) -> Iterator[tuple[str, ...]]:
+    """Every command, in the order in which they need each other's files; `linear` is a linear model."""
     train, test, more, model = (str(folder / name) for name in ("train.jsonl", "test.jsonl", "more.jsonl", "model"))
-    yield "train", train, "--label-field", "labels", "-o", model
+    options = ("--model", linear, "--weighting", "log-tfidf") if linear else ()
+    yield "train", train, "--label-field", "labels", "-o", model, *options
     yield "predict", test, "-m", model
     yield "evaluate", test, "-m", model
+    if linear:
+        return
     yield "inspect", model
     yield "update", more, "-m", model, "-o", f"{model}.2"
 
 
-def main(n_labels: int = 10_000, n_documents: int = 30_000) -> None:
+def main(n_labels: int = 10_000, n_documents: int = 30_000, linear: str | None = None) -> None:
     """Print a table of the commands."""
     with TemporaryDirectory() as scratch:
         folder = Path(scratch)
         for seed, (name, n) in enumerate((("train", n_documents), ("test", n_documents // 10), ("more", 300))):
             write_documents(folder / f"{name}.jsonl", n, n_labels, seed=seed)
         lines = ["| command | processor time | peak memory |", "|---" * 3 + "|"]
-        for command in commands(folder):
+        for command in commands(folder, linear):
             cost = measure([Step((sys.executable, "-m", "nbtext", *command))])
             lines.append(f"| {command[0]} | {cost.cpu:.1f} s | {megabytes(cost.memory)} |")
     sys.stdout.write("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*map(int, sys.argv[1:3]), *sys.argv[3:])

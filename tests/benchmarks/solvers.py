@@ -22,9 +22,9 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from nbtext.linear._solvers import CheckedMatrix, add_rows, fit_binary
+from nbtext.linear._solvers import CheckedMatrix, fit_binary
 from nbtext.linear.lbfgs import MAX_ITER, TOLERANCE
-from nbtext.linear.nbsvm import START_DUAL
+from nbtext.linear.one_vs_rest import START_DUAL
 
 RUNS = 3
 GROUP = "sci.med"
@@ -36,14 +36,12 @@ def ours(rows: csr_matrix, signs: Any, C: float, *, is_logistic: bool) -> Any:
     matrix = CheckedMatrix(
         rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float32), n_features
     )
-    strengths, dual, sums = C * signs, np.full(n_documents, START_DUAL * is_logistic), np.zeros(n_features)
-    fit_binary(
+    strengths, dual = C * signs, np.full(n_documents, START_DUAL * is_logistic)
+    return fit_binary(
         matrix, strengths, np.ones(n_features, np.float32), np.zeros(n_documents, np.float32), dual,
         np.zeros(n_documents, np.float32), np.zeros(0), is_logistic=is_logistic, tolerance=TOLERANCE,
         max_iter=MAX_ITER, seed=0,
-    )  # fmt: skip
-    add_rows(matrix, np.arange(n_documents, dtype=np.int32), strengths * dual, sums)
-    return sums
+    )[2]  # fmt: skip
 
 
 def theirs(rows: csr_matrix, signs: Any, C: float, *, is_logistic: bool) -> Any:

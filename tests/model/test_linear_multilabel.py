@@ -19,9 +19,11 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import ModelError, NbtextWarning, SettingsError
+from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.features.kernel import HAS_KERNEL
 from nbtext.features.settings import FeatureSettings
 from nbtext.linear import label_learning, lbfgs, one_vs_rest
+from nbtext.linear.one_vs_rest import OneVsRest
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.fitting import train_on_source
 from nbtext.model.multilabel_explanation import MultilabelExplainer
@@ -148,6 +150,22 @@ def test_of_many_documents_some_are_held_out(monkeypatch: pytest.MonkeyPatch) ->
     estimate = TextClassifier(model="svm").fit(*documents()).fitted_.multilabel.estimate  # type: ignore[union-attr]
     assert estimate is not None
     assert estimate.documents == 50
+
+
+def test_one_threshold_needs_only_some_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many documents, only so many folds are fitted as the calibration needs; thresholds of labels need all."""
+    monkeypatch.setattr(label_learning, "CALIBRATION_SIZE", 30)
+    data, (texts, labels) = [], documents()
+    score = OneVsRest.score_held_out
+
+    def record(self: OneVsRest, folds: Any, *arguments: Any) -> None:
+        data.append((len(set(folds.tolist()) - {NEVER_HELD_OUT}), int((folds != NEVER_HELD_OUT).sum())))
+        score(self, folds, *arguments)
+
+    monkeypatch.setattr(OneVsRest, "score_held_out", record)
+    for optimize in (None, "macro_f1"):
+        TextClassifier(model="svm", optimize=optimize).fit(texts, labels)
+    assert data == [(2, 30), (5, 120)]
 
 
 TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "x1"]), max_size=6).map(" ".join)
