@@ -186,7 +186,9 @@ def _several_from_json(record: dict[str, Any]) -> tuple[str, Record]:
 
 
 def _from_tsv(line: str) -> tuple[str, Record]:
-    return _from_columns([_unescape(column) for column in line.rstrip("\r\n").split("\t")])
+    columns = line.rstrip("\r\n").split("\t")
+    has_set = len(columns) % 2 == 0  # in column 3, whose backslashes are those of `_labels`
+    return _from_columns([text if has_set and k == 3 else _unescape(text) for k, text in enumerate(columns)])
 
 
 def _from_columns(columns: list[str]) -> tuple[str, Record]:
@@ -200,9 +202,11 @@ def _from_columns(columns: list[str]) -> tuple[str, Record]:
 
 
 def _labels(text: str) -> tuple[str, ...]:
-    """Split a prediction set at its commas."""
+    """Split a prediction set at its commas. TSV has escapes of tabs and line ends, too."""
     parts = re.findall(r"(?:[^\\,]|\\.)+", text, re.DOTALL)
-    return tuple(re.sub(r"\\(.)", r"\1", part, flags=re.DOTALL) for part in parts)
+    return tuple(
+        re.sub(r"\\.", lambda match: _TSV_ESCAPES.get(match[0], match[0][1]), part, flags=re.DOTALL) for part in parts
+    )
 
 
 def _probability(value: float) -> float:

@@ -4,6 +4,7 @@ Conventions of all commands:
 
 * TSV has no header line. CSV has one. Both end lines with a newline character.
 * TSV writes a tab, newline, carriage return or backslash within a field as an escape (``\\t``).
+* Labels that are joined have a backslash before each separator and backslash within a label. TSV escapes it only once.
 * JSON never holds NaN or infinity: such a number is null.
 * Output is UTF-8. Bytes of file names that are not UTF-8 are written as escapes (``\\udcff``).
 """
@@ -31,16 +32,23 @@ FASTTEXT = "fasttext"  # only for predictions
 PREDICTION_FORMATS = (*OUTPUT_FORMATS, HEADER, FASTTEXT)
 DIGITS = 6  # decimals of a number in a field
 TSV_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
-TSV_SPECIAL = re.compile(r"[\\\t\n\r]")
+TSV_SPECIAL, JOINED_SPECIAL = re.compile(r"[\\\t\n\r]"), re.compile(r"[\t\n\r]")
 MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
 
 Item = TypeVar("Item")
 Row = Sequence[str | int | float | None]
 
 
+class JoinedLabels(str):
+    """Labels that `join_labels` has joined: their backslashes are escapes."""
+
+    __slots__ = ()
+
+
 def tsv_field(text: str) -> str:
     """Escape text for one field of TSV."""
-    return TSV_SPECIAL.sub(lambda match: TSV_ESCAPES[match[0]], text) if TSV_SPECIAL.search(text) else text
+    special = JOINED_SPECIAL if isinstance(text, JoinedLabels) else TSV_SPECIAL
+    return special.sub(lambda match: TSV_ESCAPES[match[0]], text)
 
 
 def markdown_field(text: str) -> str:
@@ -52,7 +60,7 @@ def field_text(value: str | int | float | None) -> str:
     """Format a value for a field: six decimals, and nothing for None."""
     if value is None:
         return ""
-    return f"{value:.{DIGITS}f}" if isinstance(value, float) else str(value)
+    return f"{value:.{DIGITS}f}" if isinstance(value, float) else value if isinstance(value, str) else str(value)
 
 
 def format_rows(columns: Sequence[str], rows: Iterable[Row], *, output_format: str) -> str:
@@ -65,9 +73,10 @@ def format_json(value: Any, *, output_format: str = "json") -> str:
     return _json(value if isinstance(value, dict) else asdict(value), 2 if output_format == "json" else None) + "\n"
 
 
-def join_labels(labels: Sequence[str], separator: str = ",") -> str:
+def join_labels(labels: Sequence[str], separator: str = ",") -> JoinedLabels:
     """Join labels by a separator, with a backslash before each separator and backslash within a label."""
-    return separator.join(label.replace("\\", "\\\\").replace(separator, "\\" + separator) for label in labels)
+    escaped = (label.replace("\\", "\\\\").replace(separator, "\\" + separator) for label in labels)
+    return JoinedLabels(separator.join(escaped))
 
 
 def format_records(
@@ -149,7 +158,7 @@ def _header(columns: Sequence[str], output_format: str) -> str:
 
 def _lines(rows: Iterable[Row], output_format: str) -> str:
     texts: list[Any] = list(rows)
-    if not set(map(type, chain.from_iterable(texts))) <= {str}:
+    if not set(map(type, chain.from_iterable(texts))) <= {str, JoinedLabels}:
         texts = [list(map(field_text, row)) for row in texts]
     if output_format == "csv":
         import csv

@@ -163,7 +163,7 @@ def test_formats(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> Non
     rows += [rows[0] | {"id": "a,b\x1b[31m"}]
     write_rows(tmp_path / "x.jsonl", rows)
     lines = nbtext("review", "x.jsonl", "--only", "duplicate", cwd=tmp_path).out.splitlines()
-    assert lines == ["duplicate\t1.000000\t\t\td0,a\\\\,b\x1b[31m\tx.jsonl:1,x.jsonl:201\t"]
+    assert lines == ["duplicate\t1.000000\t\t\td0,a\\,b\x1b[31m\tx.jsonl:1,x.jsonl:201\t"]
     table = nbtext("review", "x.jsonl", "--only", "duplicate", "--to", "table", cwd=tmp_path).out
     assert "x.jsonl:1" in table
     assert "x.jsonl:201" in table

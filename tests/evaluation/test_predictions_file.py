@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
 from nbtext.evaluation.predictions_file import PredictionsFile
 from nbtext.model.predictor import Predictions
+from nbtext.model.settings import DecisionSettings
 from nbtext.report.predictions import write_predictions
 
 IDS = ["plain", "tab\tnew\nline\\t", "odd \udcff", "unanswered"]
@@ -37,6 +39,20 @@ def test_round_trip(form: str, tmp_path: Path) -> None:
     if form != "jsonl":
         expected = np.array([[0.7, 0.15, 0.15], [0.25, 0.5, 0.25], [0.2, 0.2, 0.6], [np.nan] * 3])
     np.testing.assert_allclose(found.probabilities, expected)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "tsv", "csv"])
+def test_prediction_sets_come_back(form: str, tmp_path: Path) -> None:
+    """With commas, backslashes, tabs and line ends in labels; TSV escapes each once."""
+    labels = ("a,b", "back\\slash", "\\t as letters", "tab\tline\nreturn\r", "\\,", "plain")
+    path, sets = tmp_path / f"predictions.{form}", [labels, labels[:1], labels[1:3], labels[3:5]]
+    with path.open("wb") as file:
+        write_predictions(
+            [replace(predicted(), label_sets=sets)], file, output_format=form, decisions=DecisionSettings(coverage=0.9)
+        )
+    assert PredictionsFile(str(path)).of(BATCH).label_sets == sets
+    if form == "tsv":
+        assert path.read_text().splitlines()[0].split("\t")[3].startswith("a\\,b,back\\\\slash,")
 
 
 @pytest.mark.parametrize(

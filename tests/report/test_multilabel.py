@@ -88,7 +88,7 @@ def test_scores_of_many_labels() -> None:
 def test_tsv_and_csv() -> None:
     """Labels and probabilities are joined by the separator, which is escaped within a label."""
     lines = written("tsv", predictions(), top_k=1).splitlines()
-    assert lines[0] == "1\ta\\\\|x|c\x1b[31m\t0.900000|0.750000\ta|x\t0.900000"
+    assert lines[0] == "1\ta\\|x|c\x1b[31m\t0.900000|0.750000\ta|x\t0.900000"
     assert lines[2] == "3\t\t\tc\x1b[31m\t0.300000"
     assert lines[3] == "4\t\t\t\t"
     rows = list(csv.reader(io.StringIO(written("csv", predictions(separator=";"), coverage=0.9))))
@@ -99,7 +99,7 @@ def test_tsv_and_csv() -> None:
 def test_label_sets() -> None:
     """The sets of `--coverage` are another column, and another key."""
     found = replace(predictions(), sets=[("b", "a|x"), (), ("b",), ()])
-    assert written("tsv", found, coverage=0.9).splitlines()[0].endswith("\tb|a\\\\|x")
+    assert written("tsv", found, coverage=0.9).splitlines()[0].endswith("\tb|a\\|x")
     assert json.loads(written("jsonl", found, coverage=0.9).splitlines()[0])["label_set"] == ["b", "a|x"]
     assert "[b, a|x]" in written("table", found, coverage=0.9)
 
