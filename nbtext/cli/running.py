@@ -377,7 +377,9 @@ def _readings(
     from nbtext.model.source_counting import count_blocks, count_source
 
     if all(os.path.isfile(path) or os.path.isdir(path) for path in sources):
-        yield lambda each: count_source(source, each, jobs=run.jobs, sample_size=None, on_batch=on_batch)
+        yield lambda each: count_source(
+            source, each, jobs=run.jobs, sample_size=None, on_batch=on_batch, allows_several=True
+        )
         again = replace(run, quiet=True)
         while True:
             with open_documents(sources, input_settings, again) as (reopened, _):

@@ -55,6 +55,8 @@ SAFETY = 1.3  # a fit is started if this multiple of its predicted time is left
 FIRST_RATE = 5e-7  # seconds for each entry and class of a linear model, before the first fit; usually half of it
 PREPARATION = 0.5  # time from the first reading to the second fit, in units of this reading
 SECOND_READING = 4.0  # time of reading n-grams of higher order, in units of the first reading
+SEVERAL_LABELS = "a model search needs documents with one label each; some have several, or none"
+SEVERAL_HINT = "name a model, such as --model svm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +221,7 @@ class _Corpora:
             hint = "name a model with --model"
             raise InputError(f"a model search needs at least {N_FOLDS} documents; found {found}", hint=hint)
         if widest.is_multilabel:
-            raise InputError("a model search needs documents with one label each; some have several, or none")
+            raise InputError(SEVERAL_LABELS, hint=SEVERAL_HINT)
         self._corpora = {self._widest.feature_set: widest}
         self._more: tuple[str, ...] = ()
         if self._widest.feature_set == PAIRS:

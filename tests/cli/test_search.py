@@ -167,3 +167,16 @@ def test_texts_without_spaces_get_advice(nbtext: Any, tmp_path: Path, texts: lis
     assert ("--analyzer char --ngrams 1,3 or --model best" in trained.err) == is_advised
     for options in (("--analyzer", "char", "--ngrams", "1,3"), ("--ngrams", "1,2"), ("--model", "best"), ("-q",)):
         assert "script without spaces" not in nbtext("train", "texts.jsonl", "-o", "m", *options, cwd=tmp_path).err
+
+
+@pytest.mark.parametrize(
+    "command", [("train", "-o", "m", "--model"), ("compare", "--models")], ids=["train", "compare"]
+)
+def test_several_labels_are_refused_with_the_reason(nbtext: Any, tmp_path: Path, command: tuple[str, ...]) -> None:
+    """And the hint is what to do instead."""
+    lines = [{"text": f"text {i}", "label": ["a", "b"] if i % 2 else []} for i in range(12)]
+    (tmp_path / "texts.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    refused = nbtext(command[0], "texts.jsonl", *command[1:], "best", cwd=tmp_path)
+    assert refused.status == 1
+    assert "a model search needs documents with one label each; some have several, or none" in refused.err
+    assert "name a model, such as --model svm" in refused.err
