@@ -17,7 +17,9 @@ ctypedef fused Number:
     double
 
 cdef enum:
-    MAX_REMOVED = 4  # a feature has rows for complements from which 1, 2, ... occurrences are removed
+    # A feature has rows for complements from which 1, 2, ... occurrences are removed; only 1 if all counts are 1, so that
+    # more features have rows in the same memory.
+    MAX_REMOVED = 4
 
 cdef int64_t NO_CLASS = 0x80000000
 
@@ -356,7 +358,7 @@ def left_out_complements(rows, row_classes, copies, corpus, everywhere, n_classe
     logs = Logarithms(&table[0, 0], len(table), &alphas[0], &log_alphas[0], n_smoothings)
     sums, base = np.zeros((n_rows, n_classes, n_smoothings)), np.zeros((n_rows, 1, n_smoothings))
     memory = np.zeros(2 * n_smoothings)
-    cdef Rows dense = Rows(corpus, n_classes, n_smoothings, MAX_REMOVED, True)
+    cdef Rows dense = Rows(corpus, n_classes, n_smoothings, min(MAX_REMOVED, rows[2].max(initial=1)), True)
     cdef double[:, :, ::1] to_sums = sums, to_base = base
     cdef double[::1] to_memory = memory
     if len(features) and n_classes:

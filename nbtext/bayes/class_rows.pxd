@@ -19,7 +19,7 @@ cdef extern from *:
 from nbtext.features.kernel.memory cimport AHEAD, nb_prefetch
 
 cdef enum:
-    MAX_VALUES = 1 << 19  # of all rows together, so that memory is bounded
+    MAX_VALUES = 1 << 18  # of all rows together: 2 MB, about the size of the cache of a core
     MAX_ROWS = 60000
     MAX_FETCHED = 64  # values of a row that are prefetched
     SHARE = 4  # a row is made if one of so many classes has the feature

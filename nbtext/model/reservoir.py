@@ -68,7 +68,7 @@ class Reservoir:
 
     def take_all(self) -> DocumentCounts:
         """Return the retained documents, in order, and drop them here."""
-        if self._size is not None:
+        if self._size is not None and sum(map(len, self._pieces)) > self._size:
             self._cut()
         pieces, self._pieces = self._pieces, []
         return take_smallest(pieces, None, places=self._by_name())
