@@ -32,7 +32,8 @@ from nbtext.records import dataclass
 left_out_products = choose_version(plain.left_out_products, "nbtext.bayes._products")
 
 MAX_CELLS = 1 << 16  # documents times labels that are scored at once
-MAX_ENTRIES = 1 << 62 if HAS_KERNEL else 1 << 18  # pairs of a document's feature and a label that has it, at once
+# pairs of a document's feature and a label that has it, at once; None: the kernel needs no memory for them
+MAX_ENTRIES = None if HAS_KERNEL else 1 << 18
 LARGEST = 500.0  # exponent of 2 that a product may gain before it is divided
 
 
@@ -172,11 +173,16 @@ class RelevanceLeaveOneOut:
     @property
     def blocks(self) -> Iterator[LeftOutBlock]:
         """The contents in blocks whose scores fit into memory, one after the other."""
-        sizes = running_sums(np.diff(self.labels.indptr)[self.distinct.indices])[self.distinct.indptr]
-        maximum, start, n = max(1, MAX_CELLS // self.labels.n_classes), 0, len(self.copies)
+        n, start = len(self.copies), 0
+        n_blocks = -(-n // max(1, MAX_CELLS // self.labels.n_classes))
+        size = -(-n // max(1, n_blocks))  # equal sizes, for threads
+        widths = None if MAX_ENTRIES is None else np.diff(self.labels.indptr)[self.distinct.indices]
+        bounds = None if widths is None else running_sums(widths)[self.distinct.indptr]
         while start < n:
-            stop = int(np.searchsorted(sizes, sizes[start] + MAX_ENTRIES, side="right")) - 1
-            stop = min(max(stop, start + 1), start + maximum, n)
+            stop = min(start + size, n)
+            if bounds is not None:
+                last = int(np.searchsorted(bounds, bounds[start] + MAX_ENTRIES, side="right")) - 1
+                stop = min(stop, max(last, start + 1))
             yield LeftOutBlock(self, start, stop)
             start = stop
 
