@@ -6,14 +6,15 @@ file. The answer on standard output is a letter, the size of the text, and the t
 
 from __future__ import annotations
 
+import contextlib
 import io
 import logging
 import os
-import resource
 import signal
 import sys
+import threading
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from nbtext.documents.office import NOT_INSTALLED, NUMBER_BYTES, TEXT, TOO_COMPLEX, TOO_LONG
 
@@ -35,18 +36,37 @@ def main() -> None:
     logging.disable()
     while kind := requests.read(1):
         limit, size = (int.from_bytes(requests.read(NUMBER_BYTES)) for _ in range(2))
-        _limit_resources(MEMORY_BYTES + 2 * size)
-        answer, text = _extract(kind, requests.read(size), limit)
+        _limit_memory(MEMORY_BYTES + 2 * size)
+        with _limit_time():
+            answer, text = _extract(kind, requests.read(size), limit)
         answers.write(answer + len(text).to_bytes(NUMBER_BYTES) + text)
         answers.flush()
 
 
-def _limit_resources(n_bytes: int) -> None:
-    """Limit the memory of this process, and the CPU time until the next call; SIGPROF ends it."""
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    resource.setrlimit(resource.RLIMIT_AS, (n_bytes if hard == resource.RLIM_INFINITY else min(n_bytes, hard), hard))
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+def _limit_memory(n_bytes: int) -> None:
+    """Limit the memory of this process. Windows has no such limit, and macOS may refuse it."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+        soft = n_bytes if hard == resource.RLIM_INFINITY else min(n_bytes, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+@contextlib.contextmanager
+def _limit_time() -> Iterator[None]:
+    """End this process when a file takes SECONDS of CPU time; on Windows, which has no such timer, of time."""
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        yield
+        return
+    timer = threading.Timer(SECONDS, os._exit, [1])
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _extract(kind: bytes, content: bytes, limit: int) -> tuple[bytes, bytes]:

@@ -7,7 +7,6 @@ import contextlib
 import ctypes
 import logging
 import os
-import resource
 import signal
 import socket
 import sys
@@ -222,12 +221,7 @@ def _open_feedback(
 
 
 def _configure(service: Service, settings: ServeSettings) -> uvicorn.Config:
-    files, maximum = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (maximum, maximum))
-        files = maximum
-    limit = 10_000 if files == resource.RLIM_INFINITY else max(8, min(10_000, files - SPARE_FILES))
-    limited = type("LimitedProtocol", (Protocol,), {"max_connections": limit})
+    limited = type("LimitedProtocol", (Protocol,), {"max_connections": _count_connections()})
     logging.getLogger("uvicorn").addHandler(logging.NullHandler())  # the service has a log of its own
     logging.getLogger("uvicorn").propagate = False
     return uvicorn.Config(
@@ -237,6 +231,19 @@ def _configure(service: Service, settings: ServeSettings) -> uvicorn.Config:
     )  # fmt: skip
 
 
+def _count_connections() -> int:
+    """Return how many connections this process can have, at most 10,000, after raising its limit of open files."""
+    try:
+        import resource
+    except ImportError:  # on Windows, sockets are not counted as files
+        return 10_000
+    files, maximum = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (maximum, maximum))
+        files = maximum
+    return 10_000 if files == resource.RLIM_INFINITY else max(8, min(10_000, files - SPARE_FILES))
+
+
 def _listen(settings: ServeSettings) -> socket.socket:
     """Return a socket that listens on the address of the settings."""
     with contextlib.ExitStack() as on_error:
@@ -244,7 +251,8 @@ def _listen(settings: ServeSettings) -> socket.socket:
             found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
             family, kind, protocol, _, address = found[0]
             listener = on_error.enter_context(socket.socket(family, kind, protocol))
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if os.name == "posix":  # on Windows, another process could then listen on the same port
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
             listener.listen(BACKLOG)
         except (OSError, UnicodeError) as error:

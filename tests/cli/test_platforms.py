@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 # What macOS or Windows does not have. `os.fork` and `fcntl` are needed by Dask and by pytest, not by nbtext.
-PROGRAM = """
-import os, select, signal, sys
+TAKE_AWAY = """
+import asyncio, os, select, signal, sys
 for name in ("sched_getaffinity", "O_TMPFILE", "O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_NOFOLLOW", "fchmod", "statvfs",
              "ST_RDONLY", "pread", "preadv", "posix_fadvise", "geteuid", "getuid", "O_DIRECTORY", "mkfifo", "sendfile"):
     if hasattr(os, name):
@@ -22,8 +24,14 @@ for name in ("setitimer", "SIGVTALRM", "ITIMER_VIRTUAL", "SIGPIPE", "pthread_sig
     delattr(signal, name)
 for name in ("fcntl", "resource", "termios", "pwd", "grp"):
     sys.modules[name] = None
+"""
+PROGRAM = f"""
+take_away = {TAKE_AWAY!r}
+exec(take_away)
 import nbtext.documents.files as files
 files.read_files = files.read_files_plainly  # the compiled version is for POSIX systems
+import nbtext.documents.office as office
+office.START = take_away + office.START
 from nbtext.__main__ import main
 sys.argv[0] = "nbtext"
 main()
@@ -55,6 +63,12 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: tmp_path_factory.mktemp(name) for name in ("linux", "elsewhere")}
 
 
+def run_elsewhere(*arguments: str, input: bytes = b"") -> tuple[int, str, str]:
+    """Run a command without what Linux has; return its status and outputs."""
+    done = subprocess.run([sys.executable, "-c", PROGRAM, *arguments], input=input, capture_output=True, check=False)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
 @pytest.mark.exhaustive(every=4)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_without_what_linux_has(nbtext: Any, folders: dict[str, Path], letters: Path, command: str) -> None:
@@ -66,10 +80,47 @@ def test_a_command_without_what_linux_has(nbtext: Any, folders: dict[str, Path],
             result = nbtext(*arguments, input=b"the bins\n")
             status, out, err = result.status, result.out, result.err
         else:
-            program = [sys.executable, "-c", PROGRAM, *arguments]
-            done = subprocess.run(program, input=b"the bins\n", capture_output=True, check=False)
-            status, out, err = done.returncode, done.stdout.decode(), done.stderr.decode()
+            status, out, err = run_elsewhere(*arguments, input=b"the bins\n")
         assert "internal error" not in err
         texts = [text.replace(str(folder), "") for text in (out, err)]
         results.append((status, texts, {path.name: path.read_bytes() for path in folder.iterdir()}))
     assert results[0] == results[1]
+
+
+def test_a_word_file_without_what_linux_has(nbtext: Any, model: str, tmp_path: Path) -> None:
+    """The process that reads Word and PDF files limits what the system lets it limit."""
+    document = pytest.importorskip("docx").Document()
+    document.add_paragraph("the bins were not emptied")
+    document.save(tmp_path / "letter.docx")
+    command = ("predict", str(tmp_path), "-m", model)
+    result = nbtext(*command)
+    assert "\ttrash\t" in result.out
+    assert run_elsewhere(*command) == (result.status, result.out, result.err)
+
+
+def test_a_word_file_that_takes_too_long_elsewhere() -> None:
+    """Where no timer of the system ends the process that reads it, a thread does."""
+    code = f"""{TAKE_AWAY}
+import nbtext.documents.office_worker as worker
+worker.SECONDS = 0.1
+with worker._limit_time():
+    while True:
+        pass
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_the_service_without_what_linux_has(model: str) -> None:
+    """It answers, and ends in order."""
+    pytest.importorskip("uvicorn")
+    command = [sys.executable, "-c", PROGRAM, "serve", "-m", model, "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        address = re.search(r"http://[^ ;]+", said)
+        assert address, said + process.stderr.read()
+        with urllib.request.urlopen(f"{address[0]}/readyz", timeout=30) as answer:
+            assert answer.status == 200
+        process.terminate()
+        assert process.wait(30) == 0, process.stderr.read()
