@@ -181,7 +181,7 @@ def search_model(
         if linear is not None:
             last = list_last_candidates(linear.candidate)
             listed += last
-            best = _choose(first, best, _compare_last(linear, last, corpora, search), corpora, search)
+            best = _choose(best, _compare_last(linear, last, corpora, search), corpora, search)
     best_candidate = best.candidate
     counts = best_candidate.retain(corpora.take(best_candidate))
     fitted = best.fitted
@@ -364,8 +364,8 @@ def _compare_last(linear: _Fit, last: list[Candidate], corpora: _Corpora, search
     return best
 
 
-def _choose(first: _Fit, counting: _Fit, linear: _Fit, corpora: _Corpora, search: _Fitter) -> _Fit:
-    """Return the more accurate of two finalists, or the first candidate if none is clearly better by all estimates.
+def _choose(counting: _Fit, linear: _Fit, corpora: _Corpora, search: _Fitter) -> _Fit:
+    """Return the more accurate of two finalists.
 
     Leave-one-out models learn from more documents than those of cross-validation. So a counting model that seems better
     is estimated by the same number of folds, too.
@@ -393,6 +393,4 @@ def _choose(first: _Fit, counting: _Fit, linear: _Fit, corpora: _Corpora, search
     accuracy, how = n_correct / max(1, n_scored), f"{N_FOLDS} folds"
     search.results[candidate] = replace(search.results[candidate], accuracy=accuracy, n_scored=n_scored, estimate=how)
     counting = replace(counting, quality=(accuracy, counting.quality[1]))
-    if _is_clear(linear.quality[0], counting, search):
-        return linear
-    return counting if counting.candidate == first.candidate or _is_clear(accuracy, first, search) else first
+    return linear if _is_clear(linear.quality[0], counting, search) else counting
