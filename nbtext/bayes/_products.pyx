@@ -46,13 +46,25 @@ cdef extern from *:
         memcpy(bases, results, width * sizeof(double));
     }
 
-    /* Write the powers of the factors of some classes. `powers` is memory for as many numbers. */
-    static NB_VECTORS void nb_fill_factors(
-        const double *restrict occurrences, size_t width, double left, double added, double scale, int64_t exponent,
-        double *restrict factors, double *restrict powers
+    static inline __attribute__((always_inline)) double nb_factor(
+        double t, double mu, double left, double share, double total
     ) {
-        for (size_t i = 0; i < width; i++)
-            factors[i] = (occurrences[i] + added) / ((left - occurrences[i] + added) * scale);
+        double added = share * mu;
+        return (t + added) * (total + mu) / ((left - t + added) * mu);
+    }
+
+    /* Write the powers of the factors of some classes, or of all if `classes` is null. `powers` is memory for as many
+       numbers. */
+    static NB_VECTORS void nb_fill_factors(
+        const double *restrict occurrences, const int32_t *restrict classes, size_t width, const double *restrict mu,
+        double left, double share, double total, int64_t exponent, double *restrict factors, double *restrict powers
+    ) {
+        if (classes == NULL)
+            for (size_t i = 0; i < width; i++)
+                factors[i] = nb_factor(occurrences[i], mu[i], left, share, total);
+        else
+            for (size_t i = 0; i < width; i++)
+                factors[i] = nb_factor(occurrences[i], mu[classes[i]], left, share, total);
         if (exponent > 1)
             nb_raise(factors, width, exponent, powers);
     }
@@ -63,9 +75,10 @@ cdef extern from *:
     }
     """
     double nb_power(double base, int64_t exponent) noexcept nogil
+    double nb_factor(double t, double mu, double left, double share, double total) noexcept nogil
     void nb_fill_factors(
-        const double* occurrences, size_t width, double left, double added, double scale, int64_t exponent,
-        double* factors, double* powers
+        const double* occurrences, const int32_t* classes, size_t width, const double* mu, double left, double share,
+        double total, int64_t exponent, double* factors, double* powers
     ) noexcept nogil
     void nb_multiply(double* products, const double* factors, size_t width) noexcept nogil
 
@@ -75,14 +88,16 @@ cdef double LARGE = 2.0**500, LARGE_EXPONENT = 500  # larger products are divide
 
 cdef struct Factors:
     const double* left
-    const double* added
-    double scale
+    const double* shares
+    const double* mu
+    double total
     int64_t limit
 
 
 cdef struct OwnEntries:
     const int64_t* places
     const double* occurrences
+    const double* mu
     size_t size  # number of own classes
 
 
@@ -97,13 +112,13 @@ cdef bint multiply_factors(
     """
     cdef size_t i, k, width
     cdef int64_t first, place, budget = factors.limit, remaining, repeats
-    cdef double left, added, scale = factors.scale, t
+    cdef double left, share
     for i in range(length):
         if i + AHEAD < length and 0 <= features[i + AHEAD] < n_features:
             nb_prefetch(occurrences + starts[features[i + AHEAD]])
         if not 0 <= features[i] < n_features:
             return False
-        left, added = factors.left[i], factors.added[i]
+        left, share = factors.left[i], factors.shares[i]
         if left <= 0:
             continue
         first, width, remaining = starts[features[i]], starts[features[i] + 1] - starts[features[i]], counts[i]
@@ -118,7 +133,8 @@ cdef bint multiply_factors(
             budget -= repeats
             remaining -= repeats
             nb_fill_factors(
-                occurrences + first, width, left, added, scale, repeats, memory, memory + n_classes
+                occurrences + first, NULL if width == n_classes else classes + first, width, factors.mu, left, share,
+                factors.total, repeats, memory, memory + n_classes
             )
             for k in range(own.size):
                 place = own.places[k * length + i]
@@ -131,35 +147,36 @@ cdef bint multiply_factors(
                 for k in range(width):
                     products[classes[first + k]] *= memory[k]
             for k in range(own.size):  # replacing factors in `memory` would stall its vectors
-                t = own.occurrences[k * length + i]
                 products[classes[own.places[k * length + i]]] = memory[n_classes + k] * nb_power(
-                    (t + added) / ((left - t + added) * scale), repeats
+                    nb_factor(own.occurrences[k * length + i], own.mu[k], left, share, factors.total), repeats
                 )
     return True
 
 
-def left_out_products(rows, own, corpus, n_classes, left, scales, limits):
+def left_out_products(rows, own, corpus, mu, left, totals, limits):
     """Return the product of the factors of each document and class, as mantissas and exponents of 2; see plain.py."""
     cdef const int64_t[::1] starts = rows[0], own_starts = own[0], own_places = own[1], w_starts = corpus[0]
     cdef const int64_t[::1] most = limits
     cdef const int32_t[::1] features = rows[1], counts = rows[2], classes = corpus[1]
-    cdef const double[::1] own_occurrences = own[2], occurrences = corpus[2], entry_left = left[0], entry_added = left[1]
-    cdef const double[::1] row_scales = scales
-    cdef Py_ssize_t row, length, place = 0, n_rows = len(starts) - 1, size = n_classes
+    cdef const double[::1] own_occurrences = own[2], own_mu = own[3], occurrences = corpus[2], class_mu = mu
+    cdef const double[::1] entry_left = left[0], entry_shares = left[1], row_totals = totals
+    cdef Py_ssize_t row, length, place = 0, n_rows = len(starts) - 1, size = len(mu)
     cdef int64_t n_features = len(w_starts) - 1
     cdef bint is_part = True
     cdef Factors factors
     cdef OwnEntries own_part
-    if not is_indptr(starts, len(features)) or not is_indptr(w_starts, len(classes)):
+    if not (is_indptr(starts, len(features)) and is_indptr(w_starts, len(classes))
+            and is_indptr(own_starts, len(own_mu))):
         raise ValueError("the arrays of the rows do not fit each other")
-    if not len(counts) == len(features) == len(entry_left) == len(entry_added) or len(occurrences) != len(classes):
+    if not len(counts) == len(features) == len(entry_left) == len(entry_shares) or len(occurrences) != len(classes):
         raise ValueError("there must be values for each entry")
-    if not len(own_starts) - 1 == len(row_scales) == len(most) == n_rows or n_rows and limits.min() < 1:
-        raise ValueError("there must be labels, a scale and a limit for each document")
+    if not len(own_starts) - 1 == len(row_totals) == len(most) == n_rows or n_rows and limits.min() < 1:
+        raise ValueError("there must be labels, a total and a limit for each document")
     if len(classes) and not 0 <= corpus[1].min() <= corpus[1].max() < size or np.diff(corpus[0]).max(initial=0) > size:
         raise ValueError("the classes must be below n_classes")
     n_own = np.diff(own[0])
-    if not 0 <= n_own.min(initial=0) <= n_own.max(initial=0) <= size or not len(own_places) == len(own_occurrences) == int(n_own @ np.diff(rows[0])):
+    n_entries = int(n_own @ np.diff(rows[0]))
+    if n_own.max(initial=0) > size or not len(own_places) == len(own_occurrences) == n_entries:
         raise ValueError("there must be values for each entry of each own class")
     products, exponents, memory = np.ones((n_rows, size)), np.zeros((n_rows, size)), np.empty(2 * size)
     cdef double[:, ::1] to_products = products, to_exponents = exponents
@@ -168,12 +185,14 @@ def left_out_products(rows, own, corpus, n_classes, left, scales, limits):
         with nogil:
             for row in range(n_rows):
                 length = starts[row + 1] - starts[row]
-                own_part = OwnEntries(NULL, NULL, own_starts[row + 1] - own_starts[row])
+                own_part = OwnEntries(NULL, NULL, NULL, own_starts[row + 1] - own_starts[row])
                 if own_part.size and length:
                     own_part.places, own_part.occurrences = &own_places[place], &own_occurrences[place]
+                    own_part.mu = &own_mu[own_starts[row]]
                 place += own_part.size * length
                 factors = Factors(
-                    &entry_left[0] + starts[row], &entry_added[0] + starts[row], row_scales[row], most[row]
+                    &entry_left[0] + starts[row], &entry_shares[0] + starts[row], &class_mu[0], row_totals[row],
+                    most[row]
                 )
                 is_part &= multiply_factors(
                     &w_starts[0], &classes[0], &occurrences[0], n_features, &features[0] + starts[row],

@@ -1,13 +1,20 @@
 """Multi-label Naive Bayes: two scores of each document and label.
 
-Relevance. Label k against the rest, both multinomial and smoothed towards the corpus (Dirichlet smoothing):
+Relevance. Label k against the rest, both multinomial, discounted, and smoothed towards the corpus:
 
     A_k = π_k + Σ_j x_j log(θ_kj / φ_kj),  π_k = log((n_k + ½) / (n − n_k + ½))
-    θ_kj = (t_kj + μ g_j) / (T_k + μ),  φ_kj = (t_j − t_kj + μ g_j) / (T − T_k + μ)
+    θ_kj = (t'_kj + μ_k g_j) / (T_k + μ_k),  φ_kj = (t_j − t'_kj + μ_k g_j) / (T − T_k + μ_k)
+    t'_kj = max(t_kj − 0.8, 0),  μ_k = μ + T_k
 
 where x_j is the count of feature j in the document, t_kj its occurrences in the documents with label k, T_k = Σ_j t_kj,
-n_k the number of these documents; t_j, T and n are the same for all documents, each counted once; g_j = t_j / T. A
-feature that label k does not have adds log(μ / (T + μ)) + log((T − T_k + μ) / (T_k + μ)), which is the same for all
+n_k the number of these documents; t_j, T and n are the same for all documents, each counted once; g_j = t_j / T.
+
+The discount is for features that a label has once: most of them have nothing to do with it, above all in short texts
+with many labels. μ_k has two parts. The pseudo-tokens μ weigh most in rare labels (Dirichlet smoothing). T_k gives the
+corpus half of the weight in every label (Jelinek-Mercer smoothing), because the frequent features of a large label
+have little to do with it, too.
+
+A feature that label k does not have adds log(μ_k / (T + μ_k)) + log((T + μ) / (T_k + μ_k)), which is the same for all
 such features. So the weights are sparse: one number for each feature that a label has.
 
 Contrast. The log-likelihood of label k against the mean likelihood of the K − 1 other labels, in an ordinary
@@ -20,7 +27,8 @@ with V features and K labels.
 Without tokens, A_k is the prior π_k, and B_k is 0. One scorer holds both: A_k is its score k, S_k its score K + k.
 
 Sources: Zhai and Lafferty, A Study of Smoothing Methods for Language Models Applied to Information Retrieval, 2004
-(Dirichlet smoothing); McCallum and Nigam, A Comparison of Event Models for Naive Bayes Text Classification, 1998.
+(discount, Dirichlet and Jelinek-Mercer smoothing); the same, Two-Stage Language Models for Information Retrieval, 2002
+(the last two joined); McCallum and Nigam, A Comparison of Event Models for Naive Bayes Text Classification, 1998.
 """
 
 from __future__ import annotations
@@ -28,6 +36,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.label_sets import drop_totals
@@ -37,6 +46,7 @@ from nbtext.features.csr import running_sums
 
 HALF = 0.5  # document that is added to those of a label, and of the rest, so that no prior is 0
 NO_CONTRAST = 0.0  # the score B if there is only one label
+DISCOUNT = 0.8  # is subtracted from the occurrences of each feature of a label
 FAR = 1e-280  # the sum of small numbers from which it has all digits
 
 
@@ -44,7 +54,7 @@ class Smoothing(NamedTuple):
     """The smoothing of both scores.
 
     mu     μ, the number of pseudo-tokens, distributed as in the corpus, that are added to each label and to its
-           complement
+           complement, besides as many as the label has tokens
     alpha  α, the pseudo-count of each feature in each label; None: the score B is not used
     """
 
@@ -75,11 +85,13 @@ def compile_relevance(statistics: ClassStatistics, smoothing: Smoothing) -> Line
     totals = statistics.feature_sums(statistics.occurrences).astype(np.float64)
     T, T_k = totals.sum(), labels.class_occurrences
     of_entries = np.repeat(totals, np.diff(labels.indptr))
-    base = log_absent(T, mu)
-    added = of_entries * (mu / T) if T else of_entries
-    gains = np.log((labels.occurrences + added) / (of_entries - labels.occurrences + added)) - base
+    mu_k = pseudo_tokens(T_k, mu)
+    added = of_entries * (mu_k / max(T, 1.0))[labels.classes]
+    discounted = discount(labels.occurrences)
+    gains = np.log((discounted + added) / (of_entries - discounted + added))
+    gains += np.log((T + mu_k) / mu_k)[labels.classes]
     bias = prior_log_odds(n_k, statistics.n_documents)
-    default = base - np.log(T_k + mu) + np.log(T - T_k + mu)
+    default = log_absent(T, T_k, mu)
     if smoothing.alpha is None:
         return LinearScorer(bias, default, labels.indptr, labels.classes, gains)
     contrasts = compile_multinomial(labels, smoothing=smoothing.alpha)
@@ -110,9 +122,20 @@ def first_score(scorer: LinearScorer, n_labels: int) -> LinearScorer:
     )
 
 
-def log_absent(T: Any, mu: float) -> Any:
-    """Return log(μ / (T + μ)): the weight of a feature that a label does not have, but for a term of T_k."""
-    return np.log(mu) - np.log(T + mu)
+def discount(occurrences: NDArray[Any]) -> Floats:
+    """Return t' of each occurrences t; see the module."""
+    return np.maximum(occurrences - DISCOUNT, 0.0)
+
+
+def pseudo_tokens(T_k: Any, mu: float) -> Any:
+    """Return μ_k; see the module."""
+    return T_k + mu
+
+
+def log_absent(T: Any, T_k: Any, mu: float) -> Any:
+    """Return the weight of a feature that a label does not have."""
+    mu_k = pseudo_tokens(T_k, mu)
+    return np.log(mu_k * (T - T_k + mu_k) / ((T + mu_k) * (T_k + mu_k)))
 
 
 def prior_log_odds(n_k: Any, n: Any) -> Any:

@@ -3,7 +3,8 @@
 By default, one for all labels that maximizes micro-F1: of all such thresholds, the one nearest to F1 / 2. To maximize
 macro-F1, one for each label (SCut): of all thresholds with the highest F1 of the label, the lowest. A label whose F1 is
 below 0.1 gets the probability of its highest-ranked document instead (FBR.1), because a threshold that was fitted to so
-little would let in many documents.
+little would let in many documents. The F1 of a label of one document is 0: a model without this document does not know
+the label.
 
 Sources: Lewis, Yang, Rose and Li, RCV1: A New Benchmark Collection for Text Categorization Research, 2004, section 6.1;
 Lipton, Elkan and Narayanaswamy, Optimal Thresholding of Classifiers to Maximize F1 Measure, 2014 (half of F1).
@@ -49,16 +50,19 @@ def fit_thresholds(cells: Cells, probabilities: Floats, *, by_label: bool) -> Th
         return measure(cells, probabilities, np.full(cells.n_labels, best))
     order, floor = np.argsort(cells.labels, kind="stable"), _highest_dropped(cells, probabilities)
     bounds = np.searchsorted(cells.labels[order], np.arange(cells.n_labels + 1))
+    n_contents = np.bincount(cells.labels[cells.positives > 0], minlength=cells.n_labels)
     values, fallback = np.empty(cells.n_labels), []
     for k in range(cells.n_labels):
         own = order[bounds[k] : bounds[k + 1]]
         values[k], f1 = _best_threshold(
             probabilities[own], cells.positives[own], cells.documents[own], is_lowest=True, floor=floor
         )
-        if f1 < MIN_F1:
+        if f1 < MIN_F1 or n_contents[k] < 2:
             fallback.append(k)
             values[k] = max(probabilities[own].max(initial=0.0), floor) or 1.0
-    return measure(cells, probabilities, values, tuple(fallback))
+    found = measure(cells, probabilities, values, tuple(fallback))
+    label_f1 = np.where(n_contents < 2, 0.0, found.label_f1)
+    return Thresholds(values, label_f1, found.micro_f1, tuple(fallback))
 
 
 def _highest_dropped(cells: Cells, probabilities: Floats) -> float:

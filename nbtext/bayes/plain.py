@@ -132,31 +132,32 @@ MAX_FACTORS = 1000  # mantissas, at least 1/2 each, whose product does not under
 
 def left_out_products(
     rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]],
-    own: tuple[NDArray[np.int64], NDArray[np.int64], Floats],
+    own: tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats],
     corpus: tuple[NDArray[np.int64], NDArray[np.int32], Floats],
-    n_classes: int,
+    mu: Floats,
     left: tuple[Floats, Floats],
-    scales: Floats,
+    totals: Floats,
     limits: NDArray[np.int64],
 ) -> tuple[Floats, Floats]:
     """Return Π factor^count of each document in each class as mantissas and exponents of 2, (n_documents, n_classes).
 
-    The factor of a feature that a class has is (t + a) / ((left − t + a) · scale). A product of factors takes
-    one logarithm, where a sum takes many. Multiplying by powers of 2 is exact, so splitting them off does not change
-    the rounding.
+    The factor of a feature that a class has is (t + share · μ) (T + μ) / ((left − t + share · μ) μ). A product of
+    factors takes one logarithm, where a sum takes many. Multiplying by powers of 2 is exact, so splitting them off does
+    not change the rounding.
 
     rows    (indptr, indices, counts): documents that the corpus holds
-    own     (indptr, places, t): the classes of each document; for each entry of the document in each of them, its place
-            among the entries of the corpus, and its t without the document
+    own     (indptr, places, t, μ): the classes of each document; for each entry of the document in each of them, its
+            place among the entries of the corpus, and its t without the document; μ of each class without it
     corpus  (indptr, classes, t): the occurrences of each feature in each class
-    left    two arrays (n_entries,): the occurrences of the feature in all other documents, and a; without
-            occurrences, the factor is 1
-    scales  (n_documents,)
+    mu      (n_classes,), μ of each class
+    left    two arrays (n_entries,): the occurrences of the feature in all other documents, and its share of them;
+            without occurrences, the factor is 1
+    totals  (n_documents,), T, the occurrences of all features in all other documents
     limits  (n_documents,), the number of factors whose product is surely below 2^500, at least 1
     raises  ValueError: a document is not part of the corpus
     """
     n_rows, owners = len(rows[0]) - 1, np.repeat(np.arange(len(rows[0]) - 1), np.diff(rows[0]))
-    remaining, added = left
+    (remaining, shares), n_classes = left, len(mu)
     pieces = np.where(remaining > 0, -(-rows[2] // limits[owners]), 0)
     entries = np.repeat(np.arange(len(rows[1])), pieces)
     documents = owners[entries]
@@ -169,6 +170,7 @@ def left_out_products(
         raise ValueError("a document is not part of the corpus")
     own_order = np.argsort(own_entries * n_places + own[1])
     own_keys = np.append((own_entries * n_places + own[1])[own_order], -1)
+    own_mu = np.repeat(own[3], np.repeat(np.diff(rows[0]), np.diff(own[0])))[own_order]
     mantissas, exponents = np.ones(n_rows * n_classes), np.zeros(n_rows * n_classes)
     for start in range(0, int(ranks.max(initial=-1)) + 1, MAX_FACTORS):
         chosen = np.flatnonzero((ranks >= start) & (ranks < start + MAX_FACTORS))
@@ -179,9 +181,10 @@ def left_out_products(
         t, keys = corpus[2][found], entries[pairs] * n_places + found
         places = np.searchsorted(own_keys[:-1], keys)
         is_own = own_keys[places] == keys
-        t[is_own] = own[2][own_order][places[is_own]]
-        a = added[entries[pairs]]
-        factors = (t + a) / ((remaining[entries[pairs]] - t + a) * scales[documents[pairs]])
+        t[is_own], of_classes = own[2][own_order][places[is_own]], mu[corpus[1][found]]
+        of_classes[is_own] = own_mu[places[is_own]]
+        a, T = shares[entries[pairs]] * of_classes, totals[documents[pairs]]
+        factors = (t + a) * (T + of_classes) / ((remaining[entries[pairs]] - t + a) * of_classes)
         values, powers = np.frexp(_powers(factors, repeats[pairs]))
         np.multiply.at(mantissas, cells, values)  # in the order of the entries
         mantissas, own_exponents = np.frexp(mantissas)

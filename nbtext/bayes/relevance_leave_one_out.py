@@ -18,7 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes import plain
-from nbtext.bayes.binary_relevance import RelevanceScores, Smoothing, contrast_labels, log_absent, prior_log_odds
+from nbtext.bayes.binary_relevance import (
+    RelevanceScores,
+    Smoothing,
+    contrast_labels,
+    discount,
+    log_absent,
+    prior_log_odds,
+    pseudo_tokens,
+)
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.label_sets import LabelSets, drop_totals
 from nbtext.bayes.leave_one_out import count_hapaxes
@@ -109,6 +117,11 @@ class RelevanceLeaveOneOut:
         occurrences = np.zeros(len(classes))
         classes[places], occurrences[places] = labels.classes, labels.occurrences
         return indptr, classes, occurrences
+
+    @cached_property
+    def discounted(self) -> Floats:
+        """The discounted occurrences of `entries`, t'_kj."""
+        return discount(self.entries[2])
 
     @cached_property
     def own(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -241,17 +254,19 @@ class LeftOutBlock:
         corpus, part, own, left = self.corpus, self.documents, self.own, self._left
         T = corpus.n_tokens - self.copies * part.totals
         T_k = self._subtract_own(corpus.labels.class_occurrences, part.totals)
-        base = log_absent(T, mu)
-        shares = np.repeat(mu / np.maximum(T, 1), np.diff(part.indptr))
-        # a factor is at most (1 + T / μ)², because left / added is T / μ
-        limits = np.maximum(LARGEST * np.log(2) / (-2 * base + 1e-9), 1).astype(np.int64)
+        shares = left / np.repeat(np.maximum(T, 1), np.diff(part.indptr))
+        # a factor is at most (1 + T / μ)²
+        limits = np.maximum(LARGEST * np.log(2) / (2 * np.log1p(T / mu) + 1e-9), 1).astype(np.int64)
+        indptr, classes, _ = corpus.entries
         products, exponents = left_out_products(
-            (part.indptr, part.indices, part.counts), (own.indptr, own.places, own.left),
-            corpus.entries, corpus.labels.n_classes, (left, left * shares), np.exp(base), limits,
+            (part.indptr, part.indices, part.counts),
+            (own.indptr, own.places, discount(own.left), pseudo_tokens(T_k[own.rows, own.classes], mu)),
+            (indptr, classes, corpus.discounted), pseudo_tokens(corpus.labels.class_occurrences, mu),
+            (left, shares), T, limits,
         )  # fmt: skip
         mantissas, shifts = np.frexp(products)
         scores = np.log(mantissas) + (exponents + shifts) * np.log(2)
-        scores += self.known[:, None] * (base[:, None] + np.log((T[:, None] - T_k + mu) / (T_k + mu)))
+        scores += self.known[:, None] * log_absent(T[:, None], T_k, mu)
         return np.asarray(scores)
 
     def contrast(self, scorer: LinearScorer, alpha: float) -> Floats:

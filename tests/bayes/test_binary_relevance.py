@@ -78,10 +78,10 @@ def test_scores_are_those_of_the_formulas(
     totals, x = rows.sum(axis=0), np.array([1, 0, 2, 1], dtype=np.int32)
     if (totals[x > 0] == 0).any():
         return
-    share = totals / totals.sum()
-    in_label = (t + mu * share) / (t.sum(axis=1, keepdims=True) + mu)
-    rest = totals - t
-    in_rest = (rest + mu * share) / (rest.sum(axis=1, keepdims=True) + mu)
+    discounted, of_label = np.maximum(t - 0.8, 0), t.sum(axis=1, keepdims=True)
+    added = (mu + of_label) * totals / totals.sum()
+    in_label = (discounted + added) / (of_label + mu + of_label)
+    in_rest = (totals - discounted + added) / (totals.sum() - of_label + mu + of_label)
     used = x > 0
     expected = np.log((n_k + 0.5) / (len(rows) - n_k + 0.5)) + np.log(in_label[:, used] / in_rest[:, used]) @ x[used]
     found = score(statistics, x, Smoothing(mu, alpha))

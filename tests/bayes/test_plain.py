@@ -203,22 +203,25 @@ def products(request: pytest.FixtureRequest) -> ModuleType:
 
 def test_left_out_products_are_products_of_factors(products: ModuleType) -> None:
     """Their logarithms are sums, also if no number could hold the product."""
-    rows, own, corpus, n_classes, (left, added), scales, limits = a_product(3, 1e-3, 1, times=2000)
-    found, exponents = products.left_out_products(rows, own, corpus, n_classes, (left, added), scales, limits)
+    rows, own, corpus, mu, (left, shares), totals, limits = a_product(3, 1e-3, 1, times=2000)
+    found, exponents = products.left_out_products(rows, own, corpus, mu, (left, shares), totals, limits)
     logs = np.log(found) + exponents * np.log(2)
     assert logs.max() > 710  # e^710 overflows
     for row, expected in enumerate(logs):
         own_entries = slice(*running_sums(np.diff(own[0]) * np.diff(rows[0]))[[row, row + 1]])
-        without = dict(zip(own[1][own_entries].tolist(), own[2][own_entries].tolist(), strict=True))
-        for k in range(n_classes):
+        own_mu = np.repeat(own[3][own[0][row] : own[0][row + 1]], rows[0][row + 1] - rows[0][row])
+        values = zip(own[2][own_entries].tolist(), own_mu.tolist(), strict=True)
+        without = dict(zip(own[1][own_entries].tolist(), values, strict=True))
+        for k in range(len(mu)):
             total = 0.0
             for place in range(rows[0][row], rows[0][row + 1]):
-                j, x, a = rows[1][place], float(rows[2][place]), added[place]
+                j, x = rows[1][place], float(rows[2][place])
                 entries = slice(corpus[0][j], corpus[0][j + 1])
                 if left[place] > 0 and k in corpus[1][entries]:
                     entry = entries.start + corpus[1][entries].tolist().index(k)
-                    t = without.get(entry, corpus[2][entry])
-                    total += x * np.log((t + a) / ((left[place] - t + a) * scales[row]))
+                    t, m = without.get(entry, (corpus[2][entry], mu[k]))
+                    a = shares[place] * m
+                    total += x * np.log((t + a) * (totals[row] + m) / ((left[place] - t + a) * m))
             assert expected[k] == pytest.approx(total, rel=1e-12, abs=1e-12)
 
 
@@ -227,7 +230,7 @@ def test_products_refuse_a_document_that_was_never_counted(products: ModuleType)
     rows, own, corpus, *rest = a_product(1, 1.0, 5)
     for places in (own[1] + len(corpus[1]), own[1] - len(corpus[1])):
         with pytest.raises(ValueError, match="not part of the corpus"):
-            products.left_out_products(rows, (own[0], places, own[2]), corpus, *rest)
+            products.left_out_products(rows, (own[0], places, *own[2:]), corpus, *rest)
 
 
 def a_product(seed: int, mu: float, limit: int, times: int = 1) -> tuple[Any, ...]:
@@ -248,9 +251,9 @@ def a_product(seed: int, mu: float, limit: int, times: int = 1) -> tuple[Any, ..
     features, own_counts = columns[own_entries], counts[rows, columns][own_entries]
     places = np.searchsorted(np.repeat(np.arange(7), np.diff(entries[0])) * 3 + entries[1], features * 3 + own_classes)
     without = (occurrences[features, own_classes] - copies * own_counts).astype(np.float64)
-    own = np.searchsorted(own_rows, np.arange(11)), places, without
-    scales = np.full(10, mu / (T + mu))
+    own = np.searchsorted(own_rows, np.arange(11)), places, without, mu * (1 + random.random(len(own_rows)))
     return (
         (indptr, columns.astype(np.int32), counts[rows, columns].astype(np.int32)), own,
-        (entries[0], entries[1], entries[3]), 3, (left, left * (mu / T)), scales, np.full(10, limit),
+        (entries[0], entries[1], entries[3]), mu * np.array([1.0, 2.0, 3.0]), (left, left / T), np.full(10, T),
+        np.full(10, limit),
     )  # fmt: skip
