@@ -194,7 +194,7 @@ class _Training:
             open_workers(self.sources, cluster, self.run) as workers,
         ):
             trained = train_on_source(
-                source, features, model_settings, jobs=self.run.jobs, on_batch=on_batch, executor=workers
+                source, features, model_settings, jobs=self.run.jobs, on_batch=on_batch, executor=workers, is_saved=True
             )
         if hint := format_script_hint(trained):
             say(hint, quiet=self.run.quiet)

@@ -14,7 +14,7 @@ from dataclasses import field
 from operator import attrgetter
 
 from nbtext.documents.streams import unreadable
-from nbtext.documents.urls import hide_credentials, is_url, list_files
+from nbtext.documents.urls import hide_credentials, is_folder, is_url, list_files
 from nbtext.errors import InputError
 from nbtext.records import dataclass
 
@@ -210,3 +210,24 @@ def _enter(entry: os.DirEntry[str], stack: list[_Folder], tree: Tree) -> _Folder
     folder.in_maildir = parent.is_maildir or parent.in_maildir
     folder.place = f"{parent.place}{entry.name}/"
     return folder
+
+
+def is_directory(path: str) -> bool:
+    """Return whether the path is a directory.
+
+    Raises
+    ------
+    InputError
+        The path does not exist or cannot be read.
+    """
+    if is_url(path):
+        return is_folder(path)
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except ValueError:
+        raise InputError("a path cannot contain a NUL character", where=path) from None
+    if not os.access(path, os.R_OK):
+        raise unreadable(path, PermissionError(errno.EACCES, ""))
+    return stat.S_ISDIR(status.st_mode)

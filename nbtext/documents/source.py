@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
-import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -16,7 +14,7 @@ from typing import Protocol
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, Block, Document, LabeledBlock
 from nbtext.documents.blocks import ByteRange, ReadOptions
 from nbtext.documents.decoding import encoding_of
-from nbtext.documents.directory import list_tree
+from nbtext.documents.directory import is_directory, list_tree
 from nbtext.documents.exclusion import ExcludingBlock
 from nbtext.documents.fields import check_joined, check_label_columns
 from nbtext.documents.file_documents import read_file_documents
@@ -25,8 +23,8 @@ from nbtext.documents.labels import check_label_settings
 from nbtext.documents.recognition import name_binary, recognize, recognize_output
 from nbtext.documents.settings import InputSettings, ModelInput
 from nbtext.documents.shards import FILE_BYTES, Shard, detect_stream_format, split_shard, suitable_bytes
-from nbtext.documents.streams import STANDARD_INPUT, ByteStream, file_size, is_regular, open_stream, unreadable
-from nbtext.documents.urls import is_database_url, is_folder, is_url
+from nbtext.documents.streams import STANDARD_INPUT, ByteStream, file_size, is_regular, open_stream
+from nbtext.documents.urls import is_database_url, is_url
 from nbtext.errors import InputError, SettingsError
 
 MAX_BYTES = 2**62  # columns that have a name or a number, for any reader
@@ -86,6 +84,11 @@ class Source:
         if units == {"file", "mail"}:
             return "file"
         return units.pop() if len(units) == 1 else None
+
+    @property
+    def has_single_labels(self) -> bool:
+        """Whether it is known before reading that no document has several labels: folders are labels."""
+        return all(shard.reader == "files" for shard in self._files)
 
     @property
     def model_input(self) -> ModelInput:
@@ -221,7 +224,7 @@ def _list_files(
     wanted = settings.input_format
     if is_database_url(path) or path == STANDARD_INPUT:
         return [Shard("file" if path == STANDARD_INPUT else "database", (path,), (None,))]
-    if _is_directory(path):
+    if is_directory(path):
         return _list_directory(path, settings, skipped, outputs)
     if wanted == "dirs":
         raise InputError("is a file, not a directory", where=path, hint="leave out --input-format")
@@ -375,24 +378,3 @@ def _reason_to_skip(stream: ByteStream, root: str, options: ReadOptions) -> str 
     if kind is None and not is_url(root):
         kind = recognize_output(head, root)
     return kind.describe() if kind is not None else None
-
-
-def _is_directory(path: str) -> bool:
-    """Return whether the path is a directory.
-
-    Raises
-    ------
-    InputError
-        The path does not exist or cannot be read.
-    """
-    if is_url(path):
-        return is_folder(path)
-    try:
-        status = os.stat(path)
-    except OSError as error:
-        raise unreadable(path, error) from None
-    except ValueError:
-        raise InputError("a path cannot contain a NUL character", where=path) from None
-    if not os.access(path, os.R_OK):
-        raise unreadable(path, PermissionError(errno.EACCES, ""))
-    return stat.S_ISDIR(status.st_mode)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from nbtext.bayes.label_selection import MultilabelFit
     from nbtext.documents.source import Source
 
+SELECTION_SIZE = CALIBRATION_SIZE * 5 // 4  # documents retained for a selection; the last may lack some duplicates
 MAX_DERIVED = 1 << 27  # columns that are derived from hashed features
 
 
@@ -44,6 +45,7 @@ def train_on_source(
     jobs: int = 1,
     on_batch: OnBatch | None = None,
     executor: Executor | None = None,
+    is_saved: bool = False,
 ) -> TrainedModel:
     """Train on all documents of a source; the result does not depend on the number of threads.
 
@@ -53,10 +55,15 @@ def train_on_source(
         Number of threads.
     executor
         Counts the documents instead of threads; `nbtext.cluster` has one for Dask.
+    is_saved
+        Whether the model is only saved, and not changed in memory. Then fewer documents are retained.
     """
     check_hashing(features, model_settings)
-    features = replace(features, fields=source.field_names)
-    task = CountingTask(features, sample_size(features, model_settings))
+    features, size = replace(features, fields=source.field_names), sample_size(features, model_settings)
+    is_selected = model_settings.model == AUTO and model_settings.keep_sample is None and features.is_counting
+    if is_saved and is_selected and size is not None and source.has_single_labels:
+        size = SELECTION_SIZE
+    task = CountingTask(features, size)
     counts = (executor or ThreadExecutor(jobs)).count(source, task, on_batch)
     if not counts.labels:
         raise InputError("SOURCE has no documents to train on")

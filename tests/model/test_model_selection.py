@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier, load_model
+from nbtext.artifact.model import save_model
+from nbtext.bayes.settings import ModelSettings
+from nbtext.documents.settings import InputSettings
+from nbtext.documents.source import open_source
 from nbtext.errors import ModelError
+from nbtext.features.settings import FeatureSettings
+from nbtext.model import fitting
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.growth import calibrate, merge, refit
 
@@ -168,6 +174,27 @@ def test_growth_selects_again(options: dict[str, Any], tmp_path: Path) -> None:
         assert saved(updated.forget(texts[20:], labels[20:]), tmp_path) == saved(first, tmp_path)
         assert saved(TextClassifier.from_model(refit(train(0, 60).model_, {})), tmp_path) == whole
     assert any(one != other for one, other in choices)
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_a_model_that_is_only_saved_retains_fewer_documents(
+    jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has the bytes of one that retains more. Every fifth document is a duplicate, also of another label."""
+    monkeypatch.setattr(fitting, "CALIBRATION_SIZE", 40)
+    monkeypatch.setattr(fitting, "SELECTION_SIZE", 50)
+    texts, labels = corpus(5, n_documents=300)
+    for row, (text, label) in enumerate(zip(texts, labels, strict=True)):
+        (tmp_path / "in" / label).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / label / f"{row}.txt").write_text(f"{texts[0] if row % 5 == 0 else text} n{row % 240}")
+    found = []
+    for is_saved in (False, True):
+        source = open_source([str(tmp_path / "in")], InputSettings())
+        trained = fitting.train_on_source(source, FeatureSettings(), ModelSettings(), jobs=jobs, is_saved=is_saved)
+        save_model(trained, tmp_path / "model")
+        found.append((tmp_path / "model").read_bytes())
+        assert len(trained.counts.sample) == (50 if is_saved else 300)
+    assert found[0] == found[1]
 
 
 @pytest.mark.exhaustive
