@@ -162,7 +162,7 @@ def train_large(material: Material, megabytes: float, *options: str) -> Job:
     task = Task(material.scratch / "-".join(("train", lines.stem, *options)), lines, lines.name, options=options)
     peers = (other("wc -w", "wc", "-w", lines), other("cat", "cat", lines))
     with_pairs = " with word pairs" if options else ""
-    limit = 3.0 if options else 1.0
+    limit = 3.0 if options else 0.8
     return Job(
         f"Train on {megabytes:g} MB of JSONL{with_pairs}", (nbtext(task), *peers), (Threshold("wall", "wc -w", limit),)
     )
@@ -177,7 +177,7 @@ def predict_large(material: Material, megabytes: float) -> Job:
     return Job(
         f"Label {megabytes:g} MB of JSONL",
         (Program("nbtext", shown, (step,), trained.steps), other("wc -w", "wc", "-w", lines)),
-        (Threshold("wall", "wc -w", 1.0),),
+        (Threshold("wall", "wc -w", 0.8),),
     )
 
 
