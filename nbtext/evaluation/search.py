@@ -367,16 +367,17 @@ def _compare_last(linear: _Fit, last: list[Candidate], corpora: _Corpora, search
 def _choose(counting: _Fit, linear: _Fit, corpora: _Corpora, search: _Fitter) -> _Fit:
     """Return the more accurate of two finalists.
 
-    Leave-one-out models learn from more documents than those of cross-validation. So a counting model that seems better
-    is estimated by the same number of folds, too.
+    The counting model is estimated by leave-one-out. Of few documents, it is estimated by the folds of the linear model
+    too, and the linear model must be clearly better than both estimates.
     """
     is_large = corpora.n_documents > RACE_SIZES[-1]  # then chance matters little, and folds take long
-    if _is_clear(linear.quality[0], counting, search) or (is_large and linear.quality > counting.quality):
+    is_clear = _is_clear(linear.quality[0], counting, search)
+    if is_large and (is_clear or linear.quality > counting.quality):
         return linear
     candidate = counting.candidate
     corpus = corpora.get(candidate)
     if corpus is None or not search.has_time(candidate, corpus, n_fits=N_FOLDS):
-        return counting
+        return linear if is_clear else counting
     groups, classes = find_groups(corpus, candidate.model_settings), corpus.sample.classes
     contents = number_contents(corpus.sample) if groups is None else groups
     class_documents = np.bincount(classes, minlength=len(corpus.labels))
@@ -391,6 +392,8 @@ def _choose(counting: _Fit, linear: _Fit, corpora: _Corpora, search: _Fitter) ->
         pairs = zip(part.labels, part.true_labels, strict=True)
         n_correct += sum(label == true and true not in lone for label, true in pairs)
     accuracy, how = n_correct / max(1, n_scored), f"{N_FOLDS} folds"
-    search.results[candidate] = replace(search.results[candidate], accuracy=accuracy, n_scored=n_scored, estimate=how)
-    counting = replace(counting, quality=(accuracy, counting.quality[1]))
+    if accuracy > counting.quality[0]:
+        estimated = replace(search.results[candidate], accuracy=accuracy, n_scored=n_scored, estimate=how)
+        search.results[candidate] = estimated
+        counting = replace(counting, quality=(accuracy, counting.quality[1]))
     return linear if _is_clear(linear.quality[0], counting, search) else counting
