@@ -79,9 +79,10 @@ def test_scores_are_those_of_the_formulas(
     if (totals[x > 0] == 0).any():
         return
     discounted, of_label = np.maximum(t - 0.8, 0), t.sum(axis=1, keepdims=True)
-    added = (mu + of_label) * totals / totals.sum()
-    in_label = (discounted + added) / (of_label + mu + of_label)
-    in_rest = (totals - discounted + added) / (totals.sum() - of_label + mu + of_label)
+    pseudo = mu + np.minimum(of_label, 30 * mu)
+    added = pseudo * totals / totals.sum()
+    in_label = (discounted + added) / (of_label + pseudo)
+    in_rest = (totals - discounted + added) / (totals.sum() - of_label + pseudo)
     used = x > 0
     expected = np.log((n_k + 0.5) / (len(rows) - n_k + 0.5)) + np.log(in_label[:, used] / in_rest[:, used]) @ x[used]
     found = score(statistics, x, Smoothing(mu, alpha))
