@@ -25,6 +25,8 @@ def _read_file(path: bytes, limit: int) -> bytes | int:
         handle = os.open(path, READ_NOW)
     except OSError as error:
         return error.errno or errno.EIO
+    except ValueError:  # a NUL byte
+        return errno.EINVAL
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):

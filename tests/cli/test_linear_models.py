@@ -101,7 +101,7 @@ def test_a_model_of_two_labels_is_kept_whole(nbtext: Any, tmp_path: Path) -> Non
     assert (found["label"], found["outlier"]) == ("spam", None)
 
 
-@pytest.mark.skipif(not HAS_KERNEL, reason="L-BFGS stops elsewhere")
+@pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled, and L-BFGS stops elsewhere")
 def test_a_model_that_does_not_converge_says_so(nbtext: Any, tmp_path: Path) -> None:
     """Once, when it is trained, not with --quiet; `inspect` shows it. A large C with unequal counts is hard to fit."""
     counted = (("spam " * (i * 37 % 900) + "eggs " * (i * 53 % 700 + 1), i) for i in range(80))

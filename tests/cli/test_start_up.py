@@ -62,7 +62,7 @@ def test_completion_imports_no_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not imported() & {"numpy", "scipy", "joblib"}
 
 
-@pytest.mark.skipif(not HAS_KERNEL, reason="in plain Python, SciPy multiplies the matrices")
+@pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled, so SciPy multiplies the matrices")
 def test_predicting_one_document_imports_little(model: str, tmp_path: Path) -> None:
     """Predicting a line imports neither SciPy, joblib nor rich."""
     found = imported("predict", "-", "-m", model, input=b"parking\n")
@@ -70,7 +70,7 @@ def test_predicting_one_document_imports_little(model: str, tmp_path: Path) -> N
     assert found & {"scipy", "joblib", "rich", *UNUSED_BY_PREDICT} == set()
 
 
-@pytest.mark.skipif(not HAS_KERNEL, reason="in plain Python, SciPy multiplies the matrices")
+@pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled, so SciPy multiplies the matrices")
 def test_training_imports_little(letters: Path, tmp_path: Path) -> None:
     """Training on texts imports neither SciPy, joblib nor rich, and nothing that the other commands need only."""
     found = imported("train", str(letters / "train"), "-o", str(tmp_path / "model"))

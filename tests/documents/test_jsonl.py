@@ -176,7 +176,7 @@ def test_any_damage_is_seen_in_every_way(
 
 def test_flat_objects_are_scanned() -> None:
     """The compiled scanner parses flat objects, and lists of texts in them, and rejects others."""
-    scanner = pytest.importorskip("nbtext.documents._lines")
+    scanner = pytest.importorskip("nbtext.documents._lines", reason="the kernel is not compiled")
     texts, (labels, ids) = scanner.scan(FLAT, ("text",), ("label", "id"))
     assert texts[0][1] == 'quoted "words", a tab\t, été and \U0001f600'
     assert labels == ["ham", "true", '["plain", "naïve", "a\\"b", 3]'.encode(), "été"]
@@ -189,7 +189,7 @@ def test_flat_objects_are_scanned() -> None:
 @given(st.binary(max_size=9000), st.integers(0, 255))
 def test_bytes_are_counted(data: bytes, wanted: int) -> None:
     """The function counts as bytes.count does."""
-    scanner = pytest.importorskip("nbtext.documents._lines")
+    scanner = pytest.importorskip("nbtext.documents._lines", reason="the kernel is not compiled")
     assert scanner.count_byte(data * 3, wanted) == data.count(wanted) * 3
 
 

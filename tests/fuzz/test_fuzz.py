@@ -15,7 +15,7 @@ from nbtext.features.kernel import HAS_KERNEL
 LIBRARIES = {"parquet": "pyarrow", "arrow": "pyarrow", "office": "pypdf"}
 
 
-@pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is one of those that are compared")
+@pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled, and it is one of those that are compared")
 @pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize("n_mutations", [100, 1000])
 def test_no_input_crashes(n_mutations: int) -> None:

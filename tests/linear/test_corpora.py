@@ -18,7 +18,7 @@ from nbtext.linear.lbfgs import SolverSettings
 from nbtext.linear.nbsvm import log_count_ratios
 
 LECTURE = ["alt.atheism", "comp.graphics", "sci.med", "soc.religion.christian"]
-pytestmark = pytest.mark.skipif(not HAS_KERNEL, reason="without the kernel these take minutes")
+pytestmark = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled, and without it these take minutes")
 
 
 class Halves(NamedTuple):
