@@ -29,7 +29,7 @@ test-all: $(VENV)/.check
 # The core and the main job, for every save.
 quick: $(VENV)/.dev
 	$(PYTEST) $(FEW) --sample -m "not exhaustive" tests/test_house.py tests/bayes tests/features tests/model tests/cli/test_main_job.py \
-		$(addprefix --ignore=,$(LONG) tests/model/test_multilabel.py tests/features/test_vectorizer.py)
+		$(addprefix --ignore=,$(LONG) tests/model/test_multilabel.py tests/features/test_vectorizer.py tests/bayes/test_prevalence.py)
 
 check: format lint types test-all plain docs release lowest
 
