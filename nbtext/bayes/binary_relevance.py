@@ -4,7 +4,7 @@ Relevance. Label k against the rest, both multinomial, discounted, and smoothed 
 
     A_k = π_k + Σ_j x_j log(θ_kj / φ_kj),  π_k = log((n_k + ½) / (n − n_k + ½))
     θ_kj = (t'_kj + μ_k g_j) / (T_k + μ_k),  φ_kj = (t_j − t'_kj + μ_k g_j) / (T − T_k + μ_k)
-    t'_kj = max(t_kj − 0.8, 0),  μ_k = μ + min(T_k, 30 μ)
+    t'_kj = max(t_kj − 0.8, 0),  μ_k = μ + min(T_k, 20 μ)
 
 where x_j is the count of feature j in the document, t_kj its occurrences in the documents with label k, T_k = Σ_j t_kj,
 n_k the number of these documents; t_j, T and n are the same for all documents, each counted once; g_j = t_j / T.
@@ -12,7 +12,7 @@ n_k the number of these documents; t_j, T and n are the same for all documents, 
 The discount is for features that a label has once: most of them have nothing to do with it, above all in short texts
 with many labels. μ_k has two parts. The pseudo-tokens μ weigh most in rare labels (Dirichlet smoothing). T_k gives the
 corpus half of the weight in every label (Jelinek-Mercer smoothing), because the frequent features of a large label
-have little to do with it, too. 30 μ is its limit, so that a small μ means little smoothing in every label: that is best
+have little to do with it, too. 20 μ is its limit, so that a small μ means little smoothing in every label: that is best
 if few words tell the labels apart without fail.
 
 A feature that label k does not have adds log(μ_k / (T + μ_k)) + log((T − T_k + μ_k) / (T_k + μ_k)), which is the same
@@ -47,7 +47,7 @@ from nbtext.features.csr import running_sums
 
 HALF = 0.5  # document that is added to those of a label, and of the rest, so that no prior is 0
 NO_CONTRAST = 0.0  # the score B if there is only one label
-MAX_FACTOR = 30.0  # of μ, the most that T_k adds to μ_k
+MAX_FACTOR = 20.0  # of μ, the most that T_k adds to μ_k
 DISCOUNT = 0.8  # is subtracted from the occurrences of each feature of a label
 FAR = 1e-280  # the sum of small numbers from which it has all digits
 
@@ -56,7 +56,7 @@ class Smoothing(NamedTuple):
     """The smoothing of both scores.
 
     mu     μ, the number of pseudo-tokens, distributed as in the corpus, that are added to each label and to its
-           complement, besides as many as the label has tokens, or 30 μ if that is less
+           complement, besides as many as the label has tokens, or 20 μ if that is less
     alpha  α, the pseudo-count of each feature in each label; None: the score B is not used
     """
 

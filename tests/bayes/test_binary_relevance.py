@@ -79,7 +79,7 @@ def test_scores_are_those_of_the_formulas(
     if (totals[x > 0] == 0).any():
         return
     discounted, of_label = np.maximum(t - 0.8, 0), t.sum(axis=1, keepdims=True)
-    pseudo = mu + np.minimum(of_label, 30 * mu)
+    pseudo = mu + np.minimum(of_label, 20 * mu)
     added = pseudo * totals / totals.sum()
     in_label = (discounted + added) / (of_label + pseudo)
     in_rest = (totals - discounted + added) / (totals.sum() - of_label + pseudo)
