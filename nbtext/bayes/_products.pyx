@@ -9,14 +9,14 @@ from nbtext.features.kernel.memory cimport AHEAD, is_indptr, nb_prefetch
 
 cdef extern from *:
     """
-    /* With GCC and glibc, the widest vectors of the processor; each operation rounds in the same way in all of them. */
+    /* With GCC and glibc, the widest vectors of the processor; every version rounds in the same way, because -ffp-contract=off forbids fused operations. */
     #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
     #define NB_VECTORS __attribute__((target_clones("avx512f", "avx2", "default")))
     #else
     #define NB_VECTORS
     #endif
 
-    /* Powers by squaring: the plain version rounds in the same order. The base of nb_raise changes. */
+    /* Powers by squaring: the plain version rounds in the same order. nb_raise overwrites `bases` with the powers. */
     static inline double nb_power(double base, int64_t exponent) {
         double result = 1.0;
         for (;; base *= base) {

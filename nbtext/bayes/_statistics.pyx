@@ -17,8 +17,8 @@ ctypedef fused Number:
     double
 
 cdef enum:
-    # A feature has rows for complements from which 1, 2, ... occurrences are removed; only 1 if all counts are 1, so that
-    # more features have rows in the same memory.
+    # A feature has rows for complements from which 1, 2, ... occurrences are removed, up to the largest count of these
+    # documents: fewer rows for each feature leave memory for more features.
     MAX_REMOVED = 4
 
 cdef int64_t NO_CLASS = 0x80000000

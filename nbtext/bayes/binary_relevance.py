@@ -9,11 +9,11 @@ Relevance. Label k against the rest, both multinomial, discounted, and smoothed 
 where x_j is the count of feature j in the document, t_kj its occurrences in the documents with label k, T_k = Σ_j t_kj,
 n_k the number of these documents; t_j, T and n are the same for all documents, each counted once; g_j = t_j / T.
 
-The discount is for features that a label has once: most of them have nothing to do with it, above all in short texts
-with many labels. μ_k has two parts. The pseudo-tokens μ weigh most in rare labels (Dirichlet smoothing). T_k gives the
-corpus half of the weight in every label (Jelinek-Mercer smoothing), because the frequent features of a large label
-have little to do with it, too. 20 μ is its limit, so that a small μ means little smoothing in every label: that is best
-if few words tell the labels apart without fail.
+The discount lowers the weight of features that occur once in a label. Most of these are unrelated to the label, above
+all in short texts with many labels. μ_k has two parts. The pseudo-tokens μ weigh most in rare labels (Dirichlet
+smoothing). T_k gives the corpus about half of the weight in a label (Jelinek-Mercer smoothing), because many frequent
+features of a large label are unrelated to it, too. The second part is at most 20 μ, so that a small μ smooths every
+label little. This is best if a few words identify each label.
 
 A feature that label k does not have adds log(μ_k / (T + μ_k)) + log((T − T_k + μ_k) / (T_k + μ_k)), which is the same
 for all such features. So the weights are sparse: one number for each feature that a label has.
@@ -28,8 +28,9 @@ with V features and K labels.
 Without tokens, A_k is the prior π_k, and B_k is 0. One scorer holds both: A_k is its score k, S_k its score K + k.
 
 Sources: Zhai and Lafferty, A Study of Smoothing Methods for Language Models Applied to Information Retrieval, 2004
-(discount, Dirichlet and Jelinek-Mercer smoothing); the same, Two-Stage Language Models for Information Retrieval, 2002
-(the last two joined); McCallum and Nigam, A Comparison of Event Models for Naive Bayes Text Classification, 1998.
+(discount, Dirichlet and Jelinek-Mercer smoothing); the same authors, Two-Stage Language Models for Information
+Retrieval, 2002 (both smoothings combined); McCallum and Nigam, A Comparison of Event Models for Naive Bayes Text
+Classification, 1998.
 """
 
 from __future__ import annotations
@@ -47,16 +48,15 @@ from nbtext.features.csr import running_sums
 
 HALF = 0.5  # document that is added to those of a label, and of the rest, so that no prior is 0
 NO_CONTRAST = 0.0  # the score B if there is only one label
-MAX_FACTOR = 20.0  # of μ, the most that T_k adds to μ_k
-DISCOUNT = 0.8  # is subtracted from the occurrences of each feature of a label
+MAX_FACTOR = 20.0  # T_k adds at most this multiple of μ to μ_k
+DISCOUNT = 0.8  # subtracted from the occurrences of each feature of a label
 FAR = 1e-280  # the sum of small numbers from which it has all digits
 
 
 class Smoothing(NamedTuple):
     """The smoothing of both scores.
 
-    mu     μ, the number of pseudo-tokens, distributed as in the corpus, that are added to each label and to its
-           complement, besides as many as the label has tokens, or 20 μ if that is less
+    mu     μ: each label and its complement get μ + min(T_k, 20 μ) pseudo-tokens, distributed as in the corpus
     alpha  α, the pseudo-count of each feature in each label; None: the score B is not used
     """
 

@@ -203,9 +203,9 @@ def collect_cells(
     """Return the leave-one-out scores of the documents of a corpus.
 
     score       computes the scores of a block
-    fit         by which improbable labels are recognized; see `keep_cells`
+    fit         gives the log-odds by which improbable labels are recognized; None: the prior means, with A alone
     improbable  the log-odds below which they are improbable
-    blocks      of the corpus, if they are scored again later; None: they are not kept
+    blocks      those of the corpus, if the caller scores them again later; None: they are made here
     jobs        number of threads; the result does not depend on it
     """
     known = fit or _combination(_priors(1)[0], np.zeros(corpus.labels.n_classes))

@@ -31,7 +31,7 @@ SEARCH_SIZE = 1024  # documents that each step of the search scores; fewer with 
 SEARCH_SCORES = 1 << 20  # documents times labels
 MAX_SCORES = 1 << 26  # documents times labels: with more than 4096 labels, fewer documents are left out
 CALIBRATION_SIZE = 1 << 14  # documents that the parameters and one threshold for all labels are fitted to
-IMPROBABLE_BY_LABEL = -9.0  # log-odds as IMPROBABLE; the threshold of a rare label may be low
+IMPROBABLE_BY_LABEL = -9.0  # log-odds, instead of IMPROBABLE: the threshold of a rare label may be low
 MACRO_F1 = "macro_f1"
 
 
@@ -176,8 +176,8 @@ class _Trials:
 def _search(corpus: RelevanceLeaveOneOut, jobs: int) -> tuple[Smoothing, Combination]:
     """Return the smoothing with the lowest loss on some documents, to an order of magnitude, and its parameters.
 
-    It is that of A and B together, or that of A alone if there is one label, or if it is better with the same μ.
-    Smaller steps hardly lower the loss: by less than what it differs between samples of documents.
+    Both scores are used, unless there is one label, or A alone has a lower loss with the same μ. Smaller steps would
+    lower the loss by less than it varies between samples of documents.
     """
     n_labels = corpus.labels.n_classes
     trials = _Trials(corpus.first(min(SEARCH_SIZE, SEARCH_SCORES // n_labels)), jobs)

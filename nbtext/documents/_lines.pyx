@@ -2,7 +2,8 @@
 """Count bytes, and parse lines that are flat JSON objects. The GIL is held only to create the Python strings.
 
 `jsonl.parse_jsonl` defines the result. This parser rejects unusual lines, which the standard library then parses or
-reports: objects and lists within others, except lists of strings and numbers; blank lines, escapes in keys, lone surrogates, and invalid JSON.
+reports: nested objects, lists that hold lists or objects, blank lines, escapes in keys, lone surrogates, and invalid
+JSON.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE

@@ -55,7 +55,7 @@ def _limit_memory(n_bytes: int) -> None:
 
 @contextlib.contextmanager
 def _limit_time() -> Iterator[None]:
-    """End this process when a file takes SECONDS of CPU time; on Windows, which has no such timer, of time."""
+    """End this process when a file takes SECONDS of CPU time; on Windows, which has no such timer, of wall time."""
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_PROF, SECONDS)

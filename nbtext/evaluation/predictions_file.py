@@ -187,7 +187,7 @@ def _several_from_json(record: dict[str, Any]) -> tuple[str, Record]:
 
 def _from_tsv(line: str) -> tuple[str, Record]:
     columns = line.rstrip("\r\n").split("\t")
-    has_set = len(columns) % 2 == 0  # in column 3, whose backslashes are those of `_labels`
+    has_set = len(columns) % 2 == 0  # column 3 is a prediction set; `_labels` removes its escapes
     return _from_columns([text if has_set and k == 3 else _unescape(text) for k, text in enumerate(columns)])
 
 
@@ -202,7 +202,7 @@ def _from_columns(columns: list[str]) -> tuple[str, Record]:
 
 
 def _labels(text: str) -> tuple[str, ...]:
-    """Split a prediction set at its commas. TSV has escapes of tabs and line ends, too."""
+    """Split a prediction set at its commas. In TSV, tabs and line ends are escaped, too."""
     parts = re.findall(r"(?:[^\\,]|\\.)+", text, re.DOTALL)
     return tuple(
         re.sub(r"\\.", lambda match: _TSV_ESCAPES.get(match[0], match[0][1]), part, flags=re.DOTALL) for part in parts

@@ -49,7 +49,7 @@ RACE_FOLDS = 3
 RACE_SIZES = (256, 1024, 4096)  # documents; the first size tells only how long fits take
 NEAR = 1.5  # standard errors of a difference; within them, a candidate stays in the race
 CLEAR = 1.0  # the same, by which it must be better than the default, and a linear model than Naive Bayes
-FEW = 5.0  # divided by √n, what is added to this: of few documents, the best of many candidates is best by chance
+FEW = 5.0  # FEW / √n is added: with few documents, the best of many candidates may be best by chance
 SEED = 1
 SAFETY = 1.3  # a fit is started if this multiple of its predicted time is left
 FIRST_RATE = 5e-7  # seconds for each entry and class of a linear model, before the first fit; usually half of it
@@ -341,7 +341,7 @@ def _near(maximum: float, size: int) -> float:
 def _is_clear(accuracy: float, other: _Fit, search: _Fitter) -> bool:
     """Return whether an accuracy is higher by a standard error (the one-SE rule of Breiman et al. 1984).
 
-    Of few documents, it is more than one: 1.5 standard errors of 100 documents.
+    With few documents, the margin is larger: 1.5 standard errors for 100 documents.
     """
     size = max(1, search.results[other.candidate].n_scored)
     margin = (CLEAR + FEW / math.sqrt(size)) * _standard_error(other.quality[0], size)
@@ -367,17 +367,18 @@ def _compare_last(linear: _Fit, last: list[Candidate], corpora: _Corpora, search
 def _choose(counting: _Fit, linear: _Fit, corpora: _Corpora, search: _Fitter) -> _Fit:
     """Return the more accurate of two finalists.
 
-    The counting model is estimated by leave-one-out. Of few documents, it is estimated by the folds of the linear model
-    too, and the linear model must be clearly better than both estimates.
+    The counting model is estimated by leave-one-out. With few documents, a linear model that is clearly better than
+    this estimate must also be clearly better than that of the same folds.
     """
-    is_large = corpora.n_documents > RACE_SIZES[-1]  # then chance matters little, and folds take long
-    is_clear = _is_clear(linear.quality[0], counting, search)
-    if is_large and (is_clear or linear.quality > counting.quality):
-        return linear
+    if corpora.n_documents > RACE_SIZES[-1]:  # then chance matters little, and folds take long
+        is_better = _is_clear(linear.quality[0], counting, search) or linear.quality > counting.quality
+        return linear if is_better else counting
+    if not _is_clear(linear.quality[0], counting, search):
+        return counting
     candidate = counting.candidate
     corpus = corpora.get(candidate)
     if corpus is None or not search.has_time(candidate, corpus, n_fits=N_FOLDS):
-        return linear if is_clear else counting
+        return linear
     groups, classes = find_groups(corpus, candidate.model_settings), corpus.sample.classes
     contents = number_contents(corpus.sample) if groups is None else groups
     class_documents = np.bincount(classes, minlength=len(corpus.labels))

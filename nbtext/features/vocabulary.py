@@ -12,9 +12,10 @@ from nbtext.documents.names import pack_names, unpack_names
 from nbtext.features.csr import entries_of, running_sums
 
 UNSPACED = 0.2  # share of the words in scripts without spaces, from which character n-grams are worth trying
-# Leading bytes, in UTF-8, of scripts without spaces, and the bytes of a word from which it is a run of several. Vowel
-# signs divide runs of Thai and Lao, of Tibetan, of Myanmar and of Khmer, so that any word may be a part of one. Words
-# of Chinese and Japanese have five characters if they are not segmented, and seldom if they are.
+# Scripts without spaces: the range of the first two UTF-8 bytes, and the least length in bytes of a token that counts
+# as a run of several words. The default pattern splits Thai, Lao, Tibetan, Myanmar and Khmer at vowel signs, so tokens
+# of any length count. A Chinese or Japanese token of five characters is usually a run: segmented words are rarely so
+# long.
 UNSPACED_SCRIPTS = (
     (0xE0B8, 0xE0BF, 0), (0xE180, 0xE182, 0), (0xE19E, 0xE19F, 0), (0xE2BA, 0xE9BF, 15), (0xF0A0, 0xF0B3, 20),
 )  # fmt: skip

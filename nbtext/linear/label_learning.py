@@ -1,7 +1,7 @@
 """Train a linear multi-label model: each label against the rest, with probabilities and thresholds from folds.
 
 Memory is bounded. Labels are fitted some at a time. Of many labels, each keeps its largest weights, as in DiSMEC
-(Babbar and Schölkopf 2017). Of many documents, or labels, only some documents are held out, in as few folds as
+(Babbar and Schölkopf 2017). With many documents or labels, only some documents are held out, in as few folds as
 possible.
 """
 
@@ -105,7 +105,8 @@ def _hold_out(data: TrainingData, settings: ModelSettings) -> NDArray[np.int32]:
 
     The documents of each rare label are spread over the folds: documents are stratified by their rarest label. If a
     label has only one document, that is held out, too, because labels of new documents may also lack examples. One
-    threshold for all labels needs CALIBRATION_SIZE documents, and one for each label as many as there are.
+    threshold for all labels is fitted to about CALIBRATION_SIZE documents, one for each label to all that fit into
+    memory.
     """
     sizes = np.array([len(members) for members in data.members])
     order = np.argsort(-sizes, kind="stable")

@@ -30,7 +30,7 @@ MIN_GAIN = 0.995  # a value of C must lower the loss to this share of the best o
 # Fold models are solved roughly: what they tell of C and the temperature has a larger error than that.
 FOLD_TOLERANCE = 1e-3
 FOLD_MAX_ITER = 30
-# Documents that are held out, at least, if nothing but the calibration needs them, and to select C
+# Documents that are held out, at least, if there are no goals: for the calibration alone, and to select C
 CALIBRATION_SIZE, SELECTION_SIZE = 1 << 11, 1 << 12
 NO_CONVERGENCE = (
     "did not converge: the solver stopped after its maximum of passes; scale large values down, or use a smaller C"

@@ -41,7 +41,7 @@ cdef extern from *:
     """
     const double MAX_LOG_ODDS "NB_MAX_LOG_ODDS"  # log-odds of a dual variable that rounds to 0 or 1
     const double FAR_MARGIN "NB_FAR_MARGIN"
-    const double NEGLIGIBLE "NB_NEGLIGIBLE"  # share of the tolerated gap that all skipped documents may have
+    const double NEGLIGIBLE "NB_NEGLIGIBLE"  # share of the tolerated gap that the skipped documents may make up together
 
 cdef struct Feature:
     float weight  # w
@@ -69,7 +69,7 @@ cdef struct BinaryProblem:
     int64_t n_order
     double gap  # sum of the rows' parts of the duality gap
     double objective  # the dual one
-    double negligible  # part of the gap
+    double negligible  # a row whose part of the gap is at most this is skipped
     bint is_logistic
     uint64_t state  # of the random number generator
 

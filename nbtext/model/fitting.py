@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from nbtext.bayes.label_selection import MultilabelFit
     from nbtext.documents.source import Source
 
-SELECTION_SIZE = CALIBRATION_SIZE * 5 // 4  # documents retained for a selection; the last may lack some duplicates
+SELECTION_SIZE = CALIBRATION_SIZE * 5 // 4  # documents retained to select a model; the last ones may lack duplicates
 MAX_DERIVED = 1 << 27  # columns that are derived from hashed features
 
 
@@ -56,7 +56,8 @@ def train_on_source(
     executor
         Counts the documents instead of threads; `nbtext.cluster` has one for Dask.
     is_saved
-        Whether the model is only saved, and not changed in memory. Then fewer documents are retained.
+        Whether the caller only saves the model, and does not update or refit it in memory. Then fewer documents are
+        retained while it is trained.
     """
     check_hashing(features, model_settings)
     features, size = replace(features, fields=source.field_names), sample_size(features, model_settings)

@@ -209,8 +209,11 @@ def format_script_hint(model: TrainedModel) -> str | None:
     share = compute_unspaced_share(vocabulary, statistics.feature_sums(statistics.occurrences), features.fields)
     if share < UNSPACED:
         return None
-    advice = "--analyzer char --ngrams 1,3 or --model best may be more accurate"
-    return f"{share:.0%} of the words are runs of a script without spaces, such as Chinese or Thai: {advice}"
+    options = "--analyzer char --ngrams 1,3" + ("" if model.counts.is_multilabel else " or --model best")
+    return (
+        f"{share:.0%} of the words are runs of a script without spaces, such as Chinese or Thai: "
+        f"{options} may be more accurate"
+    )
 
 
 def format_choice(search: Search) -> str:
@@ -268,7 +271,7 @@ def _search_parts(search: Search, *, has_intervals: bool) -> Iterator[Renderable
     untried = f"; no time (--budget) or memory for {len(search.untried):,} more" if search.untried else ""
     yield f"tried {models} on {documents} in {search.seconds:.1f} s{untried}"
     if search.untried and len(search.results) == 1:
-        yield f"reading the documents alone took {search.reading_seconds:.1f} s; only the default model was trained"
+        yield f"only the first model was trained; {search.reading_seconds:.1f} s of this time was reading the documents"
     if has_intervals:
         yield "± half of the 95 % interval"
     table = new_table("model", "features", "accuracy", "estimate", "time")

@@ -158,7 +158,7 @@ def compare_subsets(names: Sequence[str], sizes: Sequence[int], n_subsets: int) 
         for size, accuracies in found.items():
             default, best = map(statistics.fmean, zip(*accuracies, strict=True))
             differences = [ours - usual for usual, ours in accuracies]
-            error = statistics.stdev(differences) / n_subsets**0.5
+            error = statistics.stdev(differences) / n_subsets**0.5 if n_subsets > 1 else float("nan")
             means = (f"{default:.4f}", f"{best:.4f}", f"{best - default:+.4f}", f"{error:.4f}")
             sys.stdout.write(SUBSETS.format(name, size, *means))
             sys.stdout.flush()

@@ -38,9 +38,8 @@ def test_linear_models(nbtext: Any, tmp_path: Path, model: str) -> None:
         write(tmp_path / f"{name}.jsonl", n, seed)
     run("train", "train.jsonl", "-o", "m")
     options = ("--model", model, "--weighting", "log-tfidf", "--optimize", "macro_f1")
-    trained = run("train", "train.jsonl", *options, "-o", "s").err.splitlines()[
-        -1
-    ]  # after a warning without the kernel
+    messages = run("train", "train.jsonl", *options, "-o", "s").err
+    trained = messages.splitlines()[-1]  # a warning may precede it without the kernel
     assert trained.startswith(f"{model}, multi-label: 150 documents, 3 labels")
     assert "; C 1; estimated micro F1 " in trained
     assert "(5 folds)" in trained

@@ -197,8 +197,7 @@ def test_the_default_is_replaced_only_by_what_is_clearly_better(seed: int) -> No
     texts = [" ".join(random.choices([f"w{k}" for k in range(40)], k=8)) for _ in range(60)]
     _, search = found(texts, [random.choice("abc") for _ in texts])
     default, best = search.results[0], search.best
-    n_errors = 1 + 5 / 60**0.5 if default.estimate == best.estimate else 1.0  # folds may say less than leave-one-out
-    margin = n_errors * (2 * default.accuracy * (1 - default.accuracy) / 60) ** 0.5
+    margin = (1 + 5 / 60**0.5) * (2 * default.accuracy * (1 - default.accuracy) / 60) ** 0.5
     assert best is default or best.accuracy > default.accuracy + 0.99 * margin
 
 
@@ -314,7 +313,7 @@ def test_nothing_is_started_after_the_budget_ended() -> None:
             chosen = search.best.candidate
             again = train_on_counts(counting(texts, labels)(chosen.features), chosen.features, chosen.model_settings)
             np.testing.assert_array_equal(again.fitted.scorer.deltas, trained.fitted.scorer.deltas)
-            assert bool(search.untried) == (last < n_steps)
+            assert search.untried  # at least what was fitted when the time ended
             assert not {each.candidate for each in search.results} & set(search.untried)
 
 

@@ -202,7 +202,7 @@ def test_information_is_that_of_the_selection(lecture: TextClassifier) -> None:
     )
 
 
-def test_rare_words_do_not_crowd_out_the_telling_ones(lecture: TextClassifier) -> None:
+def test_rare_words_do_not_crowd_out_words_of_large_weight(lecture: TextClassifier) -> None:
     """By z the first words of Christians and of graphics are those that anybody would name."""
     first = {label.label: [f.feature for f in label.features] for label in inspect(lecture, by="z").labels}
     assert {"christ", "church", "christians"} <= set(first["soc.religion.christian"])

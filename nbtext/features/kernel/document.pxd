@@ -240,7 +240,7 @@ cdef inline int find_buckets(Analysis* a, Scratch* s) except -1 nogil:
 cdef inline int list_columns(Analysis* a, Scratch* s) except -1 nogil:
     """Write the columns of the features of a fixed vocabulary to `indices`, each once, in order of first occurrence.
 
-    Binary counts need no more. The bits of all columns fit into the fastest cache, which `places` does not.
+    Binary counts need no more. One bit for each column usually fits into the L1 cache; `places` (4 bytes for each) does not.
     """
     cdef const uint32_t* features = <const uint32_t*> s.features.data
     cdef uint64_t* seen
