@@ -240,7 +240,7 @@ def test_growth_is_refused(fitted: TextClassifier) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.skipif(not HAS_KERNEL, reason="needs the kernel")
+@pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled")
 @pytest.mark.parametrize(
     ("model", "optimize", "micro_f1", "macro_f1"),
     [("svm", "macro_f1", 0.88, 0.57), ("nbsvm", None, 0.88, 0.50), ("nbsvm", "macro_f1", 0.87, 0.57)],
