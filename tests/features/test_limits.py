@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 
@@ -10,7 +11,7 @@ import pytest
 
 from nbtext.errors import InputError, SettingsError
 from nbtext.features import regex_timeout
-from nbtext.features.analyzer import LONGEST_TOKEN
+from nbtext.features.analyzer import LONGEST_TOKEN, TOKEN_PATTERN
 from nbtext.features.counting import counter
 from nbtext.features.plain import PlainCounter
 from nbtext.features.settings import FeatureSettings
@@ -48,6 +49,19 @@ def test_the_longest_token(counting_kernel: str, character: str, excess: int) ->
     tallied = counter(FeatureSettings(ngrams=(1, 2)))
     tallied.count([[text, "one"]], classes, 0)
     assert tallied.take_too_long() == left_out
+
+
+@pytest.mark.parametrize("letter", ["a", "é"])
+def test_words_at_the_edges_of_64_bytes(counting_kernel: str, letter: str) -> None:
+    """Words of one to three letters, and of 63 to 130, that begin at each place of 64 bytes read at once."""
+    words = [letter * length for length in (1, 2, 3, 63, 64, 65, 130)]
+    texts = [f"{'.' * start}{word}.{letter}.bb" for start in range(130) for word in words]
+    texts += [text.removesuffix("bb") for text in texts]
+    growing = counter(FeatureSettings())
+    rows = growing.rows([texts])
+    terms = growing.vocabulary()[0].terms
+    assert sorted(terms) == sorted({word for text in texts for word in re.findall(TOKEN_PATTERN, text)})
+    assert rows.n_tokens.tolist() == [len(re.findall(TOKEN_PATTERN, text)) for text in texts]
 
 
 def test_kernel_and_reference_leave_out_the_same() -> None:

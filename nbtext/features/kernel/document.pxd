@@ -42,10 +42,10 @@ cdef struct Scratch:  # the working memory of one thread: the text and the count
     Buffer ends  # of padded words, as character numbers
     Token[TOKEN_BATCH + 32] tokens  # the current tokens
     size_t n_tokens_held
-    uint32_t[2 * TOKEN_BATCH + 64] edges  # alternately the start and end of a word
-    size_t n_edges
     size_t next_bits  # index of the next 64 bits of `marks`
-    uint64_t was_in_word  # whether the byte before them is a word character
+    uint64_t was_in_word  # 1 if the byte before them is of a word that has not ended
+    uint32_t open_word  # start of that word
+    bint is_plain  # whether each character of the text has one byte, and no word can be too long
     uint32_t[TOKEN_BATCH + 32] found  # the nodes of the current tokens
     # the document
     Buffer sequence  # uint32_t: nodes of its words; with hashing, their positions in `joined`

@@ -61,7 +61,8 @@ cdef inline int read_words(Analysis* a, Scratch* s, const Text* text, size_t fie
         n_bytes = encode_words(<const uint32_t*> text.units, text.length, text.lowercase, letters, in_word)
     if a.has_marks:
         return read_words_and_marks(a, s, n_bytes, field)
-    s.n_edges, s.next_bits, s.was_in_word = 0, 0, 0
+    s.open_word, s.next_bits, s.was_in_word = 0, 0, 0
+    s.is_plain = n_bytes == text.length and n_bytes <= MAX_TOKEN_BYTES
     while s.next_bits <= n_bytes // 64:
         find_tokens(s, n_bytes // 64 + 1)
         process_tokens(a, s, field)
@@ -71,26 +72,45 @@ cdef inline int read_words(Analysis* a, Scratch* s, const Text* text, size_t fie
 cdef inline void find_tokens(Scratch* s, size_t n_bits) noexcept nogil:
     """Find the next tokens: runs of two or more word characters, up to MAX_TOKEN_BYTES."""
     cdef const uint64_t* in_word = <const uint64_t*> s.marks.data
-    cdef const uint8_t* letters = <const uint8_t*> s.letters.data
-    cdef uint64_t edges
-    cdef size_t i, n_edges = s.n_edges, n_tokens = 0
-    cdef uint32_t start, length
-    while s.next_bits < n_bits and n_edges < 2 * TOKEN_BATCH:
-        edges = in_word[s.next_bits] ^ (in_word[s.next_bits] << 1 | s.was_in_word)
-        s.was_in_word = in_word[s.next_bits] >> 63
+    cdef uint64_t bits, edges
+    cdef size_t n_tokens = 0
+    cdef uint32_t position, start = s.open_word
+    while s.next_bits < n_bits and n_tokens < TOKEN_BATCH:
+        bits, position = in_word[s.next_bits], <uint32_t> (64 * s.next_bits)
+        bits &= (bits << 1 | s.was_in_word) | (bits >> 1 | in_word[s.next_bits + 1] << 63)  # no lone bytes
+        edges = bits ^ (bits << 1 | s.was_in_word)
+        if s.was_in_word and edges:
+            s.tokens[n_tokens].start = start
+            s.tokens[n_tokens].length = position + nb_lowest_bit(edges) - start
+            n_tokens += 1
+            edges &= edges - 1
+        s.was_in_word = bits >> 63
         while edges:
-            s.edges[n_edges] = <uint32_t> (64 * s.next_bits + nb_lowest_bit(edges))
-            n_edges += 1
+            start = position + nb_lowest_bit(edges)
+            edges &= edges - 1
+            if edges == 0:
+                break
+            s.tokens[n_tokens].start = start
+            s.tokens[n_tokens].length = position + nb_lowest_bit(edges) - start
+            n_tokens += 1
             edges &= edges - 1
         s.next_bits += 1
-    for i in range(0, n_edges - 1 if n_edges else 0, 2):
-        start, length = s.edges[i], s.edges[i + 1] - s.edges[i]
-        s.tokens[n_tokens].start, s.tokens[n_tokens].length = start, length
-        n_tokens += length > character_length(letters[start]) and length <= MAX_TOKEN_BYTES
+    s.open_word, s.n_tokens_held = start, n_tokens
+    if not s.is_plain:
+        keep_tokens(s)
+
+
+cdef inline void keep_tokens(Scratch* s) noexcept nogil:
+    """Remove tokens of one character, which may have several bytes, and those that are too long."""
+    cdef const uint8_t* letters = <const uint8_t*> s.letters.data
+    cdef size_t i, n_kept = 0
+    cdef uint32_t start, length
+    for i in range(s.n_tokens_held):
+        start, length = s.tokens[i].start, s.tokens[i].length
+        s.tokens[n_kept].start, s.tokens[n_kept].length = start, length
+        n_kept += length > character_length(letters[start]) and length <= MAX_TOKEN_BYTES
         s.n_too_long += length > MAX_TOKEN_BYTES
-    s.edges[0] = s.edges[n_edges - 1 if n_edges else 0]
-    s.n_edges = n_edges & 1
-    s.n_tokens_held = n_tokens
+    s.n_tokens_held = n_kept
 
 
 cdef inline int read_words_and_marks(Analysis* a, Scratch* s, size_t n_bytes, size_t field) except -1 nogil:
