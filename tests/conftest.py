@@ -64,7 +64,7 @@ COLLECTED = pytest.StashKey[tuple[pytest.Item, ...]]()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With --sample, run a sample of the tests, and a fourth of the examples of each property.
+    """With --sample, keep a sample of the tests, and a fourth of a property's examples (plain Python: an eighth).
 
     The files with the longest tests are the first, so that the last tests, which not all processes share, are short.
     """
@@ -77,11 +77,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=left_out)
     from hypothesis import settings
 
+    from nbtext.features.kernel import HAS_KERNEL
+
     properties = {item.obj for item in kept if getattr(item.obj, "is_hypothesis_test", False)}
     for test in properties:
         whole = test._hypothesis_internal_use_settings
         test._hypothesis_internal_use_settings = settings(
-            whole, max_examples=max(whole.max_examples // 4, 3), derandomize=True
+            whole, max_examples=max(whole.max_examples // (4 if HAS_KERNEL else 8), 3), derandomize=True
         )
 
 
@@ -89,8 +91,11 @@ def split_sample(items: Iterable[pytest.Item]) -> tuple[list[pytest.Item], list[
     """Return the tests of the sample, and those that it leaves out.
 
     Of a test that is `exhaustive(every=n)` it has every n-th case, the first included, and of one that is just
-    `exhaustive` none. Each test in a browser uses seconds of the processor, so it is exhaustive, too.
+    `exhaustive` none. Without the kernel, `exhaustive(plain=n)` replaces that number, where plain Python takes much
+    longer. Each test in a browser uses seconds of the processor, so it is exhaustive, too.
     """
+    from nbtext.features.kernel import HAS_KERNEL
+
     n_cases: Counter[str] = Counter()
     kept, left_out = [], []
     for item in items:
@@ -98,7 +103,9 @@ def split_sample(items: Iterable[pytest.Item]) -> tuple[list[pytest.Item], list[
         if marker is None and "chromium" not in getattr(item, "fixturenames", ()):
             kept.append(item)
             continue
-        name, every = item.nodeid.partition("[")[0], marker.kwargs.get("every", 0) if marker else 0
+        name, numbers = item.nodeid.partition("[")[0], marker.kwargs if marker else {}
+        every = numbers.get("every", int("plain" in numbers))
+        every = every if HAS_KERNEL else numbers.get("plain", every)
         (kept if every and n_cases[name] % every == 0 else left_out).append(item)
         n_cases[name] += 1
     return kept, left_out

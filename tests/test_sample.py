@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from nbtext.features.kernel import HAS_KERNEL
+
 TESTS = Path(__file__).parent
 # the sample has none of their tests
 WHOLE_FILES = {"tests/docs/test_makefile_example.py", "tests/docs/test_site.py", "tests/features/test_imports.py"}
@@ -20,6 +22,10 @@ from hypothesis import given, settings, strategies
 @pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("case", range(7))
 def test_cases(case): pass
+
+@pytest.mark.exhaustive(plain=2)
+@pytest.mark.parametrize("case", range(3))
+def test_slow_without_kernel(case): pass
 
 @pytest.mark.exhaustive
 def test_long(): pass
@@ -35,21 +41,24 @@ def test_property(number): print("example")
 """
 
 
-@pytest.mark.parametrize("is_sample", [True, False])
-def test_what_is_run(tmp_path: Path, is_sample: bool) -> None:
-    """The sample has the first case, every n-th one, and a fourth of the examples of a property."""
+@pytest.mark.parametrize(("is_sample", "kernel"), [(True, "off"), (True, ""), (False, "")])
+def test_what_is_run(tmp_path: Path, is_sample: bool, kernel: str) -> None:
+    """The sample has every n-th case, and a fourth of the examples of a property, an eighth in plain Python."""
     (tmp_path / "test_example.py").write_text(EXAMPLE)
     options = ["-p", "conftest", "-p", "no:cacheprovider", "-c", TESTS.parent / "pyproject.toml", "--rootdir", tmp_path]
     command = [sys.executable, "-m", "pytest", *options, "-v", "-s", *["--sample"] * is_sample, "test_example.py"]
     environment = {**os.environ, "PYTHONPATH": str(TESTS), "PATH": str(tmp_path), "CI": "", "PYTEST_ADDOPTS": ""}
+    environment["NBTEXT_KERNEL"] = kernel
     environment.pop("CI")  # so that a missing browser is not an error
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     found = re.findall(r"^test_example.py::test_(\S+)", done.stdout, re.MULTILINE)
+    is_thin = is_sample and (kernel == "off" or not HAS_KERNEL)
     cases = range(0, 7, 3) if is_sample else range(7)
+    slow = [f"slow_without_kernel[{case}]" for case in ((0, 2) if is_thin else (0, 1, 2))]
     rest = ["one_long_case[0]"] if is_sample else ["long", "one_long_case[0]", "one_long_case[1]", "in_a_browser"]
-    assert found == [*(f"cases[{case}]" for case in cases), *rest, "property"]
-    assert done.stdout.count("example\n") == (10 if is_sample else 40)
+    assert found == [*(f"cases[{case}]" for case in cases), *slow, *rest, "property"]
+    assert done.stdout.count("example\n") == (5 if is_thin else 10 if is_sample else 40)
 
 
 def test_each_file_has_tests_in_the_sample(request: pytest.FixtureRequest) -> None:

@@ -62,7 +62,7 @@ def test_confused_labels(nbtext: Any, letters: Path, tmp_path: Path) -> None:
 )
 def test_a_linear_model(nbtext: Any, letters: Path, tmp_path: Path, options: list[str], found: str) -> None:
     """A linear model has no smoothing; its C is shown with how it was chosen."""
-    arguments = ("train", str(letters / "train"), "--model", "nbsvm", "-q", "-o", "m")
+    arguments = ("train", str(letters / "train"), "--max-features", "50", "--model", "nbsvm", "-q", "-o", "m")
     assert nbtext(*arguments, *options, cwd=tmp_path).status == 0
     shown = nbtext("inspect", "m", "--to", "table", cwd=tmp_path).out
     assert "smoothing" not in shown

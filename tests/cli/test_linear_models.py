@@ -18,6 +18,7 @@ LINEAR = [
 ]
 
 
+@pytest.mark.exhaustive(plain=2)
 @pytest.mark.parametrize("options", LINEAR, ids=" ".join)
 def test_train_and_evaluate(nbtext: Any, letters: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
     """The model is the same for any number of threads, is accurate, and not worse than its estimate."""
@@ -38,7 +39,7 @@ def test_the_penalty_is_chosen_by_folds(nbtext: Any, letters: Path, tmp_path: Pa
     """`--C auto` reports the selected C, and its estimated loss is not higher than that of the default."""
 
     def loss(C: str) -> tuple[str, float]:
-        options = ["--model", "nbsvm", "--weighting", "binary", "--C", C]
+        options = ["--model", "nbsvm", "--weighting", "binary", "--max-features", "300", "--C", C]
         said = nbtext("train", str(letters / "train"), "-o", str(tmp_path / "m"), *options).err
         return said.split("; C ")[1].split(";")[0], float(said.split("log-loss ")[1].split()[0])
 
@@ -49,9 +50,8 @@ def test_the_penalty_is_chosen_by_folds(nbtext: Any, letters: Path, tmp_path: Pa
 
 def test_folds(nbtext: Any, letters: Path) -> None:
     """Cross-validation takes them like any model."""
-    found = json.loads(
-        nbtext("evaluate", str(letters / "train"), "--folds", "4", "--model", "nbsvm", "--to", "json").out
-    )
+    options = ("--folds", "4", "--model", "nbsvm", "--max-features", "300", "--to", "json")
+    found = json.loads(nbtext("evaluate", str(letters / "train"), *options).out)
     assert (found["documents"], found["accuracy"] > 0.85) == (336, True)
 
 

@@ -45,6 +45,7 @@ def test_newsgroups_by_default(nbtext: Any, corpora: Corpora, tmp_path: Path) ->
     assert group["recall"] >= 0.5
 
 
+@pytest.mark.exhaustive(plain=0)
 def test_movie_reviews_by_default(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
     """IMDB: binary counts are selected."""
     folder = corpora("imdb")

@@ -208,6 +208,7 @@ ODD = {
 }
 
 
+@pytest.mark.exhaustive(plain=3)
 @pytest.mark.parametrize("labels", ODD.values(), ids=ODD)
 def test_odd_corpora_are_searched(labels: list[str]) -> None:
     """With empty documents and duplicates, too: the result is no less accurate than the default by its estimate."""
@@ -317,20 +318,21 @@ def test_nothing_is_started_after_the_budget_ended() -> None:
             assert not {each.candidate for each in search.results} & set(search.untried)
 
 
-def test_the_linear_svm_is_tried_with_the_features_of_the_best_linear_model() -> None:
+@pytest.mark.exhaustive(plain=2)
+@pytest.mark.parametrize("has_one_clear_word", [True, False])
+def test_the_linear_svm_is_tried_with_the_features_of_the_best_linear_model(has_one_clear_word: bool) -> None:
     """It takes no place in the race, in which NB-SVM compares features, and wins where its estimate is higher."""
     random, labels = Random(7), ["ab"[i % 2] for i in range(600)]
     # one word decides, among words that are frequent in one class by chance: log-count ratios do more harm than good
     texts = [f"{'yes' if label == 'a' else 'no'} {random.choices('pqrstu', k=1)[0] * 2}" for label in labels]
-    for made in ((texts, labels), made_corpus(700, 30)):
-        _, search = found(*made)
-        results = {each.candidate: each for each in search.results}
-        svm = [each for each in results if each.model_settings.model == "svm"]
-        assert len(svm) == 1
-        others = [each for each in results if each.is_linear and each not in svm and results[each].n_documents >= 600]
-        assert (svm[0].features, svm[0].weighting) in {(each.features, each.weighting) for each in others}
-        if search.best.candidate == svm[0]:
-            assert search.best.accuracy >= max(results[each].accuracy for each in others)
+    _, search = found(*((texts, labels) if has_one_clear_word else made_corpus(700, 30)))
+    results = {each.candidate: each for each in search.results}
+    svm = [each for each in results if each.model_settings.model == "svm"]
+    assert len(svm) == 1
+    others = [each for each in results if each.is_linear and each not in svm and results[each].n_documents >= 600]
+    assert (svm[0].features, svm[0].weighting) in {(each.features, each.weighting) for each in others}
+    if search.best.candidate == svm[0]:
+        assert search.best.accuracy >= max(results[each].accuracy for each in others)
 
 
 def test_a_fit_that_takes_longer_than_predicted_is_given_up() -> None:

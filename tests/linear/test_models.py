@@ -157,6 +157,7 @@ def test_folds_are_scored_by_models_that_never_saw_them(data: TrainingData, mode
         np.testing.assert_allclose(centered[0], centered[1], atol=0.02 * max(1.0, np.abs(centered[1]).max()))
 
 
+@pytest.mark.exhaustive(plain=4)
 @pytest.mark.parametrize("loss", ["squared-hinge", "logistic"])
 @pytest.mark.parametrize("interpolation", [1.0, 0.25])
 def test_threads_change_nothing_in_folds(loss: str, interpolation: float) -> None:

@@ -14,9 +14,10 @@ from nbtext.bayes.class_statistics import MAX_COUNTED
 from nbtext.bayes.settings import LARGEST, SMALLEST
 from nbtext.documents.matrix import Matrix
 from nbtext.errors import InputError, ModelError, NbtextError, SettingsError
+from nbtext.features.kernel import HAS_KERNEL
 from nbtext.features.settings import FeatureSettings
 
-MANY = 100_000
+MANY = 100_000 if HAS_KERNEL else 10_000
 ADDITIVE = ["multinomial", "bernoulli", "complement"]
 MODELS = [*ADDITIVE, "categorical", "gaussian"]
 VARIANTS: list[dict[str, Any]] = [
