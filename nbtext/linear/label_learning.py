@@ -33,7 +33,7 @@ from nbtext.linear.data import TrainingData
 from nbtext.linear.lbfgs import SolverSettings
 from nbtext.linear.learning import DEFAULT_C, NO_CONVERGENCE, make_rough, search_strength
 from nbtext.linear.models import LinearModel
-from nbtext.linear.one_vs_rest import OneVsRest
+from nbtext.linear.one_vs_rest import ClassWeights, OneVsRest
 
 MAX_DUALS = 1 << 23  # documents times labels whose dual variables are in memory at once: 0.1 GB
 MAX_WEIGHTS = 1 << 24  # of all labels together: 0.2 GB
@@ -83,7 +83,8 @@ def learn_labels(data: TrainingData, settings: ModelSettings, *, jobs: int = 1) 
         C, scores, start = _select_strength(problem, data, folds, len(chunks), settings.seed)
     has_scores = scores is not None
     scores = np.zeros((len(held_out), data.n_classes), dtype=np.float32) if scores is None else scores
-    weights, is_converged = [], True
+    weights: list[ClassWeights] = []
+    is_converged = True
     for chunk in chunks:
         solver = SolverSettings(C, seed=settings.seed)
         solution = problem.solve(
@@ -92,7 +93,7 @@ def learn_labels(data: TrainingData, settings: ModelSettings, *, jobs: int = 1) 
         is_converged &= solution.is_converged
         if len(held_out) and not has_scores:
             problem.score_held_out(folds, make_rough(C, settings.seed), solution, scores)
-        weights += [each.weights for each in solution.classes.values() if each.weights is not None]
+        weights += solution.weights()
     if not is_converged:
         warnings.warn(f"{settings.model} {NO_CONVERGENCE}", ConvergenceWarning, stacklevel=2)
     smoothing = settings.ratio_smoothing if "ratio_smoothing" in model.options else 0.0

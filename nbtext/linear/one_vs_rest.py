@@ -69,6 +69,16 @@ class Solution(NamedTuple):
     classes: dict[int, ClassSolution]
     is_converged: bool
 
+    def weights(self) -> list[ClassWeights]:
+        """Return the weights of all classes.
+
+        raises  ValueError: the fit was rough, so it has none
+        """
+        weights = [each.weights for each in self.classes.values() if each.weights is not None]
+        if len(weights) < len(self.classes):
+            raise ValueError("a rough solution has no weights; it only starts other fits")
+        return weights
+
 
 class Factors(ABC):
     """The factors of the features in the problems of one fold, and the documents that are not in the fold.
@@ -173,7 +183,7 @@ class OneVsRest(ABC):
 
         def solve_class(own_class: int) -> ClassSolution:
             solution, weights = self._solve(own_class, factors, solver, start)
-            if solver.is_rough:
+            if weights is None:
                 return solution
             return solution._replace(weights=self._make_weights(own_class, weights, max_weights))
 
@@ -219,7 +229,7 @@ class OneVsRest(ABC):
 
     def scorer(self, solution: Solution) -> LinearScorer:
         """Return a scorer of a solution. Of two labels the first has score 0."""
-        return self.compile([each.weights for each in solution.classes.values() if each.weights is not None])
+        return self.compile(solution.weights())
 
     def compile(self, weights: list[ClassWeights]) -> LinearScorer:
         """Return the scorer of the weights of all classes, in ascending order."""
@@ -249,14 +259,17 @@ class OneVsRest(ABC):
 
         Returns
         -------
-        The solution without weights, and the weights (n_features,); None: the scores are set.
+        The solution without weights, and the weights (n_features,); None: the scores are set, or the fit is rough and
+        only starts others.
         """
         data, begin = self._data, np.zeros(self._data.n_features)
+        is_start = solver.is_rough and not len(scores)
         solver.check()
         if HAS_KERNEL:
             before = None if start is None else start.classes[own_class]
             found, shared = self._descend(own_class, factors, solver, before, scores)
-            if (found.is_converged or solver.is_rough) and len(scores) and self._settings.interpolation == 1:
+            has_scores = (found.is_converged or solver.is_rough) and len(scores) and self._settings.interpolation == 1
+            if is_start or has_scores:
                 return found, None
             begin = self._weigh(own_class, factors, found, shared, solver.C)
             if found.is_converged or solver.is_rough:
@@ -267,7 +280,7 @@ class OneVsRest(ABC):
         )  # fmt: skip
         documents = np.flatnonzero(dual).astype(np.int32)
         solution = ClassSolution(documents, dual[documents], None, is_converged)
-        return solution, self._interpolate(own_class, factors, weights)
+        return solution, None if is_start else self._interpolate(own_class, factors, weights)
 
     def _strengths(self, own_class: int, factors: Factors) -> Floats:
         """Return the weight of each document, > 0 in the class and < 0 outside of it; 0 in the fold."""
@@ -336,12 +349,11 @@ class OneVsRest(ABC):
         mixed[words] = (1 - beta) * mean * ratios + beta * own
         return mixed
 
-    def _make_weights(self, own_class: int, weights: Floats | None, max_weights: int | None) -> ClassWeights:
+    def _make_weights(self, own_class: int, weights: Floats, max_weights: int | None) -> ClassWeights:
         """Return the weights that are not 0, at most `max_weights`.
 
         raises  ModelError: they are not finite
         """
-        assert weights is not None  # there are no documents in a fold
         check_finite(weights)
         n_features = self._data.n_features - self._has_intercept
         columns = np.flatnonzero(weights[:n_features]).astype(np.int32)
