@@ -256,13 +256,15 @@ class _CrossValidation:
         return (PredictedBatch(predictions, texts) for predictions, texts in predicted)
 
     def _search(self, candidates: list[Candidate], count: Callable[[FeatureSettings], CorpusCounts]) -> TrainedModel:
+        from math import inf
         from time import monotonic
 
-        from nbtext.evaluation.search import Budget, search_model
+        from nbtext.evaluation.candidates import Budget
+        from nbtext.evaluation.search import search_model
         from nbtext.report.training import format_choice
 
         budget = Budget(self.searching.budget, monotonic)
-        trained, found = search_model(candidates, count, budget, jobs=self.run.jobs)
+        trained, found = search_model(candidates, count, budget, reading_seconds=inf, jobs=self.run.jobs)
         say(format_choice(found), quiet=self.run.quiet)
         return trained
 

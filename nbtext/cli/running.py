@@ -349,7 +349,8 @@ def search_documents(
     from time import monotonic
 
     from nbtext.cli.training_options import list_searched
-    from nbtext.evaluation.search import Budget, search_model
+    from nbtext.evaluation.candidates import Budget, bound_reading_seconds
+    from nbtext.evaluation.search import search_model
 
     if is_matrix_alone(sources, input_settings):
         hint = "give texts, or choose one model"
@@ -362,7 +363,8 @@ def search_documents(
         def count(each: FeatureSettings) -> CorpusCounts:
             return next(readings)(each)
 
-        trained, found = search_model(candidates, count, budget, jobs=run.jobs)
+        reading_seconds = bound_reading_seconds(source.size, source.unit)
+        trained, found = search_model(candidates, count, budget, reading_seconds=reading_seconds, jobs=run.jobs)
     return replace(trained, fitted=replace(trained.fitted, input=source.model_input)), found
 
 

@@ -1,8 +1,12 @@
-"""The feature sets of a model search: words, pairs and triples of words and punctuation marks, character n-grams."""
+"""The candidates of a model search, and the corpus counted for each feature set, as far as the budget allows.
+
+The feature sets are words, pairs and triples of words and punctuation marks, and character n-grams.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import math
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +14,12 @@ import numpy as np
 from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import AUTO, CONFIDENCE, ModelSettings
+from nbtext.errors import InputError, number_of
 from nbtext.features.analyzer import MARKS_PATTERN
 from nbtext.features.csr import running_sums
 from nbtext.features.formulas import WEIGHTINGS
 from nbtext.features.hashing import document_hashes, vocabulary_hashes
+from nbtext.features.kernel import HAS_KERNEL
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import UNSPACED, compute_unspaced_share, find_first_words
 from nbtext.model.corpus_counts import CorpusCounts
@@ -24,6 +30,11 @@ WORDS, PAIRS, TRIPLES, CHARACTERS, GIVEN = "words", "pairs", "triples", "charact
 OWN_FEATURES = ("ngrams", "analyzer", "token_pattern", "vocabulary", "hash_bits")  # options that say what a feature is
 MAX_WEIGHTS = 1 << 26  # features times classes of a linear model: 0.5 GB
 SHORT = 48.0  # mean number of words and marks in a document, up to which n-grams of higher order are tried
+N_FOLDS = 5  # of finalists
+SAFETY = 1.3  # a fit is started if this multiple of its predicted time is left
+PREPARATION = 0.5  # time from the reading of pairs to the next fit, in units of this reading
+SECOND_READING = 4.0  # time of reading n-grams of higher order, in units of the reading before
+PAIRS_RATES = {"bytes": 2e-7, "files": 1e-3}  # seconds for reading pairs and preparing them: several times the usual
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +170,93 @@ def take_documents(corpus: CorpusCounts, size: int) -> CorpusCounts:
     statistics = count_classes(sample, corpus.statistics.n_features, len(corpus.labels))
     part = replace(corpus, statistics=statistics, sample=sample, sample_size=None)
     return part.without(np.zeros(len(sample), dtype=np.bool_)).drop_unused_features()
+
+
+class OutOfTime(Exception):
+    """A fit did not finish within the budget."""
+
+
+class Budget:
+    """The time that a search may take, from the creation of this object on; `clock` returns seconds."""
+
+    def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
+        self._seconds, self._clock, self._start = seconds, clock, clock()
+
+    @property
+    def elapsed(self) -> float:
+        return self._clock() - self._start
+
+    def allows(self, seconds: float) -> bool:
+        """Return whether work that is predicted to take this long will finish in time."""
+        return self.elapsed + SAFETY * seconds < self._seconds
+
+    def check(self) -> None:
+        """Raise OutOfTime if the time is over."""
+        if self.elapsed > self._seconds:
+            raise OutOfTime
+
+
+def bound_reading_seconds(size: int | None, unit: str) -> float:
+    """Return a time in which words and pairs of a source are surely read; infinity if its size is unknown."""
+    return PAIRS_RATES[unit] * size if HAS_KERNEL and size is not None else math.inf
+
+
+class Corpora:
+    """The corpus, counted for each feature set when a candidate needs it."""
+
+    def __init__(
+        self,
+        candidates: Sequence[Candidate],
+        count: Callable[[FeatureSettings], CorpusCounts],
+        budget: Budget,
+        reading_seconds: float,
+    ) -> None:
+        self._count, self._budget = count, budget
+        self._corpora: dict[str, CorpusCounts] = {}
+        self._seconds: dict[str, float] = {}  # of each reading
+        self._more: tuple[str, ...] = TRIPLES, CHARACTERS  # the promising feature sets; all, until pairs are read
+        default = candidates[0]
+        pairs = next((each for each in candidates if each.feature_set == PAIRS), None)
+        first = pairs if pairs is not None and budget.allows(reading_seconds) else default
+        corpus = self._read(first)
+        self.n_documents = len(corpus.sample)
+        if self.n_documents < N_FOLDS:
+            found = number_of(self.n_documents, "document")
+            hint = "name a model with --model"
+            raise InputError(f"a model search needs at least {N_FOLDS} documents; found {found}", hint=hint)
+        if corpus.is_multilabel:
+            why = "a model search needs documents with one label each; some have several, or none"
+            raise InputError(why, hint="name a model, such as --model svm")
+        if first is not default:
+            self._corpora[WORDS] = select_words(corpus, default.features)
+
+    @property
+    def seconds(self) -> float:
+        """The time of all readings."""
+        return sum(self._seconds.values())
+
+    def is_promising(self, candidate: Candidate) -> bool:
+        return candidate.feature_set not in (TRIPLES, CHARACTERS) or candidate.feature_set in self._more
+
+    def get(self, candidate: Candidate) -> CorpusCounts | None:
+        """Return the corpus of a candidate; None if it is not promising, or there is no time to read it."""
+        name = candidate.feature_set
+        before = self._seconds.get(WORDS if name == PAIRS else PAIRS)  # only pairs tell what larger sets are worth
+        is_open = name not in self._corpora and self.is_promising(candidate)
+        if is_open and before is not None and self._budget.allows(SECOND_READING * before):
+            self._read(candidate)
+        return self._corpora.get(name)
+
+    def _read(self, candidate: Candidate) -> CorpusCounts:
+        name, before = candidate.feature_set, self._budget.elapsed
+        self._corpora[name] = corpus = self._count(candidate.features)
+        self._seconds[name] = self._budget.elapsed - before
+        if name == PAIRS and self._budget.allows(PREPARATION * self._seconds[name]):
+            self._more = find_promising(corpus, candidate.features)
+        return corpus
+
+    def take(self, candidate: Candidate) -> CorpusCounts:
+        """Return the corpus of a candidate, and free the others."""
+        corpus = self._corpora[candidate.feature_set]
+        self._corpora.clear()
+        return corpus

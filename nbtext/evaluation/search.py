@@ -1,7 +1,8 @@
 """Model search: race candidates, and return the most accurate one, fitted to all documents.
 
 A candidate is a feature set, a weighting and a model. The text is read once for words and pairs of words; single words
-are some of the columns. Short texts and texts without spaces are read again, for triples and character n-grams.
+are some of the columns. Short texts and texts without spaces are read again, for triples and character n-grams. If the
+budget may be too short for pairs, the text is read for words first, and again for pairs if there is time.
 
 Naive Bayes models are estimated by leave-one-out on all documents. Linear models race on growing stratified subsets
 (successive halving), estimated by cross-validation; the finalists are fitted to all documents. Then the linear SVM is
@@ -22,16 +23,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Proportion
-from nbtext.errors import ConvergenceWarning, InputError, ModelError, number_of
+from nbtext.errors import ConvergenceWarning, ModelError
 from nbtext.evaluation.candidates import (
-    CHARACTERS,
-    PAIRS,
-    TRIPLES,
-    WORDS,
+    N_FOLDS,
+    Budget,
     Candidate,
-    find_promising,
+    Corpora,
+    OutOfTime,
     list_last_candidates,
-    select_words,
     take_documents,
 )
 from nbtext.evaluation.cross_validation import cross_validate
@@ -44,19 +43,13 @@ from nbtext.model.fitting import fit_model
 from nbtext.model.groups import find_groups
 from nbtext.model.predictor import Predictions
 
-N_FOLDS = 5  # of finalists
 RACE_FOLDS = 3
 RACE_SIZES = (256, 1024, 4096)  # documents; the first size tells only how long fits take
 NEAR = 1.5  # standard errors of a difference; within them, a candidate stays in the race
 CLEAR = 1.0  # the same, by which it must be better than the default, and a linear model than Naive Bayes
 FEW = 5.0  # FEW / √n is added: with few documents, the best of many candidates may be best by chance
 SEED = 1
-SAFETY = 1.3  # a fit is started if this multiple of its predicted time is left
 FIRST_RATE = 5e-7  # seconds for each entry and class of a linear model, before the first fit; usually half of it
-PREPARATION = 0.5  # time from the first reading to the second fit, in units of this reading
-SECOND_READING = 4.0  # time of reading n-grams of higher order, in units of the first reading
-SEVERAL_LABELS = "a model search needs documents with one label each; some have several, or none"
-SEVERAL_HINT = "name a model, such as --model svm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,32 +106,13 @@ class Search:
     reading_seconds: float
 
 
-class OutOfTime(Exception):
-    """A fit did not finish within the budget."""
-
-
-class Budget:
-    """The time that a search may take, from the creation of this object on; `clock` returns seconds."""
-
-    def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
-        self._seconds, self._clock, self._start = seconds, clock, clock()
-
-    @property
-    def elapsed(self) -> float:
-        return self._clock() - self._start
-
-    def allows(self, seconds: float) -> bool:
-        """Return whether work that is predicted to take this long will finish in time."""
-        return self.elapsed + SAFETY * seconds < self._seconds
-
-    def check(self) -> None:
-        """Raise OutOfTime if the time is over."""
-        if self.elapsed > self._seconds:
-            raise OutOfTime
-
-
 def search_model(
-    candidates: Sequence[Candidate], count: Callable[[FeatureSettings], CorpusCounts], budget: Budget, *, jobs: int = 1
+    candidates: Sequence[Candidate],
+    count: Callable[[FeatureSettings], CorpusCounts],
+    budget: Budget,
+    *,
+    reading_seconds: float = 0.0,
+    jobs: int = 1,
 ) -> tuple[TrainedModel, Search]:
     """Train the most accurate candidate on all documents; return it, and the results of all.
 
@@ -151,6 +125,8 @@ def search_model(
         Those of `list_candidates`.
     count : callable
         Reads the corpus, and retains the counts of all documents. It is called once for each reading.
+    reading_seconds : float
+        A time in which words and pairs are surely read. If the budget is not longer, words are read first.
     jobs : int
         Number of threads.
 
@@ -159,15 +135,15 @@ def search_model(
     InputError
         There are fewer documents than folds.
     """
-    corpora = _Corpora(candidates, count, budget)
+    corpora = Corpora(candidates, count, budget, reading_seconds)
     search = _Fitter(budget, jobs)
-    listed = [each for each in candidates if corpora.is_promising(each)]
     best = first = None
-    for each in listed:
+    for each in candidates:
         corpus = None if each.is_linear else corpora.get(each)
         if corpus is not None and (best is None or search.has_time(each, corpus)):
             best = search.better(best, search.fit(each, corpus))
         first = best if first is None else first
+    listed = [each for each in candidates if corpora.is_promising(each)]
     assert best is not None  # the first candidate is a counting model
     assert first is not None
     best = best if _is_clear(best.quality[0], first, search) else first
@@ -204,55 +180,6 @@ class _Fit:
     quality: tuple[float, float]  # accuracy and negative log-loss
 
 
-class _Corpora:
-    """The corpus, counted for each feature set when a candidate needs it."""
-
-    def __init__(
-        self, candidates: Sequence[Candidate], count: Callable[[FeatureSettings], CorpusCounts], budget: Budget
-    ) -> None:
-        self._count, self._budget = count, budget
-        self._widest = next((each for each in candidates if each.feature_set == PAIRS), candidates[0])
-        self.seconds = 0.0
-        widest = self._read(self._widest)
-        self._first_seconds = self.seconds
-        self.n_documents = len(widest.sample)
-        if self.n_documents < N_FOLDS:
-            found = number_of(self.n_documents, "document")
-            hint = "name a model with --model"
-            raise InputError(f"a model search needs at least {N_FOLDS} documents; found {found}", hint=hint)
-        if widest.is_multilabel:
-            raise InputError(SEVERAL_LABELS, hint=SEVERAL_HINT)
-        self._corpora = {self._widest.feature_set: widest}
-        self._more: tuple[str, ...] = ()
-        if self._widest.feature_set == PAIRS:
-            self._more = TRIPLES, CHARACTERS
-            if budget.allows(PREPARATION * self.seconds):
-                self._more = find_promising(widest, self._widest.features)
-            self._corpora[WORDS] = select_words(widest, candidates[0].features)
-
-    def is_promising(self, candidate: Candidate) -> bool:
-        return candidate.feature_set not in (TRIPLES, CHARACTERS) or candidate.feature_set in self._more
-
-    def get(self, candidate: Candidate) -> CorpusCounts | None:
-        """Return the corpus of a candidate; None if there is no time to read it again."""
-        name = candidate.feature_set
-        if name not in self._corpora and self._budget.allows(SECOND_READING * self._first_seconds):
-            self._corpora[name] = self._read(candidate)
-        return self._corpora.get(name)
-
-    def _read(self, candidate: Candidate) -> CorpusCounts:
-        before = self._budget.elapsed
-        corpus = self._count(candidate.features)
-        self.seconds += self._budget.elapsed - before
-        return corpus
-
-    def take(self, candidate: Candidate) -> CorpusCounts:
-        """Return the corpus of a candidate, and free the others."""
-        corpus = self._corpora[candidate.feature_set]
-        self._corpora.clear()
-        return corpus
-
-
 class _Fitter:
     """Fits candidates, remembers their results, and predicts from earlier fits how long the next one will take."""
 
@@ -263,7 +190,11 @@ class _Fitter:
         self.rounds: dict[Candidate, tuple[int, float]] = {}  # documents and accuracy of the last round of the race
 
     def has_time(self, candidate: Candidate, corpus: CorpusCounts, n_fits: float = 1.0) -> bool:
-        """Return whether a fit will finish. The first one of a candidate is predicted from those of others."""
+        """Return whether a fit will finish. The first one of a candidate is predicted from those of others.
+
+        Goals need a further fit, after the search.
+        """
+        n_fits += candidate.model_settings != candidate.goalless_settings
         rate = self._rates.get(candidate)
         if rate is None:
             kindred = [rate for each, rate in self._rates.items() if each.is_linear == candidate.is_linear]
@@ -307,7 +238,7 @@ class _Fitter:
         return other if other.quality > one.quality else one
 
 
-def _race(racing: list[Candidate], corpora: _Corpora, search: _Fitter) -> list[Candidate]:
+def _race(racing: list[Candidate], corpora: Corpora, search: _Fitter) -> list[Candidate]:
     """Return the linear finalists, the most accurate first. After each round, the better half and near ones stay."""
     for size in RACE_SIZES:
         if 2 * size >= corpora.n_documents:
@@ -348,7 +279,7 @@ def _is_clear(accuracy: float, other: _Fit, search: _Fitter) -> bool:
     return accuracy > other.quality[0] + margin
 
 
-def _compare_last(linear: _Fit, last: list[Candidate], corpora: _Corpora, search: _Fitter) -> _Fit:
+def _compare_last(linear: _Fit, last: list[Candidate], corpora: Corpora, search: _Fitter) -> _Fit:
     """Return the best of a linear model and the last candidates. Only near ones are fitted to all documents."""
     best = linear
     size, accuracy = search.rounds.get(linear.candidate, (0, 0.0))
@@ -364,7 +295,7 @@ def _compare_last(linear: _Fit, last: list[Candidate], corpora: _Corpora, search
     return best
 
 
-def _choose(counting: _Fit, linear: _Fit, corpora: _Corpora, search: _Fitter) -> _Fit:
+def _choose(counting: _Fit, linear: _Fit, corpora: Corpora, search: _Fitter) -> _Fit:
     """Return the more accurate of two finalists.
 
     The counting model is estimated by leave-one-out. With few documents, a linear model that is clearly better than

@@ -1,10 +1,13 @@
 """What `--model best` costs and achieves beside the default model, on each corpus.
 
-    python tests/benchmarks/search.py [--budget TIME] [CORPUS...]
+    python tests/benchmarks/search.py [--budget TIME[,TIME...]] [CORPUS...]
     python tests/benchmarks/search.py --sizes 50,100,200,500,1000 [--subsets N] [CORPUS...]
 
-Whole processes as they are typed, once each: accuracy on the test documents, processor and wall-clock seconds and peak
-memory of the training. On a machine that does other work, only the processor seconds mean something.
+Each prints a Markdown table; results/search.md has both.
+
+Whole processes as they are typed, once each, for every budget: accuracy on the test documents, what the search says of
+its own time, processor and wall-clock seconds and peak memory of the training. On a machine that does other work, only
+the processor seconds mean something. Documents are read from JSONL; those of imdb-files and 20news-files are files.
 
 With --sizes: mean accuracies of both after training on random subsets of the training documents, and the mean of their
 difference with its standard error. Of the test documents, each subset has 2,000 random ones at most.
@@ -15,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -42,8 +46,8 @@ from protocols import (
 
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.documents.batch import Batch
-from nbtext.evaluation.candidates import list_candidates
-from nbtext.evaluation.search import Budget, search_model
+from nbtext.evaluation.candidates import Budget, list_candidates
+from nbtext.evaluation.search import search_model
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import TrainedModel
@@ -51,8 +55,10 @@ from nbtext.model.fitting import train_on_counts
 from nbtext.model.predictor import Predictor
 
 MEGABYTE = 1_000_000
-TABLE = "{:<14} {:<8} {:>8} {:>8} {:>8} {:>7}\n"
-SUBSETS = "{:<14} {:>9} {:>8} {:>8} {:>10} {:>14}\n"
+TABLE = ("corpus", "model", "budget", "search, s", "accuracy", "CPU, s", "wall, s", "MB")
+SUBSETS = ("corpus", "documents", "default", "best", "difference", "standard error")
+PROGRAM = (sys.executable, "-m", "nbtext")
+FILES = "-files"  # the end of the names of corpora that are read as files
 N_TEST = 2000  # test documents for each subset
 
 
@@ -99,25 +105,38 @@ def write(documents: Labeled, path: Path) -> None:
     path.write_text("\n".join(lines), encoding="utf-8")
 
 
-def compare_full(names: Sequence[str], budget: str) -> None:
+def print_row(cells: Sequence[str]) -> None:
+    sys.stdout.write(f"| {' | '.join(cells)} |\n")
+    sys.stdout.flush()
+
+
+def print_head(cells: Sequence[str]) -> None:
+    print_row(cells)
+    print_row(["---"] * len(cells))
+
+
+def compare_full(names: Sequence[str], budgets: Sequence[str]) -> None:
     """Print what both cost and achieve with all training documents."""
-    sys.stdout.write(TABLE.format("corpus", "model", "accuracy", "CPU, s", "wall, s", "MB"))
+    print_head(TABLE)
     for name in names:
         with tempfile.TemporaryDirectory() as scratch:
-            training, test, model = (Path(scratch, file) for file in ("train.jsonl", "test.jsonl", "model.joblib"))
-            for half, path in zip(SPLITS[name](), (training, test), strict=True):
-                write(half, path)
-            for options in (("auto",), ("best", "--budget", budget)):
-                train = ("train", str(training), "-q", "-o", str(model), "--model", *options)
-                cost = measure([Step((sys.executable, "-m", "nbtext", *train))])
-                evaluate = ("evaluate", str(test), "-m", str(model), "--to", "json")
-                found = subprocess.run(
-                    [sys.executable, "-m", "nbtext", *evaluate], check=True, stdout=subprocess.PIPE
-                ).stdout
-                accuracy = f"{json.loads(found)['accuracy']:.4f}"
-                figures = (f"{cost.cpu:.1f}", f"{cost.wall:.1f}", f"{cost.memory / MEGABYTE:.0f}")
-                sys.stdout.write(TABLE.format(name, options[0], accuracy, *figures))
-                sys.stdout.flush()
+            training, test = (str(Path(scratch, f"{half}.jsonl")) for half in ("train", "test"))
+            if name.endswith(FILES):
+                training, test = (str(corpus(name.removesuffix(FILES)) / half) for half in ("train", "test"))
+            else:
+                for half, path in zip(SPLITS[name](), (training, test), strict=True):
+                    write(half, Path(path))
+            model = str(Path(scratch, "model.joblib"))
+            for budget in ("", *budgets):
+                chosen = ("best", "--budget", budget) if budget else ("auto",)
+                train = ("train", training, "-o", model, "--model", *chosen)
+                messages = Path(scratch, "messages")
+                cost = measure([Step(("sh", "-c", 'exec "$@" 2>"$0"', str(messages), *PROGRAM, *train))])
+                said = re.search(r"documents in ([\d.]+) s", messages.read_text(encoding="utf-8"))
+                evaluate = (*PROGRAM, "evaluate", test, "-m", model, "--to", "json", "-q")
+                accuracy = json.loads(subprocess.run(evaluate, check=True, stdout=subprocess.PIPE).stdout)["accuracy"]
+                figures = (f"{accuracy:.4f}", f"{cost.cpu:.1f}", f"{cost.wall:.1f}", f"{cost.memory / MEGABYTE:.0f}")
+                print_row((name, chosen[0], budget, said[1] if said else "", *figures))
 
 
 def make_batch(documents: Labeled) -> Batch:
@@ -145,7 +164,7 @@ def compare_subset(training: Labeled, test: Labeled) -> tuple[float, float]:
 
 def compare_subsets(names: Sequence[str], sizes: Sequence[int], n_subsets: int) -> None:
     """Print the mean accuracies of both with random subsets of the training documents, the same for both."""
-    sys.stdout.write(SUBSETS.format("corpus", "documents", "default", "best", "difference", "standard error"))
+    print_head(SUBSETS)
     for name in names:
         training, test = SPLITS[name]()
         found: dict[int, list[tuple[float, float]]] = {size: [] for size in sizes}
@@ -159,15 +178,13 @@ def compare_subsets(names: Sequence[str], sizes: Sequence[int], n_subsets: int) 
             default, best = map(statistics.fmean, zip(*accuracies, strict=True))
             differences = [ours - usual for usual, ours in accuracies]
             error = statistics.stdev(differences) / n_subsets**0.5 if n_subsets > 1 else float("nan")
-            means = (f"{default:.4f}", f"{best:.4f}", f"{best - default:+.4f}", f"{error:.4f}")
-            sys.stdout.write(SUBSETS.format(name, size, *means))
-            sys.stdout.flush()
+            print_row((name, str(size), f"{default:.4f}", f"{best:.4f}", f"{best - default:+.4f}", f"{error:.4f}"))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("corpora", nargs="*", default=list(SPLITS))
-    parser.add_argument("--budget", default="2m")
+    parser.add_argument("--budget", type=lambda text: text.split(","), default=["2m"])
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")])
     parser.add_argument("--subsets", type=int, default=10)
     arguments = parser.parse_args()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
@@ -23,12 +24,14 @@ from nbtext.evaluation.candidates import (
     PAIRS,
     TRIPLES,
     WORDS,
+    Budget,
     Candidate,
+    bound_reading_seconds,
     find_promising,
     list_candidates,
     select_words,
 )
-from nbtext.evaluation.search import Budget, Search, search_model
+from nbtext.evaluation.search import Search, search_model
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
 from nbtext.linear.one_vs_rest import OneVsRest
@@ -278,6 +281,63 @@ def test_the_budget_is_kept() -> None:
         assert len(everything.results) == len(usual()) + 1  # and the linear SVM
 
 
+def test_words_are_read_first_if_pairs_may_take_too_long() -> None:
+    """The text is read once more then, for pairs if there is time. The model and the results are the same."""
+    texts, labels = made_corpus(60, 10)
+    readings: list[FeatureSettings] = []
+    count, budget = counting(texts, labels, readings), Budget(1e9, Clock())
+    trained, search = search_model(usual(), count, budget, reading_seconds=1e12)
+    assert [each.ngrams for each in readings] == [(1, 1), (1, 2), (1, 5), (1, 3)]
+    once, usual_search = found(texts, labels)
+    np.testing.assert_array_equal(trained.fitted.scorer.deltas, once.fitted.scorer.deltas)
+    for ours, theirs in zip(search.results, usual_search.results, strict=True):
+        assert replace(ours, seconds=0) == replace(theirs, seconds=0)
+
+
+@pytest.mark.parametrize("optimize", [None, "macro_f1"])
+def test_the_budget_bounds_readings_and_fits(optimize: str | None) -> None:
+    """Words are read in 10 s, pairs in 30, more in 60 and 90; each fit takes 2 s. The default needs 12 s, or 14 s.
+
+    The budget is kept to within 10 % unless it is shorter than that. Then nothing is read or fitted but the default.
+    """
+    texts, labels = made_corpus(150, 6)
+    candidates = usual(model=ModelSettings(optimize=optimize))
+    clock, fits = Clock(step=0.0), 0
+    original = model_search.fit_model
+
+    def fit_model(*arguments: Any, **more: Any) -> Any:
+        nonlocal fits
+        fits, clock.now = fits + 1, clock.now + 2
+        return original(*arguments, **more)
+
+    readings: list[FeatureSettings] = []
+
+    def count(features: FeatureSettings) -> CorpusCounts:
+        clock.now += {1: 10, 2: 30, 3: 60, 5: 90}[features.ngrams[1]]
+        return counting(texts, labels, readings)(features)
+
+    default = 12 if optimize is None else 14
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("nbtext.evaluation.search.fit_model", fit_model)
+        for seconds in (0, 5, 11, 20, 30, 60, 70, 80, 100, 150, 300, 1000):
+            clock.now, fits = 0.0, 0
+            readings.clear()
+            _, search = search_model(candidates, count, Budget(seconds, clock), reading_seconds=100.0)
+            assert clock.now <= max(1.1 * seconds, default), seconds
+            assert search.results[0].candidate == candidates[0]
+            if seconds < default:
+                assert (len(readings), fits, len(search.results)) == (1, 1 + (optimize is not None), 1)
+            assert bool(search.untried) == (seconds < 200), seconds
+    assert len(readings) == 3
+
+
+def test_the_time_of_a_reading_is_unknown_without_a_size() -> None:
+    assert bound_reading_seconds(None, "bytes") == math.inf
+    assert bound_reading_seconds(None, "files") == math.inf
+    for unit in ("bytes", "files"):
+        assert bound_reading_seconds(1000, unit) == pytest.approx(10 * bound_reading_seconds(100, unit))
+
+
 def test_nothing_is_started_after_the_budget_ended() -> None:
     """Time runs out during one of the readings or fits. The model is that of the best fit so far."""
     texts, labels = made_corpus(150, 6)
@@ -354,12 +414,12 @@ def test_a_fit_that_takes_longer_than_predicted_is_given_up() -> None:
 
 
 def test_a_budget_of_nothing_trains_the_default_model() -> None:
-    """The text is read once, and nothing else is tried."""
+    """The text is read once, for words alone, and nothing else is tried."""
     readings: list[FeatureSettings] = []
     trained, search = search_model(usual(), counting(TEXTS, LABELS, readings), Budget(0.0, Clock()))
     assert [each.candidate for each in search.results] == usual()[:1]
     assert len(search.untried) > 3
-    assert len(readings) == 1
+    assert readings == [FeatureSettings()]
     assert trained.fitted.feature_settings.ngrams == (1, 1)
 
 

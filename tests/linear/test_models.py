@@ -122,7 +122,7 @@ def test_threads_change_nothing(model: str) -> None:
 @pytest.mark.parametrize("has_kernel", [True, False])
 @pytest.mark.parametrize("problem", [nbsvm.NbSvm, svm.LinearSvm])
 def test_rough_solutions_have_no_weights(problem: Any, has_kernel: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody uses them: no weights are computed, and a scorer of such a solution is an error, not one of some classes."""
+    """Nobody uses them: no weights are computed, and a scorer of such a solution is an error."""
     monkeypatch.setattr(one_vs_rest, "HAS_KERNEL", has_kernel and one_vs_rest.HAS_KERNEL)
     computed: list[int] = []
     for name in ("_weigh", "_interpolate"):
