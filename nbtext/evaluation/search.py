@@ -137,16 +137,8 @@ def search_model(
     """
     corpora = Corpora(candidates, count, budget, reading_seconds)
     search = _Fitter(budget, jobs)
-    best = first = None
-    for each in candidates:
-        corpus = None if each.is_linear else corpora.get(each)
-        if corpus is not None and (best is None or search.has_time(each, corpus)):
-            best = search.better(best, search.fit(each, corpus))
-        first = best if first is None else first
+    best = _fit_counting_models([each for each in candidates if not each.is_linear], corpora, search)
     listed = [each for each in candidates if corpora.is_promising(each)]
-    assert best is not None  # the first candidate is a counting model
-    assert first is not None
-    best = best if _is_clear(best.quality[0], first, search) else first
     if best.fitted.estimate is not None:  # else there is nothing to choose by
         finalists = _race([each for each in listed if each.is_linear], corpora, search)
         linear = None
@@ -236,6 +228,19 @@ class _Fitter:
         if one is None or other is None:
             return one or other
         return other if other.quality > one.quality else one
+
+
+def _fit_counting_models(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitter) -> _Fit:
+    """Return the fit of the first candidate, which is the default model, or that of one clearly better."""
+    first = best = None
+    for each in candidates:
+        corpus = corpora.get(each)
+        if corpus is not None and (first is None or search.has_time(each, corpus)):
+            best = search.better(best, search.fit(each, corpus))
+        first = best if first is None else first
+    assert best is not None  # the first candidate is fitted whatever the budget is
+    assert first is not None
+    return best if _is_clear(best.quality[0], first, search) else first
 
 
 def _race(racing: list[Candidate], corpora: Corpora, search: _Fitter) -> list[Candidate]:

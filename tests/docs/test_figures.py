@@ -47,6 +47,12 @@ CORPORA = {
     "SMS spam, of 30 %": "SMS spam, first 30 %",
 }
 
+SEARCHED = {  # the corpus of the results for each row of the table of the model search
+    "IMDB, 25,000 files": "imdb-files",
+    "20 Newsgroups, 11,314 files": "20news-files",
+    "IMDB, one JSONL file": "imdb",
+}
+
 
 def rows(text: str) -> list[list[str]]:
     """The cells of each row of the Markdown tables in a text, without their heads."""
@@ -116,6 +122,22 @@ def test_accuracy() -> None:
             said = [re.sub(r"[^\d.]", "", each) for each in re.findall(r"0\.\d+", published)]
             assert said == [theirs for _, theirs in found], (corpus, model)
     assert len(table) >= 9
+
+
+def test_model_search() -> None:
+    """The times and accuracies for each budget are those of the results; no search takes over 10 % more."""
+    measured: dict[str, list[list[str]]] = {}
+    for corpus, _, *figures in rows(section(RESULTS / "search.md", "Budgets")):
+        measured.setdefault(corpus, []).append(figures)
+    text = section(GUIDES / "benchmarks.md", "Model search")
+    (head,) = re.findall(r"^\| corpus \| default \| (.*) \|$", text, re.MULTILINE)
+    for name, *cells in rows(text):
+        found = measured.pop(SEARCHED[name])
+        assert [budget for budget, *_ in found] == ["", *head.split(" | ")]
+        assert cells == [f"{wall} s, {cpu} s, {accuracy}" for _, _, accuracy, cpu, wall, _ in found], name
+        for budget, seconds, *_ in found[1:]:
+            assert float(seconds) <= 1.1 * float(budget[:-1]) * {"s": 1, "m": 60}[budget[-1]], (name, budget)
+    assert not measured
 
 
 def test_the_figures_of_the_text_on_accuracy() -> None:

@@ -17,12 +17,11 @@ from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import LinearSettings, ModelSettings
 from nbtext.errors import ConvergenceWarning, ModelError, NbtextWarning, SettingsError
 from nbtext.features.folds import NEVER_HELD_OUT
-from nbtext.linear import lbfgs, learning, logistic, nbsvm, one_vs_rest, svm
+from nbtext.linear import lbfgs, learning, logistic, nbsvm, one_vs_rest
 from nbtext.linear.data import Floats, TrainingData
 from nbtext.linear.lbfgs import SolverSettings
 from nbtext.linear.learning import learn
 from nbtext.linear.nbsvm import log_count_ratios
-from nbtext.linear.one_vs_rest import OneVsRest
 from nbtext.text_classifier import TextClassifier
 
 MODELS = pytest.mark.parametrize("model", sorted(LINEAR_MODELS))
@@ -117,31 +116,6 @@ def test_threads_change_nothing(model: str) -> None:
     assert one.scorer.deltas.tobytes() == three.scorer.deltas.tobytes()
     assert one.scorer.bias.tobytes() == three.scorer.bias.tobytes()
     assert repr(one.selection) == repr(three.selection)
-
-
-@pytest.mark.parametrize("has_kernel", [True, False])
-@pytest.mark.parametrize("problem", [nbsvm.NbSvm, svm.LinearSvm])
-def test_rough_solutions_have_no_weights(problem: Any, has_kernel: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody uses them: no weights are computed, and a scorer of such a solution is an error."""
-    monkeypatch.setattr(one_vs_rest, "HAS_KERNEL", has_kernel and one_vs_rest.HAS_KERNEL)
-    computed: list[int] = []
-    for name in ("_weigh", "_interpolate"):
-        original = getattr(OneVsRest, name)
-
-        def count(self: OneVsRest, *arguments: Any, original: Any = original) -> Any:
-            computed.append(arguments[0])
-            return original(self, *arguments)
-
-        monkeypatch.setattr(OneVsRest, name, count)
-    data = separable()
-    binary = problem(data, LinearSettings())
-    rough = binary.solve(SolverSettings(1.0, 1e-3, 30, is_rough=True))
-    assert computed == []
-    with pytest.raises(ValueError, match="rough solution has no weights"):
-        binary.scorer(rough)
-    solution = binary.solve(SolverSettings(3.0), rough)
-    assert set(computed) == set(range(data.n_classes)) == set(solution.classes)
-    assert set(binary.scorer(solution).classes.tolist()) == set(range(data.n_classes))
 
 
 @MODELS

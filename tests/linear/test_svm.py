@@ -19,6 +19,7 @@ from nbtext.linear.data import TrainingData
 from nbtext.linear.lbfgs import SolverSettings
 from nbtext.linear.models import NBSVM, SVM
 from nbtext.linear.nbsvm import log_count_ratios
+from nbtext.linear.one_vs_rest import OneVsRest
 
 SHARP = SolverSettings(1.0, 1e-7)
 BY_RECORD = pytest.mark.parametrize("record", [SVM, NBSVM], ids=["svm", "nbsvm"])
@@ -155,3 +156,29 @@ def test_a_single_document_of_several_labels(record: Any) -> None:
     scorer = problem.scorer(problem.solve(SolverSettings(1.0)))
     first, second = scorer.scores(*rows_of(np.array([[1.0, 2.0, 0.0]])))[0]
     assert first > 0 > second
+
+
+@pytest.mark.parametrize("has_kernel", [True, False])
+@BY_RECORD
+def test_rough_solutions_have_no_weights(record: Any, has_kernel: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody uses them: no weights are computed, and a scorer of such a solution is an error."""
+    monkeypatch.setattr(one_vs_rest, "HAS_KERNEL", has_kernel and one_vs_rest.HAS_KERNEL)
+    computed: list[int] = []
+    for name in ("_weigh", "_interpolate"):
+        original = getattr(OneVsRest, name)
+
+        def count(self: OneVsRest, *arguments: Any, original: Any = original) -> Any:
+            computed.append(arguments[0])
+            return original(self, *arguments)
+
+        monkeypatch.setattr(OneVsRest, name, count)
+    random = np.random.default_rng(2)
+    data = training_data(random.poisson(0.4, (60, 12)).astype(float), np.arange(60) % 3)
+    binary = record.problem(data, LinearSettings())
+    rough = binary.solve(SolverSettings(1.0, 1e-3, 30, is_rough=True))
+    assert computed == []
+    with pytest.raises(ValueError, match="rough solution has no weights"):
+        binary.scorer(rough)
+    solution = binary.solve(SolverSettings(3.0), rough)
+    assert set(computed) == set(range(data.n_classes)) == set(solution.classes)
+    assert set(binary.scorer(solution).classes.tolist()) == set(range(data.n_classes))

@@ -1,0 +1,59 @@
+"""Small corpora for model searches, functions that count them, and a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from nbtext.bayes.settings import ModelSettings
+from nbtext.documents.batch import Batch
+from nbtext.evaluation.candidates import Budget, Candidate, list_candidates
+from nbtext.evaluation.search import Search, search_model
+from nbtext.features.settings import FeatureSettings
+from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
+from nbtext.model.fitted_model import TrainedModel
+
+MARKS = r"\w+|[^\w\s]"
+TEXTS = [f"{'red' if i % 2 else 'blue'} {'apple pie' if i % 3 else 'berry jam'} number{i % 7}" for i in range(40)]
+LABELS = ["red" if i % 2 else "blue" for i in range(40)]
+COUNT = Callable[[FeatureSettings], CorpusCounts]
+
+
+def counting(texts: list[str], labels: list[str], readings: list[FeatureSettings] | None = None) -> COUNT:
+    """A function that counts these documents; it lists what it was asked to count."""
+
+    def count(features: FeatureSettings) -> CorpusCounts:
+        if readings is not None:
+            readings.append(features)
+        counter = CorpusCounter(features, sample_size=None)
+        counter.add(Batch(list(map(str, range(len(texts)))), (texts,), list(labels)))
+        return counter.finish()
+
+    return count
+
+
+def usual(*given: str, features: FeatureSettings | None = None, model: ModelSettings | None = None) -> list[Candidate]:
+    return list_candidates(features or FeatureSettings(), model or ModelSettings(), given)
+
+
+class Clock:
+    """A clock that a search moves: each look at it takes a second."""
+
+    def __init__(self, step: float = 1.0) -> None:
+        self.now, self.step = 0.0, step
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+def found(texts: list[str], labels: list[str], *, jobs: int = 1) -> tuple[TrainedModel, Search]:
+    return search_model(usual(), counting(texts, labels), Budget(1e9, Clock()), jobs=jobs)
+
+
+def made_corpus(n: int, n_words: int, seed: int = 1) -> tuple[list[str], list[str]]:
+    """Documents of words whose frequencies depend on the label."""
+    random, labels = Random(seed), [f"class {i % 3}" for i in range(n)]
+    vocabulary = [f"word{k}" for k in range(300)]
+    weights = {label: [random.random() ** 4 for _ in vocabulary] for label in set(labels)}
+    return [" ".join(random.choices(vocabulary, weights[label], k=n_words)) for label in labels], labels
