@@ -9,16 +9,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, fields
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from nbtext.cli.files import NAMED, FileType, check_files
+from nbtext.cli.files import NAMED, FileType, check_files, named_outputs
 from nbtext.errors import SettingsError
+from nbtext.parallel import share_heap
 from nbtext.records import dataclass
 
+if TYPE_CHECKING:
+    from nbtext.documents.read_ahead import ReadAhead
+    from nbtext.documents.settings import InputSettings
+
 TYPED = "nbtext.typed"  # the key under which click keeps the options as they were typed
+AHEAD = "nbtext.ahead"  # the key under which click keeps the sources that are being read
 MODEL_OPTION = "model_option"  # the parameter of -m, in commands that also accept MODEL as an argument
 SOURCE_HELP = (
     "SOURCE is a directory (DIR/LABEL/**/FILE, or files without labels), a file (.jsonl, .json, .csv, .tsv, .txt, "
@@ -228,6 +234,8 @@ class Command(click.Command):
             values = {option.name or "": ctx.params.pop(option.name or "") for option in each.options}
             given = {name: value for name, value in values.items() if value not in (None, ())}
             ctx.params[each.name] = Deferred(each, given) if each.name in self._deferred else each.settings(given)
+        if self.takes_sources and ctx.params["run"].jobs > 1:
+            ctx.meta[AHEAD] = _read_ahead(ctx.params["sources"], ctx.params["input_settings"])
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         pieces = [each.metavar or "" for each in self.params if isinstance(each, click.Argument)]
@@ -295,6 +303,12 @@ def typed_options() -> dict[str, str]:
     return dict(click.get_current_context().meta.get(TYPED, {}))
 
 
+def sources_ahead() -> ReadAhead | None:
+    """Return the sources of the running command that are being read."""
+    found: ReadAhead | None = click.get_current_context().meta.get(AHEAD)
+    return found
+
+
 def refuse(*stages: Stage[Any], because: str, but: tuple[str, ...] = ()) -> None:
     """Raise SettingsError if an option of these stages was given.
 
@@ -306,6 +320,14 @@ def refuse(*stages: Stage[Any], because: str, but: tuple[str, ...] = ()) -> None
         source = ctx.get_parameter_source(option.name or "")
         if source is ParameterSource.COMMANDLINE and option.name not in but:
             raise SettingsError(because, where=option.flag, hint=f"leave out {option.flag}")
+
+
+def _read_ahead(sources: tuple[str, ...], settings: InputSettings) -> ReadAhead:
+    """Begin to read sources, which `open_documents` continues: a thread reads while this one imports NumPy."""
+    from nbtext.documents.read_ahead import ReadAhead
+
+    share_heap()
+    return ReadAhead(sources, settings, named_outputs())
 
 
 def _write_text(formatter: click.HelpFormatter, text: str) -> None:

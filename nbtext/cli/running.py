@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nbtext.cli.command import typed_options
+from nbtext.cli.command import sources_ahead, typed_options
 from nbtext.cli.files import named_outputs
 from nbtext.cli.options import RunSettings
 from nbtext.documents.batch import Block
@@ -253,7 +253,8 @@ def open_documents(
     from nbtext.report.terminal import progress
 
     share_heap()
-    source = open_source(sources, _read_as_trained(settings, trained_on), outputs=named_outputs())
+    settings_of_model = _read_as_trained(settings, trained_on)
+    source = open_source(sources, settings_of_model, outputs=named_outputs(), ahead=sources_ahead())
     repaired_documents = repaired_bytes = n_characters = n_unread = 0
     first_unread: InputError | None = None
     with progress(source.size, unit=source.unit, is_wanted=not (run.quiet or run.no_progress)) as advance:

@@ -3,6 +3,7 @@
 
 from cpython.bytes cimport PyBytes_AS_STRING
 from libc cimport errno
+from libc.stdint cimport SIZE_MAX
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcmp, memcpy, strrchr
 
@@ -126,38 +127,70 @@ cdef int read_file(const char* path, const Folder* folder, size_t limit, Content
     return error
 
 
-def read_files(list paths, size_t limit):
-    """Return the content of each file, or its error number: EINVAL if it is not a regular file, EFBIG if it has more
-    than `limit` bytes."""
-    cdef Content content = Content(NULL, 0, 0)
-    cdef Folder folder = Folder(-1, NULL, 0)
-    cdef Py_ssize_t i, n_files = len(paths)
-    cdef const char** names = <const char**> realloc(NULL, (n_files + 1) * sizeof(char*))
-    cdef int* errors = <int*> realloc(NULL, (n_files + 1) * sizeof(int))
-    cdef size_t* ends = <size_t*> realloc(NULL, (n_files + 1) * sizeof(size_t))
-    cdef size_t start = 0
-    cdef list held = list(paths), contents = []
-    cdef bytes path
-    try:
-        if names == NULL or errors == NULL or ends == NULL:
+cdef class Contents:
+    """The contents of some files; see `files.PlainContents`."""
+
+    cdef list paths
+    cdef size_t limit
+    cdef Content content
+    cdef const char** names
+    cdef int* errors
+    cdef size_t* ends
+    cdef Py_ssize_t n_read
+    cdef bint is_stopped
+
+    def __cinit__(self, list paths, size_t limit):
+        cdef Py_ssize_t i, n_files = len(paths)
+        cdef bytes path
+        self.paths, self.limit = list(paths), limit
+        self.names = <const char**> realloc(NULL, (n_files + 1) * sizeof(char*))
+        self.errors = <int*> realloc(NULL, (n_files + 1) * sizeof(int))
+        self.ends = <size_t*> realloc(NULL, (n_files + 1) * sizeof(size_t))
+        if self.names == NULL or self.errors == NULL or self.ends == NULL:
             raise MemoryError
         for i in range(n_files):
-            path = <bytes?> held[i]
-            names[i], errors[i] = PyBytes_AS_STRING(path), errno.EINVAL if b"\0" in path else 0
+            path = <bytes?> self.paths[i]
+            self.names[i], self.errors[i] = PyBytes_AS_STRING(path), errno.EINVAL if b"\0" in path else 0
+
+    def __dealloc__(self):
+        free(self.names)
+        free(self.errors)
+        free(self.ends)
+        free(self.content.data)
+
+    def read(self, size_t n_bytes):
+        cdef Folder folder = Folder(-1, NULL, 0)
+        cdef Py_ssize_t i, n_files = len(self.paths)
         with nogil:
             for i in range(n_files):
-                if errors[i] == 0:
+                if self.is_stopped or self.content.size >= n_bytes:
+                    break
+                if self.errors[i] == 0:
                     if n_files > 1:
-                        enter_folder(&folder, names[i])
-                    errors[i] = read_file(names[i], &folder, limit, &content)
-                ends[i] = content.size
-        for i in range(n_files):
-            contents.append(errors[i] if errors[i] else content.data[start:ends[i]])
-            start = ends[i]
+                        enter_folder(&folder, self.names[i])
+                    self.errors[i] = read_file(self.names[i], &folder, self.limit, &self.content)
+                self.ends[i] = self.content.size
+                self.n_read = i + 1
+            leave_folder(&folder)
+
+    def stop(self):
+        self.is_stopped = True
+
+    def __len__(self):
+        return self.n_read
+
+    def take(self, Py_ssize_t start, Py_ssize_t stop):
+        cdef Py_ssize_t i
+        cdef size_t begin
+        cdef list contents = []
+        for i in range(max(start, 0), min(stop, self.n_read)):
+            begin = self.ends[i - 1] if i else 0
+            contents.append(self.errors[i] if self.errors[i] else self.content.data[begin : self.ends[i]])
         return contents
-    finally:
-        leave_folder(&folder)
-        free(names)
-        free(errors)
-        free(ends)
-        free(content.data)
+
+
+def read_files(list paths, size_t limit):
+    """Return the content of each file, or its error number; see `files.read_files_plainly`."""
+    contents = Contents(paths, limit)
+    contents.read(SIZE_MAX)
+    return contents.take(0, len(paths))

@@ -11,8 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import field
-from operator import attrgetter
+from itertools import groupby
+from operator import attrgetter, or_
 
+from nbtext.documents.formats import is_mail
+from nbtext.documents.settings import InputSettings
+from nbtext.documents.shards import Shard
 from nbtext.documents.streams import unreadable
 from nbtext.documents.urls import hide_credentials, is_folder, is_url, list_files
 from nbtext.errors import InputError
@@ -21,6 +25,9 @@ from nbtext.records import dataclass
 STANDARD_OUTPUT = "-"
 MAILDIR = frozenset({"cur", "new", "tmp"})
 EXCLUDED = "excluded by --exclude"
+ABOUT_FILE = "file about the directory, such as README or LICENSE"
+
+_about = re.compile(r"(?i)(?:readme|licen[cs]e|copying|authors|changelog|notice|contributing)(?:\.\w+)*")
 
 
 @dataclass(slots=True)
@@ -159,7 +166,7 @@ def _open_folder(path: str, label: str | None) -> _Folder:
     status = os.stat(path)
     with os.scandir(path) as scan:
         entries = sorted(scan, key=attrgetter("name"))
-    is_maildir = MAILDIR.issubset(entry.name for entry in entries)
+    is_maildir = MAILDIR.issubset([entry.name for entry in entries])
     return _Folder(path, label, (status.st_dev, status.st_ino), iter(entries), is_maildir=is_maildir)
 
 
@@ -210,6 +217,47 @@ def _enter(entry: os.DirEntry[str], stack: list[_Folder], tree: Tree) -> _Folder
     folder.in_maildir = parent.is_maildir or parent.in_maildir
     folder.place = f"{parent.place}{entry.name}/"
     return folder
+
+
+def list_shards(root: str, settings: InputSettings, outputs: Sequence[str]) -> tuple[list[Shard], Counter[str]]:
+    """Return the documents of a directory, and the number of entries that are skipped, by the reason.
+
+    Parameters
+    ----------
+    outputs : sequence of str
+        Files that this run writes: they are skipped.
+
+    Raises
+    ------
+    InputError
+        The directory cannot be read, holds no file, or is not in the format of the settings.
+    """
+    wanted = settings.input_format
+    if wanted == "matrix":
+        raise InputError("is a directory, not a matrix file", where=root, hint="name the matrix file")
+    tree = list_tree(root, outputs, exclude=settings.exclude)
+    if wanted == "mbox":
+        return [Shard("mails", tuple(tree.paths), tuple(tree.labels))], tree.skipped
+    if wanted not in (None, "dirs", "files"):
+        files = zip(tree.paths, tree.labels, strict=True)
+        return [Shard("file", (path,), (label,), root=root) for path, label in files], tree.skipped
+    if None in tree.labels and any(label is not None for label in tree.labels):
+        is_about = [
+            label is None and _about.fullmatch(os.path.basename(path)) is not None
+            for path, label in zip(tree.paths, tree.labels, strict=True)
+        ]
+        if any(is_about):
+            tree.skipped[ABOUT_FILE] += sum(is_about)
+            tree.drop(is_about)
+    if wanted == "files":
+        tree.labels = [None] * len(tree.paths)
+    shards, start = [], 0
+    for are_mails, run in groupby(map(or_, tree.in_maildir, map(is_mail, tree.paths))):
+        stop = start + sum(1 for _ in run)
+        paths, labels = tuple(tree.paths[start:stop]), tuple(tree.labels[start:stop])
+        shards.append(Shard("mails" if are_mails else "files", paths, labels, root=root))
+        start = stop
+    return shards, tree.skipped
 
 
 def is_directory(path: str) -> bool:

@@ -107,14 +107,12 @@ class FileDocuments:
 
     def _read(self, batch: Batch) -> list[bytes | int]:
         """Return the content of each file; the batch gets the errors of files at URLs."""
-        limit = self.max_document_bytes
         if not is_url(self.paths[0]):
-            encoding, errors = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()  # as os.fsencode does
-            return read_files([path.encode(encoding, errors) for path in self.paths], limit)
+            return read_files(encode_paths(self.paths), self.max_document_bytes)
         contents: list[bytes | int] = []
         for row, path in enumerate(self.paths):
             try:
-                contents.append(read_url(path, limit))
+                contents.append(read_url(path, self.max_document_bytes))
             except InputError as problem:
                 contents.append(b"")
                 batch.problems[row], batch.labels[row] = problem, None
@@ -174,6 +172,12 @@ class FileDocuments:
         return Decoded(text, repaired)
 
 
+def encode_paths(paths: Sequence[str]) -> list[bytes]:
+    """Return the paths as the system has them; it is `os.fsencode` for many."""
+    encoding, errors = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
+    return [path.encode(encoding, errors) for path in paths]
+
+
 def content_of(path: str, content: bytes | int, limit: int) -> bytes:
     """Return the content, decompressed if it is compressed.
 
@@ -193,10 +197,10 @@ def content_of(path: str, content: bytes | int, limit: int) -> bytes:
 
 
 def read_file_documents(
-    paths: Sequence[str], labels: Sequence[str | None], options: ReadOptions, root: str | None = None
+    paths: Sequence[str], labels: Sequence[str | None], options: ReadOptions, root: str | None = None, start: int = 0
 ) -> Iterator[FileDocuments]:
-    """Yield files in blocks of at most 256; blocks of large files are smaller."""
-    start, limit = 0, options.settings.max_document_bytes
+    """Yield files, from number `start` on, in blocks of at most 256; blocks of large files are smaller."""
+    limit = options.settings.max_document_bytes
     while start < len(paths):
         sample = paths[start : start + BLOCK_FILES : SAMPLE_STEP]  # to stat each file is as slow as to read it
         total = 0

@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 
-__all__ = ["read_files", "read_files_plainly"]
+__all__ = ["Contents", "PlainContents", "read_files", "read_files_plainly"]
 
 READ_BYTES = 1 << 20
 READ = os.O_RDONLY | sum(
@@ -18,6 +18,44 @@ READ_NOW = READ | getattr(os, "O_NONBLOCK", 0)  # does not wait for the writer o
 def read_files_plainly(paths: list[bytes], limit: int) -> list[bytes | int]:
     """Return the content of each file, or its error number: EINVAL for special files, EFBIG above `limit` bytes."""
     return [_read_file(path, limit) for path in paths]
+
+
+class PlainContents:
+    """The contents of some files. One thread reads them; when it has ended, others may take them.
+
+    Parameters
+    ----------
+    paths : list of bytes
+    limit : int
+        See `read_files_plainly`.
+    """
+
+    def __init__(self, paths: list[bytes], limit: int) -> None:
+        self._paths, self._limit = paths, limit
+        self._contents: list[bytes | int] = []
+        self._is_stopped = False
+
+    def read(self, n_bytes: int) -> None:
+        """Read the files, until they have this many bytes together, or `stop` is called."""
+        size = 0
+        for path in self._paths:
+            if self._is_stopped or size >= n_bytes:
+                return
+            content = _read_file(path, self._limit)
+            self._contents.append(content)
+            size += len(content) if isinstance(content, bytes) else 0
+
+    def stop(self) -> None:
+        """End `read` after the current file."""
+        self._is_stopped = True
+
+    def __len__(self) -> int:
+        """Return the number of files that have been read."""
+        return len(self._contents)
+
+    def take(self, start: int, stop: int) -> list[bytes | int]:
+        """Return the contents, or error numbers, of some of these files; see `read_files_plainly`."""
+        return self._contents[start:stop]
 
 
 def _read_file(path: bytes, limit: int) -> bytes | int:
@@ -53,6 +91,7 @@ def _read_changing(handle: int, content: bytes, limit: int) -> bytes | int:
 
 
 try:
-    from nbtext.documents._files import read_files
+    from nbtext.documents._files import Contents, read_files
 except ImportError:  # the kernel is not installed
+    Contents = PlainContents  # type: ignore[assignment,misc]
     read_files = read_files_plainly

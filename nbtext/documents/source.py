@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
-from operator import or_
 from typing import Protocol
 
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, Block, Document, LabeledBlock
 from nbtext.documents.blocks import ByteRange, ReadOptions
 from nbtext.documents.decoding import encoding_of
-from nbtext.documents.directory import is_directory, list_tree
+from nbtext.documents.directory import is_directory
 from nbtext.documents.exclusion import ExcludingBlock
 from nbtext.documents.fields import check_joined, check_label_columns
-from nbtext.documents.file_documents import read_file_documents
 from nbtext.documents.formats import FORMAT_NAMES, FORMATS, WRITABLE_NAMES, is_mail
 from nbtext.documents.labels import check_label_settings
+from nbtext.documents.read_ahead import ReadAhead
 from nbtext.documents.recognition import name_binary, recognize, recognize_output
 from nbtext.documents.settings import InputSettings, ModelInput
 from nbtext.documents.shards import FILE_BYTES, Shard, detect_stream_format, split_shard, suitable_bytes
@@ -28,9 +24,6 @@ from nbtext.documents.urls import is_database_url, is_url
 from nbtext.errors import InputError, SettingsError
 
 MAX_BYTES = 2**62  # columns that have a name or a number, for any reader
-ABOUT_FILE = "file about the directory, such as README or LICENSE"
-
-_about = re.compile(r"(?i)(?:readme|licen[cs]e|copying|authors|changelog|notice|contributing)(?:\.\w+)*")
 
 
 class Reader(Protocol):
@@ -59,8 +52,11 @@ class Source:
     settings : InputSettings
     """
 
-    def __init__(self, files: Sequence[Shard], skipped: Counter[str], settings: InputSettings) -> None:
+    def __init__(
+        self, files: Sequence[Shard], skipped: Counter[str], settings: InputSettings, ahead: ReadAhead | None = None
+    ) -> None:
         self._files = files
+        self._ahead = ahead or ReadAhead()
         self._units: dict[str, str] = {}  # input units by path, of files that were opened
         self.settings = settings
         self.skipped = skipped
@@ -110,7 +106,7 @@ class Source:
         """
         label, excluded = self.settings.label, self.settings.exclude_ids
         for shard in self._files:
-            for read in _read_shard(shard, self.settings, self.skipped, self._units):
+            for read in _read_shard(shard, self.settings, self.skipped, self._units, self._ahead):
                 block = read if label is None else LabeledBlock(read, label)
                 yield ExcludingBlock(block, excluded) if excluded else block
 
@@ -161,6 +157,7 @@ def open_source(
     *,
     byte_range: ByteRange | None = None,
     outputs: Sequence[str] = (),
+    ahead: ReadAhead | None = None,
 ) -> Source:
     """Return the documents of some paths, each in the format of the settings, or in the detected one.
 
@@ -173,6 +170,8 @@ def open_source(
         Reads only the lines that begin in this range of the only path.
     outputs : sequence of str
         Files that this run writes: they are skipped in a directory. "-" is standard output.
+    ahead : ReadAhead, optional
+        Lists and reads directories, and has already begun.
 
     Raises
     ------
@@ -185,8 +184,9 @@ def open_source(
         raise InputError("no SOURCE is given", hint="name a directory or a file, or - for standard input")
     check_settings(settings)
     skipped: Counter[str] = Counter()
-    files = [shard for path in paths for shard in _list_files(path, settings, skipped, byte_range, outputs)]
-    return Source(files, skipped, settings)
+    ahead = ahead or ReadAhead()
+    files = [shard for path in paths for shard in _list_files(path, settings, skipped, byte_range, outputs, ahead)]
+    return Source(files, skipped, settings, ahead)
 
 
 def open_shard(shard: Shard, settings: InputSettings) -> Source:
@@ -219,13 +219,19 @@ def _list_files(
     skipped: Counter[str],
     byte_range: ByteRange | None,
     outputs: Sequence[str],
+    ahead: ReadAhead,
 ) -> list[Shard]:
     """Return the files of a SOURCE, as shards that are read one after the other."""
     wanted = settings.input_format
     if is_database_url(path) or path == STANDARD_INPUT:
         return [Shard("file" if path == STANDARD_INPUT else "database", (path,), (None,))]
     if is_directory(path):
-        return _list_directory(path, settings, skipped, outputs)
+        shards, others = ahead.list_shards(path, settings, outputs)
+        skipped.update(others)
+        for shard in shards:
+            if shard.reader == "files":
+                check_joined(shard.paths[0], settings)
+        return shards
     if wanted == "dirs":
         raise InputError("is a file, not a directory", where=path, hint="leave out --input-format")
     if is_regular(path):
@@ -239,38 +245,6 @@ def _list_files(
             check_joined(path, settings)
             return [Shard("files", (path,), (None,))]
     return [Shard("file", (path,), (None,), byte_range)]
-
-
-def _list_directory(root: str, settings: InputSettings, skipped: Counter[str], outputs: Sequence[str]) -> list[Shard]:
-    wanted = settings.input_format
-    if wanted == "matrix":
-        raise InputError("is a directory, not a matrix file", where=root, hint="name the matrix file")
-    tree = list_tree(root, outputs, exclude=settings.exclude)
-    skipped.update(tree.skipped)
-    if wanted == "mbox":
-        return [Shard("mails", tuple(tree.paths), tuple(tree.labels))]
-    if wanted not in (None, "dirs", "files"):
-        files = zip(tree.paths, tree.labels, strict=True)
-        return [Shard("file", (path,), (label,), root=root) for path, label in files]
-    if any(label is not None for label in tree.labels):
-        is_about = [
-            label is None and _about.fullmatch(os.path.basename(path)) is not None
-            for path, label in zip(tree.paths, tree.labels, strict=True)
-        ]
-        if any(is_about):
-            skipped[ABOUT_FILE] += sum(is_about)
-            tree.drop(is_about)
-    if wanted == "files":
-        tree.labels = [None] * len(tree.paths)
-    shards, start = [], 0
-    for are_mails, run in groupby(map(or_, tree.in_maildir, map(is_mail, tree.paths))):
-        stop = start + sum(1 for _ in run)
-        paths, labels = tuple(tree.paths[start:stop]), tuple(tree.labels[start:stop])
-        if not are_mails:
-            check_joined(paths[0], settings)
-        shards.append(Shard("mails" if are_mails else "files", paths, labels, root=root))
-        start = stop
-    return shards
 
 
 def _is_plain_text(path: str, settings: InputSettings) -> bool:
@@ -300,7 +274,9 @@ def _unit_of(shard: Shard, settings: InputSettings) -> str | None:
         stream.close()
 
 
-def _read_shard(shard: Shard, settings: InputSettings, skipped: Counter[str], units: dict[str, str]) -> Iterator[Block]:
+def _read_shard(
+    shard: Shard, settings: InputSettings, skipped: Counter[str], units: dict[str, str], ahead: ReadAhead
+) -> Iterator[Block]:
     options = ReadOptions(encoding_of(settings), settings, shard.labels[0], shard.byte_range)
     if shard.reader == "database":
         from nbtext.documents.sql import read_database
@@ -311,7 +287,7 @@ def _read_shard(shard: Shard, settings: InputSettings, skipped: Counter[str], un
     if settings.keeps_rows and shard.reader != "file":
         raise _not_writable(shard.root or shard.paths[0])
     if shard.reader == "files":
-        return read_file_documents(shard.paths, shard.labels, options, shard.root)
+        return ahead.read(shard, options)
     if shard.reader == "mails":
         from nbtext.documents.mail import read_mail_files
 

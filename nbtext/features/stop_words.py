@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from nbtext.errors import InputError
 
 # English function words. scikit-learn's list is not used, because it contains content words (bill, cry, fire, system)
@@ -71,7 +69,8 @@ def stop_words(name: str) -> tuple[str, ...]:
 def _lines(path: str) -> list[str]:
     """Return the lines of a UTF-8 file, without line ends."""
     try:
-        data = Path(path).read_bytes()
+        with open(path, "rb") as file:
+            data = file.read()
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
         what = getattr(error, "strerror", None) or str(error)
         raise InputError(what, where=path, hint="give --stop-words english, or a file with one word per line") from None

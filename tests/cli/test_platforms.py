@@ -29,7 +29,7 @@ PROGRAM = f"""
 take_away = {TAKE_AWAY!r}
 exec(take_away)
 import nbtext.documents.files as files
-files.read_files = files.read_files_plainly  # the compiled version is for POSIX systems
+files.read_files, files.Contents = files.read_files_plainly, files.PlainContents  # the compiled ones need POSIX
 import nbtext.documents.office as office
 office.START = take_away + office.START
 from nbtext.__main__ import main

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import os
 import socket
 from collections.abc import Callable
@@ -13,8 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nbtext.documents import read_ahead
 from nbtext.documents.directory import list_tree
-from nbtext.documents.files import read_files, read_files_plainly
+from nbtext.documents.files import Contents, PlainContents, read_files, read_files_plainly
+from nbtext.documents.read_ahead import ReadAhead
+from nbtext.documents.settings import InputSettings
+from nbtext.documents.source import open_source
 from nbtext.errors import InputError
 
 
@@ -257,6 +262,84 @@ def test_large_files_come_one_by_one(opened: Callable[..., Any], tmp_path: Path)
         (tmp_path / f"{number:02}").touch()
         os.truncate(tmp_path / f"{number:02}", 4_000_000)
     assert [block.size for block in opened(tmp_path).blocks()] == [2] * 20
+
+
+@pytest.mark.parametrize("make", [Contents, PlainContents], ids=["installed", "plain"])
+def test_contents_are_read_until_they_have_enough_bytes(make: Any, tmp_path: Path) -> None:
+    """Reading ahead ends after the file that makes the bytes enough, or at once if it is stopped."""
+    for name in "abc":
+        (tmp_path / name).write_text(name * 4)
+    paths = [os.fsencode(tmp_path / name) for name in ("a", "missing", "b", "c")]
+    contents = make(paths, 100)
+    assert (len(contents), contents.take(0, 4)) == (0, [])
+    contents.read(8)
+    assert len(contents) == 3
+    assert contents.take(0, 4) == [b"aaaa", errno.ENOENT, b"bbbb"]
+    assert contents.take(1, 2) == [errno.ENOENT]
+    stopped = make(paths, 100)
+    stopped.stop()
+    stopped.read(100)
+    assert len(stopped) == 0
+
+
+@pytest.mark.parametrize("n_bytes", [0, 3_000, 1 << 24])
+def test_reading_ahead_changes_nothing(
+    opened: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_bytes: int
+) -> None:
+    """Documents, labels, problems and skipped files are the same, wherever the thread that reads ahead has stopped."""
+    monkeypatch.setattr(read_ahead, "MAX_BYTES", n_bytes)
+    plant(tmp_path / "a", *(f"{label}/{number:03}" for label in "xyz" for number in range(300)), "README", ".hidden")
+    (tmp_path / "a/x/007").write_bytes(b"caf\xe9")
+    (tmp_path / "a/x/008").write_bytes(b"\x7fELF\0")
+    (tmp_path / "a/y/large").write_text("y" * 1000)
+    (tmp_path / "a/z/100.gz").write_bytes(gzip.compress(b"unpacked"))
+    (tmp_path / "a/z/200.html").write_text("<p>of html")
+    (tmp_path / "a/z/300.eml").write_text("Subject: mail\n\nbody")
+    plant(tmp_path / "b", "x/1")
+    settings = InputSettings(max_document_bytes=999, exclude=("12*",))
+    paths, outputs = [str(tmp_path / "a"), str(tmp_path / "b"), str(tmp_path / "a")], ("-", str(tmp_path / "a/x/006"))
+    ahead = ReadAhead(paths, settings, outputs)
+    found, expected = (open_source(paths, settings, outputs=outputs, ahead=each) for each in (ahead, None))
+    assert all(describe(source) == describe(expected) for source in (found, found))  # it can be read again
+    assert found.skipped == expected.skipped
+    assert found.size == expected.size
+
+
+def describe(source: Any) -> list[tuple[Any, ...]]:
+    """Each document, its texts, and what is wrong with it."""
+    return [
+        (identity, label, [column[row] for column in batch.columns], str(batch.problems.get(row)))
+        for batch in source.batches()
+        for row, (identity, label) in enumerate(zip(batch.ids, batch.labels, strict=True))
+    ]
+
+
+def test_what_cannot_be_read_ahead_is_read_later(tmp_path: Path) -> None:
+    """Another list of files, or an error, makes no difference: the directory is listed when it is opened."""
+    plant(tmp_path, "x/1", "x/2")
+    (tmp_path / "empty").mkdir()
+    paths = [str(tmp_path / "x"), str(tmp_path / "missing"), str(tmp_path / "empty"), "a\0b", "-"]
+    ahead = ReadAhead(paths, InputSettings(), ())
+    source = open_source(paths[:1], InputSettings(exclude=("1",)), ahead=ahead)
+    assert [row[0] for row in describe(source)] == [str(tmp_path / "x" / "2")]
+    for path in paths[1:4]:
+        with pytest.raises(InputError) as direct:
+            open_source([path], InputSettings())
+        with pytest.raises(InputError) as later:
+            open_source([path], InputSettings(), ahead=ahead)
+        assert str(later.value) == str(direct.value)
+
+
+def test_large_files_read_ahead_make_small_blocks(tmp_path: Path) -> None:
+    """Blocks of files that have been read have the size of others, and all bytes together are limited."""
+    for number in range(40):
+        (tmp_path / f"{number:02}").touch()
+        os.truncate(tmp_path / f"{number:02}", 3_000_000)
+    ahead = ReadAhead([str(tmp_path)], InputSettings(), ())
+    ahead._thread.join()
+    assert len(ahead._contents) == 6
+    sizes = [block.size for block in open_source([str(tmp_path)], InputSettings(), ahead=ahead).blocks()]
+    assert sizes == [3, 3, *[2] * 17]
 
 
 @pytest.mark.exhaustive
