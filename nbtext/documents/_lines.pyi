@@ -1,20 +1,41 @@
 """Compiled functions on lines of bytes (`_lines.pyx`)."""
 
 from collections.abc import Sequence
+from typing import overload
 
 def count_byte(data: bytes, wanted: int) -> int:
     """Return the number of occurrences of a byte."""
 
+class Column(Sequence[str]):
+    """The texts or ids of the lines of a block of bytes, which it keeps alive.
+
+    A text becomes a str each time it is asked for; the compiled counter reads ASCII texts in the block.
+    """
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[str]: ...
+    def __len__(self) -> int: ...
+
 def scan(
-    data: bytes, text_names: Sequence[str], other_names: Sequence[str]
-) -> tuple[list[list[str]], list[list[str | bytes | None]]] | None:
+    data: bytes, text_names: Sequence[str], id_name: str, other_names: Sequence[str], origin: str, first_line: int
+) -> tuple[Sequence[Sequence[str]], Sequence[str], Sequence[list[str | bytes | None]]] | None:
     """Parse lines that are flat JSON objects; return None if a line needs the standard library's parser.
+
+    Parameters
+    ----------
+    origin : str
+        The id of a line without one is this and the number of the line.
+    first_line : int
+        The number of the first line.
 
     Returns
     -------
-    texts : list of list of str
-        The values of each key of `text_names`, a list with an item for each line.
-    others : list of list of (str, bytes or None)
+    texts : sequence of Column
+        The values of each key of `text_names`.
+    ids : Column
+    others : sequence of list of (str, bytes or None)
         The values of each key of `other_names`: texts, and the JSON of lists; None for null, "" and a missing key.
 
     Raises

@@ -1,16 +1,22 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""Count bytes, and parse lines that are flat JSON objects. The GIL is held only to create the Python strings.
+"""Count bytes, and parse lines that are flat JSON objects. The GIL is held only to create Python objects.
+
+Texts and ids stay in the block of bytes: a `Column` makes a str of one when it is asked for, and the compiled counter
+reads ASCII texts where they are.
 
 `jsonl.parse_jsonl` defines the result. This parser rejects unusual lines, which the standard library then parses or
 reports: nested objects, lists that hold lists or objects, blank lines, escapes in keys, lone surrogates, and invalid
 JSON.
 """
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint32_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcmp, memcpy
+
+from collections.abc import Sequence
 
 from nbtext.documents.scanner cimport (
     LIST, NOTHING, SPELLED, TEXT, Scanner, Value, nb_count, skip_blanks, take, take_text, take_value,
@@ -19,6 +25,9 @@ from nbtext.documents.scanner cimport (
 cdef extern from "Python.h":
     object PyUnicode_New(Py_ssize_t size, Py_UCS4 largest)
     void* PyUnicode_DATA(object text)
+
+cdef enum:
+    MAX_INTERNED = 64  # labels of a block that a label is compared with before it becomes a str
 
 
 cdef class Lines:
@@ -31,9 +40,11 @@ cdef class Lines:
         Value* values  # (n_lines, n_names), by line
         Value* others  # other values and keys that are not ASCII; they are only checked to be valid UTF-8
         size_t n_names, n_lines, n_others, capacity, others_capacity
+        list interned  # labels, or None
+        Value[MAX_INTERNED] interned_values
 
     def __init__(self, bytes data, list names):
-        self.data, self.names, self.n_names = data, names, len(names)
+        self.data, self.names, self.n_names, self.interned = data, names, len(names), [None] * MAX_INTERNED
         self.scanner.at = <const uint8_t*> PyBytes_AS_STRING(data)
         self.scanner.end = self.scanner.at + PyBytes_GET_SIZE(data)
 
@@ -121,29 +132,51 @@ cdef class Lines:
                     return False
         return True
 
-    cdef object text_of(self, const Value* value):
-        cdef const uint8_t* letters = value.letters
-        if value.kind == TEXT and letters == NULL:
-            letters = self.scanner.unescaped + value.start
-        if value.length == 0:
-            return ""
-        if not value.is_ascii:
-            return PyUnicode_DecodeUTF8(<const char*> letters, value.length, NULL)
-        text = PyUnicode_New(value.length, 127)
-        memcpy(PyUnicode_DATA(text), letters, value.length)
-        return text
+    cdef const uint8_t* letters_of(self, const Value* value) noexcept nogil:
+        """Return the letters of a value that has some."""
+        if value.kind == TEXT and value.letters == NULL:
+            return self.scanner.unescaped + value.start
+        return value.letters
 
-    cdef list texts(self, size_t name):
-        """Return the values of a key, which must be strings; None if one is not."""
-        cdef list texts = []
+    cdef object text_of(self, const Value* value):
+        return make_text(self.letters_of(value), value.length, value.is_ascii)
+
+    cdef object label_of(self, const Value* value):
+        """Return a text; the same object for a text that was returned not long ago."""
+        cdef const uint8_t* letters = self.letters_of(value)
+        cdef size_t place = (value.length + letters[0] + 31 * letters[value.length - 1]) % MAX_INTERNED
+        cdef const Value* other = &self.interned_values[place]
+        if (
+            self.interned[place] is None or other.length != value.length
+            or memcmp(letters, self.letters_of(other), value.length) != 0
+        ):
+            self.interned[place], self.interned_values[place] = self.text_of(value), value[0]
+        return self.interned[place]
+
+    cdef Column column(self, size_t name, str origin, size_t first_line):
+        """Return the values of a key, which must be strings; with an origin, ids: strings, numbers, booleans or none.
+
+        Return None if one is anything else, or a number that must be formatted by the standard library.
+        """
+        cdef Column column = Column()
         cdef const Value* value
         cdef size_t line
+        column.owner, column.strings, column.origin, column.first_line = self, {}, origin, first_line
+        column.spans = <Span*> malloc(max(self.n_lines, <size_t> 1) * sizeof(Span))
+        if column.spans == NULL:
+            raise MemoryError
         for line in range(self.n_lines):
             value = &self.values[line * self.n_names + name]
-            if value.kind != TEXT:
+            if value.kind == LIST or (value.kind == SPELLED and value.letters == NULL):
                 return None
-            texts.append(self.text_of(value))
-        return texts
+            if origin is None and value.kind != TEXT:
+                return None
+            column.spans[line] = Span(self.letters_of(value), value.length)
+            if not value.is_ascii:
+                column.strings[line] = self.text_of(value)
+                column.spans[line].letters = NULL
+        column.n_rows = self.n_lines
+        return column
 
     cdef list labels(self, size_t name):
         """Return the values of a key as text: strings, numbers and booleans; None for null, an empty string or a missing key.
@@ -161,8 +194,58 @@ cdef class Lines:
             if value.kind == LIST:
                 names.append(PyBytes_FromStringAndSize(<const char*> value.letters, value.length))
             else:
-                names.append(None if value.kind == NOTHING or value.length == 0 else self.text_of(value))
+                names.append(None if value.kind == NOTHING or value.length == 0 else self.label_of(value))
         return names
+
+
+cdef object make_text(const uint8_t* letters, size_t length, bint is_ascii):
+    """Return a str; ValueError if it is not valid UTF-8."""
+    if length == 0:
+        return ""
+    if not is_ascii:
+        return PyUnicode_DecodeUTF8(<const char*> letters, length, NULL)
+    text = PyUnicode_New(length, 127)
+    memcpy(PyUnicode_DATA(text), letters, length)
+    return text
+
+
+@cython.final
+cdef class Column:
+    """The texts or ids of the lines of a block; see `_lines.pyi`."""
+
+    def __dealloc__(self):
+        free(self.spans)
+
+    cdef object text(self, size_t row):
+        cdef const Span* span = &self.spans[row]
+        if span.length == 0:
+            return "" if self.origin is None else f"{self.origin}{self.first_line + row}"
+        return self.strings[row] if span.letters == NULL else make_text(span.letters, span.length, True)
+
+    def __len__(self):
+        return self.n_rows
+
+    def __getitem__(self, row):
+        if isinstance(row, slice):
+            return [self.text(i) for i in range(*row.indices(self.n_rows))]
+        return self.text(range(self.n_rows)[row])
+
+    def __iter__(self):
+        cdef size_t row
+        for row in range(self.n_rows):
+            yield self.text(row)
+
+    def __eq__(self, other):
+        return list(self) == list(other) if isinstance(other, (list, Column)) else NotImplemented
+
+    def __repr__(self):
+        return repr(list(self))
+
+    def __reduce__(self):
+        return list, (list(self),)
+
+
+Sequence.register(Column)
 
 
 def count_byte(bytes data, uint8_t wanted):
@@ -174,15 +257,16 @@ def count_byte(bytes data, uint8_t wanted):
     return count
 
 
-def scan(bytes data, text_names, other_names):
+def scan(bytes data, text_names, str id_name, other_names, str origin, size_t first_line):
     """Parse lines that are flat JSON objects; see `_lines.pyi`."""
-    cdef Lines lines = Lines(data, [name.encode() for name in (*text_names, *other_names)])
+    cdef Lines lines = Lines(data, [name.encode() for name in (*text_names, id_name, *other_names)])
     cdef size_t i, n_texts = len(text_names)
-    cdef list columns = []
     if not lines.take_lines():
         return None
     for i in range(lines.n_others):
-        lines.text_of(&lines.others[i])
-    for i in range(lines.n_names):
-        columns.append(lines.texts(i) if i < n_texts else lines.labels(i))
-    return None if None in columns else (columns[:n_texts], columns[n_texts:])
+        lines.text_of(&lines.others[i])  # raises an error if it is not valid UTF-8
+    texts = [lines.column(i, None, 0) for i in range(n_texts)]
+    ids = lines.column(n_texts, origin, first_line)
+    others = [lines.labels(i) for i in range(n_texts + 1, lines.n_names)]
+    is_unusual = ids is None or any(values is None for values in (*texts, *others))
+    return None if is_unusual else (texts, ids, others)

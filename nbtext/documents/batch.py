@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import field, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 from nbtext.documents.decompression import too_long
 from nbtext.documents.labels import Label, several_labels
@@ -98,9 +98,9 @@ class Batch:
 
     Attributes
     ----------
-    ids : list of str
-    columns : tuple of list of str
-        The texts: a list for each field if fields are kept separate, otherwise one list.
+    ids : sequence of str
+    columns : tuple of sequence of str
+        The texts: a sequence for each field if fields are kept separate, otherwise one.
     labels : list of str or None
         The label of each document; None if it is not known, and for all documents if there are `label_lists`.
     label_lists : list of tuple of str or None, optional
@@ -126,8 +126,8 @@ class Batch:
         The documents as the file has them, if the settings keep them.
     """
 
-    ids: list[str]
-    columns: tuple[list[str], ...]
+    ids: Sequence[str]
+    columns: tuple[Sequence[str], ...]
     labels: list[str | None]
     problems: dict[int, InputError] = field(default_factory=dict)
     repaired_documents: int = 0
@@ -150,7 +150,7 @@ class Batch:
 
     def set_labels(self, labels: list[Label]) -> None:
         """Set the labels of all documents. If one has a list of labels, all get lists."""
-        self.labels = [None if isinstance(label, tuple) else label for label in labels]
+        self.labels = cast("list[str | None]", labels)
         if tuple in set(map(type, labels)):
             self.label_lists = [(label,) if isinstance(label, str) else label for label in labels]
             self.labels = [None] * len(labels)
@@ -348,7 +348,7 @@ class BatchBuilder:
         repaired: int,
     ) -> None:
         batch = self.batch
-        batch.ids.append(identity or place)
+        cast("list[str]", batch.ids).append(identity or place)
         self._labels.append(None if label == "" else label)
         for column, text in zip(self._fields, texts, strict=True):
             column.append(text)
@@ -368,7 +368,7 @@ class BatchBuilder:
         return self.batch
 
 
-def join_fields(fields: Sequence[list[str]], settings: InputSettings) -> tuple[list[str], ...]:
+def join_fields(fields: Sequence[Sequence[str]], settings: InputSettings) -> tuple[Sequence[str], ...]:
     """Return the columns of a batch: one for each field, or a single one with the fields joined by line feeds."""
     if settings.separate_fields or len(fields) == 1:
         return tuple(fields)

@@ -97,12 +97,12 @@ class FileDocuments:
                 or (not may_hold_nul and content.find(b"\0", 0, HEAD_BYTES) >= 0)
                 or (content.find(b"\t", 0, TAB_BYTES) >= 0 and is_like_results(content))
             ):
-                self._add_special(row, content, batch, skipped)
+                self._add_special(row, content, batch, texts, skipped)
                 continue
             try:
                 texts.append(content.decode(codec))
             except UnicodeDecodeError:
-                self._add_special(row, content, batch, skipped)
+                self._add_special(row, content, batch, texts, skipped)
         return batch.drop(skipped) if skipped else batch
 
     def _read(self, batch: Batch) -> list[bytes | int]:
@@ -118,7 +118,7 @@ class FileDocuments:
                 batch.problems[row], batch.labels[row] = problem, None
         return contents
 
-    def _add_special(self, row: int, content: bytes | int, batch: Batch, skipped: list[int]) -> None:
+    def _add_special(self, row: int, content: bytes | int, batch: Batch, texts: list[str], skipped: list[int]) -> None:
         """Add a file that may not be plain text: its text, its problem, or the reason to skip it."""
         path, text, repaired = self.paths[row], "", 0
         try:
@@ -132,7 +132,7 @@ class FileDocuments:
         except InputError as problem:
             batch.problems[row] = problem.locate(path)
             batch.labels[row] = None
-        batch.columns[0].append(text)
+        texts.append(text)
         batch.repaired_documents += repaired > 0
         batch.repaired_bytes += repaired
 

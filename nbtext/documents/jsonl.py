@@ -26,8 +26,8 @@ try:
 except ImportError:  # the kernel is not installed
 
     def scan(
-        data: bytes, text_names: Sequence[str], other_names: Sequence[str]
-    ) -> tuple[list[list[str]], list[list[str | bytes | None]]] | None:
+        data: bytes, text_names: Sequence[str], id_name: str, other_names: Sequence[str], origin: str, first_line: int
+    ) -> tuple[Sequence[Sequence[str]], Sequence[str], Sequence[list[str | bytes | None]]] | None:
         """Return None: the lines need a slower parser."""
         return None
 
@@ -94,10 +94,11 @@ def _parse_flat(lines: LineDocuments) -> Batch:
     settings = lines.settings
     groups = (settings.split_field,) if settings.split_field is not None else ()
     label_fields = settings.label_fields or (settings.label_field,)
-    columns = scan(_utf8(lines), settings.text_field, (settings.id_field, *groups, *label_fields))
+    origin, first = lines.origin, lines.block.first_line
+    columns = scan(_utf8(lines), settings.text_field, settings.id_field, (*groups, *label_fields), origin, first)
     if columns is None:
         raise _UnusualLineError
-    texts, (ids, *others) = columns
+    texts, ids, others = columns
     split = _require_texts(others[0]) if groups else None
     if settings.label_fields:
         rows = zip(*map(_require_texts, others[len(groups) :]), strict=True)
@@ -107,7 +108,7 @@ def _parse_flat(lines: LineDocuments) -> Batch:
             raise _UnusualLineError  # an empty text is a list without labels, but a missing key is not
         read = {value: _read_scanned(value, settings) for value in set(others[-1])}
         labels = [read[value] for value in others[-1]]
-    return _batch_of_columns(lines, texts, labels, _require_texts(ids), split)
+    return _batch_of_columns(lines, texts, labels, ids, split)
 
 
 def _require_texts(values: list[str | bytes | None]) -> list[str | None]:
@@ -126,18 +127,16 @@ def _read_scanned(value: str | bytes | None, settings: InputSettings) -> Label:
 
 def _batch_of_columns(
     lines: LineDocuments,
-    fields: list[list[str]],
+    fields: Sequence[Sequence[str]],
     labels: list[Label],
-    ids: list[str | None],
+    ids: Sequence[str],
     groups: list[str | None] | None,
 ) -> Batch:
     if groups is not None and not all(groups):
         raise _UnusualLineError
-    origin, first = lines.origin, lines.block.first_line
-    named = [identity or f"{origin}{line}" for line, identity in enumerate(ids, first)]
-    batch = Batch(named, join_fields(fields, lines.settings), [], origin=origin)
+    batch = Batch(ids, join_fields(fields, lines.settings), [], origin=lines.origin)
     batch.set_labels(labels)
-    batch.line_numbers = range(first, first + len(ids))
+    batch.line_numbers = range(lines.block.first_line, lines.block.first_line + len(ids))
     batch.groups = [group or "" for group in groups] if groups is not None else None
     if None in labels:
         row = labels.index(None)
@@ -161,7 +160,8 @@ def _parse_with_orjson(lines: LineDocuments) -> Batch:
     if any(set(map(type, field)) != {str} for field in fields):
         raise _UnusualLineError
     labels = [read_record_label(record, settings) for record in records]
-    ids = _format_names([record.get(settings.id_field) for record in records])
+    names = _format_names([record.get(settings.id_field) for record in records])
+    ids = [identity or lines.place(row) for row, identity in enumerate(names)]
     name = settings.split_field
     groups = _format_names([record[name] for record in records]) if name is not None else None
     return _batch_of_columns(lines, fields, labels, ids, groups)

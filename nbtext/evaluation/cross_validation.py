@@ -198,7 +198,7 @@ def cross_validate_search(
     decisions: DecisionSettings = MOST_PROBABLE,
     jobs: int = 1,
     on_batch: OnBatch | None = None,
-) -> Iterator[tuple[Predictions, tuple[list[str], ...]]]:
+) -> Iterator[tuple[Predictions, tuple[Sequence[str], ...]]]:
     """Read a source once, search a model for each fold among the other folds, and predict the fold with it.
 
     This is nested cross-validation: the documents of a fold influence neither the features nor the choice of the model
@@ -237,16 +237,18 @@ def _read_documents(
 
     raises  InputError: a document has no label, or several, or could not be read
     """
-    documents = Batch([], tuple([] for _ in source.field_names or ("",)), [])
+    ids: list[str] = []
+    columns: tuple[list[str], ...] = tuple([] for _ in source.field_names or ("",))
+    documents = Batch(ids, columns, [])
     groups: list[str] = []
     counter = CorpusCounter(features, sample_size=None)
     for block in source.blocks():
         batch = block.batch()
-        first = len(documents.ids)
+        first = len(ids)
         counter.add(replace(batch, groups=[str(first + row) for row in range(len(batch))]))
-        for column, more in zip(documents.columns, batch.columns, strict=True):
+        for column, more in zip(columns, batch.columns, strict=True):
             column.extend(more)
-        documents.ids.extend(batch.ids)
+        ids.extend(batch.ids)
         documents.labels.extend(batch.single_labels())
         groups.extend(batch.groups or ())
         if on_batch is not None:

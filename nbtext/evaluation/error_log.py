@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
@@ -50,7 +50,7 @@ class PredictedBatch(NamedTuple):
     """
 
     predictions: AnyPredictions
-    columns: tuple[list[str], ...] | None = None
+    columns: tuple[Sequence[str], ...] | None = None
     scores: Floats | None = None
 
 
@@ -291,7 +291,12 @@ class ErrorLog:
 
 
 def _example(
-    columns: tuple[list[str], ...] | None, row: int, identity: str, cell: Cell, probability: float, n_characters: int
+    columns: tuple[Sequence[str], ...] | None,
+    row: int,
+    identity: str,
+    cell: Cell,
+    probability: float,
+    n_characters: int,
 ) -> Example:
     """Make an example with so many characters of each text."""
     texts = tuple(column[row] for column in columns) if columns is not None and n_characters else ()

@@ -18,6 +18,7 @@ from itertools import permutations
 
 import numpy as np
 
+from nbtext.documents._lines cimport Column, Span
 from nbtext.features._rows cimport Weights, array_from_buffer, copy_to_array
 from nbtext.features.kernel.analysis cimport CHARACTERS, PADDED, WORDS, Analysis, Analyzer, Prefix, free_analysis
 from nbtext.features.kernel.class_sums cimport Pool, list_sums, flush_sums
@@ -32,7 +33,7 @@ from nbtext.features.kernel.memory cimport Buffer, release, reserve
 from nbtext.features.kernel.ngrams cimport MAX_FIELDS, UNKNOWN
 from nbtext.features.kernel.order cimport Listing, begin_list, free_listing, list_children, list_field, list_words, rank_features
 from nbtext.features.kernel.scorer cimport add_scores
-from nbtext.features.kernel.text cimport Text, fill_character_tables, point_at_text
+from nbtext.features.kernel.text cimport MAX_CHARACTERS, Text, fill_character_tables, point_at_text
 from nbtext.features.kernel.tokens cimport read_document
 from nbtext.features.kernel.words cimport fill_masks, reserve_words
 
@@ -60,24 +61,33 @@ cdef class ThreadMemory:
 
 @cython.final
 cdef class Texts:
-    """The texts of a batch, kept alive to be read without the GIL."""
+    """The texts of a batch, kept alive to be read without the GIL; ASCII texts of a Column are read where they are."""
 
     cdef list held
     cdef Buffer texts  # Text, field by field
     cdef size_t n_documents
 
     def __init__(self, Counter counter, columns):
-        cdef list lists = [list(column) for column in columns]
         cdef Text* place
-        if <size_t> len(lists) != counter.analysis.n_fields or len(set(map(len, lists))) != 1:
+        cdef const Span* spans
+        cdef size_t row
+        columns = [column if isinstance(column, Column) else list(column) for column in columns]
+        if <size_t> len(columns) != counter.analysis.n_fields or len(set(map(len, columns))) != 1:
             raise ValueError(f"{counter.analysis.n_fields} columns of the same length were wanted")
-        self.n_documents = len(lists[0])
+        self.n_documents = len(columns[0])
         self.held = []
-        reserve(&self.texts, self.n_documents * len(lists) + 1, sizeof(Text))
-        for column in lists:
-            for text in column:
-                place = <Text*> self.texts.data + len(self.held)
-                self.held.append(point_at_text(place, text, counter.analysis.lowercase, counter.strip_accents))
+        reserve(&self.texts, self.n_documents * len(columns) + 1, sizeof(Text))
+        place = <Text*> self.texts.data
+        for column in columns:
+            self.held.append(column)
+            spans = (<Column> column).spans if isinstance(column, Column) else NULL
+            for row in range(self.n_documents):
+                if spans != NULL and spans[row].letters != NULL and spans[row].length <= MAX_CHARACTERS:
+                    place[row] = Text(spans[row].letters, spans[row].length, 1, counter.analysis.lowercase)
+                else:
+                    text = point_at_text(&place[row], column[row], counter.analysis.lowercase, counter.strip_accents)
+                    self.held.append(text)
+            place += self.n_documents
 
     def __dealloc__(self):
         release(&self.texts)

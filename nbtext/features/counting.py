@@ -31,11 +31,11 @@ _logging = Lock()  # so that only one of several threads logs the message
 class Counter(Protocol):
     """Counts the features of documents over a vocabulary that grows, a fixed one, or hashed columns.
 
-    Documents are given as columns: one list of texts for each field, or one for all fields together. Several threads
-    may call `rows` and `scores` of a fixed or hashed counter at once. A growing counter, and `count`, need one thread.
+    Documents are given as columns: the texts of each field, or those of all fields together. Several threads may call
+    `rows` and `scores` of a fixed or hashed counter at once. A growing counter, and `count`, need one thread.
     """
 
-    def rows(self, columns: Sequence[list[str]]) -> DocumentCounts:
+    def rows(self, columns: Sequence[Sequence[str]]) -> DocumentCounts:
         """Count each document's features.
 
         A fixed or hashed counter returns final columns, ascending within a row; features outside the vocabulary are
@@ -45,7 +45,7 @@ class Counter(Protocol):
 
     def count(
         self,
-        columns: Sequence[list[str]],
+        columns: Sequence[Sequence[str]],
         classes: NDArray[np.int32],
         keep_below: int,
         groups: NDArray[np.object_] | None = None,
@@ -72,7 +72,7 @@ class Counter(Protocol):
         """Return the number of tokens ignored since the last call because they are too long; see Analyzer."""
 
     def scores(
-        self, columns: Sequence[list[str]], weighting: Weighting, scorer: SparseWeights
+        self, columns: Sequence[Sequence[str]], weighting: Weighting, scorer: SparseWeights
     ) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
         """Weight and score each document, for a fixed or hashed counter and a compiled weighting.
 

@@ -23,7 +23,7 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 
 Floats = NDArray[np.float64]
-Columns = Sequence[list[str]]
+Columns = Sequence[Sequence[str]]
 Numbering = Callable[[Iterable[str]], Iterable[int]]
 CLASS_BITS = 32  # an entry's key is its feature, shifted by these, and its class
 BLOCK = 1_000_000  # entries that were not added to the sums yet
@@ -57,7 +57,7 @@ class PlainCounter:
         """Add documents to their classes, and return those with a hash below `keep_below`."""
         labeled = np.flatnonzero(classes >= 0)
         if len(labeled) < len(classes):
-            columns = [[texts[document] for document in labeled] for texts in columns]
+            columns = [[texts[document] for document in labeled.tolist()] for texts in columns]
         rows = self._rows(columns)
         self._counts.add(rows, classes[labeled])
         hashes = document_hashes(rows, self._entry_hashes(rows))

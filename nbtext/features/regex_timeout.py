@@ -24,12 +24,13 @@ def refuse_long_texts(batch: Batch, settings: FeatureSettings) -> None:
     """Move each document that is too long for a token pattern to the problems of its batch, and empty its texts."""
     if not has_own_pattern(settings):
         return
-    for texts in batch.columns:
+    batch.columns = columns = tuple(map(list, batch.columns))
+    for texts in columns:
         if max(map(len, texts), default=0) > MAX_CHARACTERS:
             for row in [row for row, text in enumerate(texts) if len(text) > MAX_CHARACTERS]:
                 batch.problems.setdefault(row, _too_long(batch.ids[row]))
     for row in batch.problems:
-        for texts in batch.columns:
+        for texts in columns:
             texts[row] = ""
 
 
@@ -42,7 +43,7 @@ def _too_long(where: str) -> InputError:
 
 
 @contextmanager
-def regex_timeout(columns: Sequence[list[str]]) -> Iterator[None]:
+def regex_timeout(columns: Sequence[Sequence[str]]) -> Iterator[None]:
     """Limit the time in which a token pattern is matched with these texts.
 
     The time is limited in the main thread only, because only it receives signals.

@@ -207,7 +207,7 @@ def _count_documents(
 
 def _columns(
     raw_documents: Documents, settings: FeatureSettings
-) -> Iterator[tuple[Sequence[list[str]], list[str | None]]]:
+) -> Iterator[tuple[Sequence[Sequence[str]], list[str | None]]]:
     """Yield documents as columns of texts, some at a time, with their labels."""
     if isinstance(raw_documents, str | bytes):
         raise InputError("expected a list of texts, found one text")

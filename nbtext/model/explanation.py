@@ -161,7 +161,7 @@ class Explainer:
             explanations.append(tuple((each.feature, each.log_odds) for each in strongest[: decisions.explain]))
         return replace(predictions, explanations=explanations)
 
-    def count(self, columns: Sequence[list[str]]) -> DocumentCounts:
+    def count(self, columns: Sequence[Sequence[str]]) -> DocumentCounts:
         """Return the counts of the features that the model knows."""
         return self._counter.rows(columns)
 

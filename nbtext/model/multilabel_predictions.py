@@ -48,7 +48,7 @@ class MultilabelPredictions:
         The documents as the file has them, if the source keeps them.
     """
 
-    ids: list[str]
+    ids: Sequence[str]
     classes: tuple[str, ...]
     probabilities: Floats
     known: Floats

@@ -35,7 +35,7 @@ class MultilabelPredictor:
         """Return the two scores of each document and label."""
         return split_scores(scores.scores, self.model.scorer, len(self.model.labels))
 
-    def probabilities(self, columns: Sequence[list[str]]) -> Floats:
+    def probabilities(self, columns: Sequence[Sequence[str]]) -> Floats:
         """Return the probability of each label of some texts, (n_documents, n_labels)."""
         return self._probabilities(self._predictor.score(columns))
 

@@ -62,7 +62,7 @@ class Predictions:
         The documents as the file has them, if the source keeps them.
     """
 
-    ids: list[str]
+    ids: Sequence[str]
     labels: list[str | None]
     classes: tuple[str, ...]
     probabilities: NDArray[np.float64]
@@ -140,7 +140,7 @@ class Predictor:
         self.model = model
         self._counter = counter(model.feature_settings, model.vocabulary)
 
-    def score(self, columns: Sequence[list[str]]) -> Scores:
+    def score(self, columns: Sequence[Sequence[str]]) -> Scores:
         """Return the scores of texts, given as one list for each text field."""
         scorer, weighting = self.model.scorer, self.model.weighting
         if scorer.derivation is None and weighting.term_frequency.is_compiled:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.documents import jsonl
+from nbtext.features.counting import counter
+from nbtext.features.plain import PlainCounter
+from nbtext.features.settings import FeatureSettings
 
 DEEP = 400
 HOSTILE = [
@@ -177,13 +182,62 @@ def test_any_damage_is_seen_in_every_way(
 def test_flat_objects_are_scanned() -> None:
     """The compiled scanner parses flat objects, and lists of texts in them, and rejects others."""
     scanner = pytest.importorskip("nbtext.documents._lines", reason="the kernel is not compiled")
-    texts, (labels, ids) = scanner.scan(FLAT, ("text",), ("label", "id"))
+    texts, ids, (labels,) = scanner.scan(FLAT, ("text",), "id", ("label",), "file:", 7)
     assert texts[0][1] == 'quoted "words", a tab\t, été and \U0001f600'
     assert labels == ["ham", "true", '["plain", "naïve", "a\\"b", 3]'.encode(), "été"]
-    assert ids == ["17", None, None, None]
-    assert scanner.scan(b'{"text": "a", "x": []}\n', ("text",), ()) == ([["a"]], [])
-    assert scanner.scan(b'{"text": "a", "x": [[]]}\n', ("text",), ()) is None
-    assert scanner.scan(b'{"text": "a", "x": {}}\n', ("text",), ()) is None
+    assert ids == ["17", "file:8", "file:9", "file:10"]
+
+    def scan(line: bytes) -> Any:
+        return scanner.scan(line, ("text",), "id", (), "", 1)
+
+    assert scan(b'{"text": "a", "x": []}\n') == ([["a"]], ["1"], [])
+    assert scan(b'{"text": "a", "x": [[]]}\n') is None
+    assert scan(b'{"text": "a", "x": {}}\n') is None
+
+
+def test_a_column_is_a_sequence_of_texts() -> None:
+    """Texts that are still bytes can be used as a list: one by one, in slices, again and again, and after the block."""
+    scanner = pytest.importorskip("nbtext.documents._lines", reason="the kernel is not compiled")
+    (texts,), ids, _ = scanner.scan(FLAT, ("text",), "id", (), "", 1)
+    found = [json.loads(line)["text"] for line in FLAT.decode().splitlines()]
+    assert (len(texts), texts[-1], texts[1:3], texts[::-1]) == (4, found[-1], found[1:3], found[::-1])
+    assert list(texts) == list(texts) == found == texts
+    assert (texts == found[1:], texts == ids, texts == None) == (False, False, False)  # noqa: E711
+    assert repr(texts) == repr(found)
+    assert isinstance(texts, Sequence)
+    assert pickle.loads(pickle.dumps(texts)) == found
+    with pytest.raises(IndexError):
+        texts[4]
+    assert (len(scanner.Column()), list(scanner.Column())) == (0, [])
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    texts=st.lists(st.text() | st.text('aB é\u03a3\u0130\u4e2d_.\n"\\', max_size=90), min_size=1, max_size=6),
+    is_escaped=st.booleans(),
+    features=st.builds(
+        FeatureSettings,
+        analyzer=st.sampled_from(["word", "word", "char", "char_wb"]),
+        ngrams=st.sampled_from([(1, 1), (1, 2)]),
+        lowercase=st.booleans(),
+        strip_accents=st.sampled_from([None, "unicode"]),
+        hash_bits=st.sampled_from([None, 9]),
+    ),
+)
+def test_texts_are_counted_where_they_are(texts: list[str], is_escaped: bool, features: FeatureSettings) -> None:
+    """The compiled counter counts the texts in the block of bytes, and plain Python counts the same."""
+    scanner = pytest.importorskip("nbtext.documents._lines", reason="the kernel is not compiled")
+    data = "".join(json.dumps({"text": text}, ensure_ascii=is_escaped) + "\n" for text in texts).encode()
+    (column,), _, _ = scanner.scan(data, ("text",), "id", (), "", 1)
+    del data
+    classes = np.arange(len(texts), dtype=np.int32) % 2
+    found = []
+    for counting, columns in ((counter(features), [column]), (PlainCounter(features), [texts])):
+        rows = counting.count(columns, classes, 1 << 64)
+        vocabulary, places = counting.vocabulary()
+        rows = rows.arrange(places)
+        found.append([vocabulary.terms, rows.indptr.tolist(), rows.indices.tolist(), rows.counts.tolist()])
+    assert found[0] == found[1]
 
 
 @given(st.binary(max_size=9000), st.integers(0, 255))
