@@ -60,6 +60,10 @@ class GroupedLeaveOneOut(LeaveOneOut):
         """Return the first `size` documents."""
         return self if size >= len(self.documents) else self.slice(0, size)
 
+    def cut(self, number: int) -> list[LeaveOneOut]:
+        """Return all documents as one part, because parts would share groups; more than one thread may score it."""
+        return [self if number > 1 else replace(self, jobs=1)]
+
     def complete(self) -> GroupedLeaveOneOut:
         """Return the same documents, because all groups are complete."""
         return self

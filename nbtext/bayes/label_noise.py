@@ -84,7 +84,7 @@ def estimate_label_noise(
     order = documents.order(documents.classes)
     documents = documents.take(order)
     statistics = count_classes(documents, n_features, n_classes)
-    n_hapax = count_hapaxes(statistics, documents) if is_vocabulary else None
+    n_hapax = count_hapaxes(statistics, documents).tokens if is_vocabulary else None
     binary = replace(documents.binarize(), groups=np.arange(len(documents)))
     models = [EVENT_MODELS[name] for name in MODELS[: 1 if n_classes < 3 else None]]
     corpora = [

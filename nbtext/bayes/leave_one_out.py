@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +68,11 @@ class DuplicateGroups:
 
 def group_duplicates(documents: DocumentCounts) -> DuplicateGroups:
     """Group documents of equal content."""
-    groups, n = number_contents(documents), len(documents)
+    n = len(documents)
+    if (documents.hashes[1:] > documents.hashes[:-1]).all():  # all differ, as in most samples
+        rows, copies = np.arange(n), np.ones(n, dtype=np.int64)
+        return DuplicateGroups(rows, rows, LeftOut(documents, copies, copies), rows)
+    groups = number_contents(documents)
     order = np.lexsort((documents.classes, groups))
     of_group, classes = groups[order], documents.classes[order]
     is_new_row = np.ones(n, dtype=bool)
@@ -172,6 +176,7 @@ class LeaveOneOut:
     n_hapax     (n_documents,), number of tokens of each document whose feature occurs only in it and its duplicates;
                 None: the vocabulary is hashed or given, so no feature is out of vocabulary
     is_new      (n_documents,), which documents are not part of the corpus; None: none
+    n_hapax_features  (n_documents,), number of these features in each document; None: counted if it is needed
     """
 
     statistics: ClassStatistics
@@ -181,6 +186,7 @@ class LeaveOneOut:
     prior: Prior
     jobs: int = 1
     is_new: NDArray[np.bool_] | None = None
+    n_hapax_features: NDArray[Any] | None = None
 
     @cached_property
     def duplicates(self) -> DuplicateGroups:
@@ -194,15 +200,16 @@ class LeaveOneOut:
 
     def take(self, documents: NDArray[np.int64]) -> LeaveOneOut:
         """Return only these documents; they must include all duplicates of each."""
-        is_new = self.is_new[documents] if self.is_new is not None else None
-        n_hapax = self.n_hapax[documents] if self.n_hapax is not None else None
-        return replace(self, documents=self.documents.take(documents), n_hapax=n_hapax, is_new=is_new)
+        return self._select(documents, self.documents.take(documents))
 
     def slice(self, start: int, stop: int) -> LeaveOneOut:
         """Return only the documents from `start` up to `stop`, whose counts are not copied; see `take`."""
-        is_new = self.is_new[start:stop] if self.is_new is not None else None
-        n_hapax = self.n_hapax[start:stop] if self.n_hapax is not None else None
-        return replace(self, documents=self.documents.slice(start, stop), n_hapax=n_hapax, is_new=is_new)
+        return self._select(slice(start, stop), self.documents.slice(start, stop))
+
+    def _select(self, rows: Any, documents: DocumentCounts) -> LeaveOneOut:
+        columns = (self.n_hapax, self.is_new, self.n_hapax_features)
+        n_hapax, is_new, n_features = (None if column is None else column[rows] for column in columns)
+        return replace(self, documents=documents, n_hapax=n_hapax, is_new=is_new, n_hapax_features=n_features)
 
     def first(self, size: int) -> LeaveOneOut:
         """Return about the first `size` documents, up to the end of a group of duplicates."""
@@ -216,6 +223,10 @@ class LeaveOneOut:
             stop = int(np.searchsorted(hashes, last, side="right"))
             yield self.slice(start, stop)
             start = stop
+
+    def cut(self, number: int) -> list[LeaveOneOut]:
+        """Return about `number` parts, each to be scored by one thread."""
+        return list(replace(self, jobs=1).split(-(-len(self.documents) // number)))
 
     def complete(self) -> LeaveOneOut:
         """Return a sample without its last group of duplicates if that may be incomplete, because the sample ends
@@ -271,37 +282,48 @@ class LeaveOneOut:
         unseen = self.model.out_of_vocabulary
         if unseen is None or not self.documents.is_counted or self.n_hapax is None or not self.n_hapax.any():
             return scores
+        counts = self.n_hapax if self._has_plain_counts else self._n_hapax_features
         weights = self.duplicates.spread(unseen(self.statistics, self.duplicates.left_out, smoothing=smoothing))
         if self.is_new is None:
-            return np.asarray(scores - self._hapax_counts[:, None] * weights)
+            return np.asarray(scores - counts[:, None] * weights)
         scores = scores.copy()
-        scores[~self.is_new] -= self._hapax_counts[~self.is_new, None] * weights
+        scores[~self.is_new] -= counts[~self.is_new, None] * weights
         return scores
 
-    @cached_property
-    def _hapax_counts(self) -> Floats:
-        """The tokens of hapaxes in each document; if the model is for integer counts only, each hapax counts once.
+    @property
+    def _has_plain_counts(self) -> bool:
+        """Whether the model uses the counts of the tokens; otherwise each feature counts once."""
+        return self.documents.token_lengths is None and not self.model.is_of_counts
 
-        A hapax is a feature that occurs only in a document and its duplicates.
-        """
-        return count_hapaxes(self.statistics, self.documents, self.is_new, is_binary=self.model.is_of_counts)
+    @cached_property
+    def _n_hapax_features(self) -> NDArray[Any]:
+        if self.n_hapax_features is not None:
+            return self.n_hapax_features
+        return count_hapaxes(self.statistics, self.documents, self.is_new).features
+
+
+class Hapaxes(NamedTuple):
+    """The features that occur only in a document and its duplicates.
+
+    tokens    (n_documents,), the sum of their counts (or weights) in each document
+    features  (n_documents,), their number in each document
+    """
+
+    tokens: Floats
+    features: Floats
 
 
 def count_hapaxes(
-    statistics: ClassStatistics,
-    documents: DocumentCounts,
-    is_new: NDArray[np.bool_] | None = None,
-    *,
-    is_binary: bool = False,
-) -> Floats:
-    """Return the number of tokens whose features occur only in a document and its duplicates, shape (n_documents,).
+    statistics: ClassStatistics, documents: DocumentCounts, is_new: NDArray[np.bool_] | None = None
+) -> Hapaxes:
+    """Count the features that occur only in a document and its duplicates.
 
-    is_new     (n_documents,), which documents are not part of the statistics; they have 0
-    is_binary  whether each feature counts once
+    is_new  (n_documents,), which documents are not part of the statistics; they have none; None: all are part of them
     """
     if is_new is not None:
-        hapaxes = np.zeros(len(documents))
-        hapaxes[~is_new] = count_hapaxes(statistics, documents.filter(~is_new), is_binary=is_binary)
+        hapaxes = Hapaxes(np.zeros(len(documents)), np.zeros(len(documents)))
+        for target, found in zip(hapaxes, count_hapaxes(statistics, documents.filter(~is_new)), strict=True):
+            target[~is_new] = found
         return hapaxes
     contents = number_contents(documents)
     copies = np.bincount(contents)[contents]
@@ -311,5 +333,5 @@ def count_hapaxes(
     owners = np.repeat(np.arange(len(documents)), np.diff(np.searchsorted(entries, documents.indptr)))
     is_hapax = frequencies[documents.indices[entries]] == copies[owners]
     entries, owners = entries[is_hapax], owners[is_hapax]
-    counts = None if is_binary else documents.counts[entries]
-    return np.bincount(owners, weights=counts, minlength=len(documents)).astype(np.float64)
+    tokens = np.bincount(owners, weights=documents.counts[entries], minlength=len(documents)).astype(np.float64)
+    return Hapaxes(tokens, np.bincount(owners, minlength=len(documents)).astype(np.float64))

@@ -95,7 +95,7 @@ def estimate_pair_noise(
     order = documents.order(documents.classes)
     documents = documents.take(order)
     statistics = count_label_sets(documents, sets, n_features=n_features, n_classes=n_labels + 1)
-    n_hapax = count_hapaxes(statistics, documents) if is_vocabulary else None
+    n_hapax = count_hapaxes(statistics, documents).tokens if is_vocabulary else None
     corpus = RelevanceLeaveOneOut(statistics, documents, sets, n_hapax)
     if len(corpus.copies) < 2 or n_labels == 0:
         nothing = np.zeros(0, dtype=np.int64)

@@ -157,7 +157,9 @@ class RelevanceLeaveOneOut:
     def n_known(self) -> Floats:
         """The sum of the counts of each distinct document, without features that no other document has."""
         counts = self.distinct.totals
-        return counts if self.n_hapax is None else counts - count_hapaxes(self.statistics, self.documents)[self._first]
+        if self.n_hapax is None:
+            return counts
+        return counts - count_hapaxes(self.statistics, self.documents).tokens[self._first]
 
     @cached_property
     def lengths(self) -> Floats:

@@ -18,6 +18,7 @@ from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.outliers import log_likelihood_per_token, threshold, typical
 from nbtext.bayes.prediction_sets import MAX_NONCONFORMITY, Quantiles, own_nonconformity
 from nbtext.bayes.prevalence import fit_mean_posteriors
+from nbtext.bayes.scored_corpus import ScoredCorpus, score_first
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import DECISION_METRICS
 from nbtext.bayes.targets import Goals, fit_targets, refuse_targets
@@ -28,7 +29,8 @@ LAPLACE = 1.0  # if no document can be left out to select a smoothing
 # The search covers 10^-2 to 10^1. If documents quote one another, leave-one-out prefers smaller values, which are worse
 # on new documents (20 Newsgroups by date: accuracy 0.804 at 10^-2, 0.801 at 10^-3, 0.791 at 10^-6).
 DECADES = (-2, 1)
-REFINEMENTS = (1.0, 0.5, 0.25)  # steps in decades; each is taken around the best value of the step before
+STARTS = (-1.5, -0.5, 0.5)  # exponents that are tried first, also by the comparison of event models
+STEPS = (0.5, 0.25)  # in decades; each is taken around the best value so far
 # Documents times labels that are scored at once: with more than 1,024 labels, the calibration is fitted to fewer
 # documents, and the estimate for new documents is computed in blocks.
 MAX_SCORES = 1 << 24
@@ -37,7 +39,7 @@ NO_GOALS = Goals()
 RACE_SIZE = 512  # documents that all event models are compared on
 COMPARISON_SIZE = 2048  # documents that those are compared on which are not clearly less accurate
 SIGNIFICANT = 2.0  # standard deviations of a difference
-COMPARED = (10**-1.5, 10**-0.5, 10**0.5)  # smoothings that they are compared with
+KEPT_SCORES = 1 << 22  # documents times labels times smoothings, of which the comparison keeps the scores
 CALIBRATION_SIZE = 4096  # documents that the selected one is calibrated with
 LOW_TEMPERATURE = 4.0  # the second search for label noise starts at the found temperature divided by this
 MIN_NOISE = 0.001
@@ -146,10 +148,10 @@ def add_likelihoods(selection: Selection, likelihoods: Floats) -> Selection:
     )
 
 
-def compare_event_models(corpora: Sequence[LeaveOneOut], smoothing: float | None) -> int:
+def compare_event_models(corpora: Sequence[ScoredCorpus], smoothing: float | None) -> int:
     """Return the index of the event model with the highest leave-one-out accuracy; ties are broken by log-loss.
 
-    The estimates are exact. The first documents select the smoothing of each event model in COMPARED, and show which
+    The estimates are exact. The first documents select the smoothing of each event model in STARTS, and show which
     event models are significantly less accurate than the best one. The others are compared on more documents.
 
     Parameters
@@ -161,39 +163,36 @@ def compare_event_models(corpora: Sequence[LeaveOneOut], smoothing: float | None
     -------
     The index of the event model in `corpora`; 0 if no document can be left out.
     """
-    if len(corpora) == 1:
+    if len(corpora) == 1 or any(len(corpus) == 0 for corpus in corpora):
         return 0
-    maximum = max(1, MAX_SCORES // max(1, corpora[0].statistics.n_classes))
-    size = min(COMPARISON_SIZE, maximum)
-    judged = [corpus.complete().first(size).drop_single_documents() for corpus in corpora]
-    if any(len(corpus.documents) == 0 for corpus in judged):
-        return 0
-    smoothings = COMPARED if smoothing is None else (smoothing,)
-    jobs = corpora[0].jobs
-    judged = [replace(corpus, jobs=1) for corpus in judged]  # threads compare event models, not parts of the documents
-
-    def answer(corpora: Sequence[LeaveOneOut], smoothings: Sequence[Sequence[float]]) -> list[Answer]:
-        calls = [partial(_answer, *each) for each in zip(corpora, smoothings, strict=True)]
-        return parallel_calls(calls, jobs=jobs)
-
-    found = answer([corpus.first(RACE_SIZE) for corpus in judged], [smoothings] * len(judged))
-    left = _remaining([is_correct for is_correct, _ in found])
-    n_raced, n_judged = len(found[0][0]), len(judged[0].documents)
-    if len(left) > 1 and n_raced < n_judged:
-        others = answer([judged[i].slice(n_raced, n_judged) for i in left], [(found[i][1],) for i in left])
-        for i, (is_correct, best) in zip(left, others, strict=True):
-            found[i] = np.concatenate((found[i][0], is_correct)), best
+    size = min(COMPARISON_SIZE, MAX_SCORES // max(1, corpora[0].corpus.statistics.n_classes))
+    smoothings = [10.0**exponent for exponent in STARTS] if smoothing is None else [smoothing]
+    found = dict(enumerate(_answer(corpora, RACE_SIZE, [smoothings] * len(corpora))))
+    left = _remaining([is_correct for is_correct, _ in found.values()])
+    if len(left) > 1:
+        found = dict(zip(left, _answer([corpora[i] for i in left], size, [[found[i][1]] for i in left]), strict=True))
     most_correct = max(int(found[i][0].sum()) for i in left)
     left = [i for i in left if int(found[i][0].sum()) == most_correct]
-    return left[0] if len(left) == 1 else min(left, key=lambda i: _lowest_loss(judged[i], smoothing))
+    return left[0] if len(left) == 1 else min(left, key=lambda i: _lowest_loss(corpora[i], size, smoothing))
 
 
-def _answer(corpus: LeaveOneOut, smoothings: Sequence[float]) -> Answer:
+def _answer(corpora: Sequence[ScoredCorpus], size: int, smoothings: Sequence[Sequence[float]]) -> list[Answer]:
     """Return which documents are predicted correctly if they are left out, with the smoothing that is best for them."""
-    classes = corpus.documents.classes
-    scored = zip(corpus.scores(*smoothings), smoothings, strict=True)
-    found = [(corpus.ignore_hapaxes(scores, each).argmax(axis=1) == classes, each) for scores, each in scored]
-    return max(found, key=lambda each: each[0].sum())
+    n_scores = size * corpora[0].corpus.statistics.n_classes * sum(map(len, smoothings))
+    if n_scores > KEPT_SCORES and len(corpora) > 1:
+        return [_answer([corpus], size, [own])[0] for corpus, own in zip(corpora, smoothings, strict=True)]
+    score_first(corpora, size, smoothings, jobs=corpora[0].corpus.jobs)
+    answers = []
+    for corpus, own in zip(corpora, smoothings, strict=True):
+        first = corpus.corpus.first(size)
+        known = [first.ignore_hapaxes(*each) for each in zip(corpus.scores(size, *own), own, strict=True)]
+        found = [
+            (scores.argmax(axis=1) == first.documents.classes, each) for scores, each in zip(known, own, strict=True)
+        ]
+        answers.append(max(found, key=lambda each: each[0].sum()))
+        if n_scores > KEPT_SCORES:
+            corpus.keep()
+    return answers
 
 
 def _remaining(found: Sequence[NDArray[np.bool_]]) -> list[int]:
@@ -207,59 +206,63 @@ def _remaining(found: Sequence[NDArray[np.bool_]]) -> list[int]:
     return [i for i, (lost, won) in enumerate(behind) if lost - won <= SIGNIFICANT * (lost + won) ** 0.5]
 
 
-def _lowest_loss(corpus: LeaveOneOut, smoothing: float | None) -> float:
-    """Return the calibrated log-loss with a smoothing; None: the lowest one."""
+def _lowest_loss(corpus: ScoredCorpus, size: int, smoothing: float | None) -> float:
+    """Return the calibrated log-loss of the first documents with a smoothing; None: the lowest one."""
     if smoothing is None:
         smoothing, _ = _search(corpus)
-    (scores,) = corpus.scores(smoothing)
-    return _score_smoothing(corpus, scores, smoothing, None)[0]
+    (scores,) = corpus.scores(size, smoothing)
+    return _score_smoothing(corpus.corpus.first(size), scores, smoothing, None)[0]
+
+
+def choose_documents(corpus: LeaveOneOut, goals: Goals, size: int | None) -> ScoredCorpus:
+    """Return the documents that select the smoothing and fit the calibration: about the first `size`; None: all.
+
+    If decisions have to achieve something, it is achieved on documents that are scored at once.
+    """
+    if goals.optimize is not None or goals.targets:
+        at_once = max(1, MAX_SCORES // max(1, corpus.statistics.n_classes))
+        size = at_once if size is None else min(at_once, size)
+    return ScoredCorpus.of(corpus, size)
 
 
 def select_smoothing(
-    corpus: LeaveOneOut,
-    smoothing: float | None,
-    *,
-    calibrate: bool,
-    goals: Goals = NO_GOALS,
-    size: int | None = None,
+    corpus: ScoredCorpus, smoothing: float | None, *, calibrate: bool, goals: Goals = NO_GOALS
 ) -> Selection:
     """Return the smoothing with the lowest calibrated log-loss (or the given one), its calibration and estimate.
 
     Without calibration, log-loss depends more on overconfidence than on the order of the labels, and would select too
-    much smoothing. About `size` documents are used at most. With very many labels, only the first documents are scored
-    at once: everything is fitted to them, and the others count for the estimate, block by block. If decisions have to
-    achieve something, only the first documents are used.
+    much smoothing. With very many labels, only the first documents are scored at once: everything is fitted to them,
+    and the others count for the estimate, block by block.
+
+    corpus  see `choose_documents`
     """
-    smoothing = corpus.model.smoothing if smoothing is None else smoothing
-    n_classes = corpus.statistics.n_classes
-    at_once = max(1, MAX_SCORES // max(1, n_classes))
-    if goals.optimize is not None or goals.targets:
-        size = at_once if size is None else min(at_once, size)
-    corpus = corpus.complete() if size is None else corpus.complete().first(size)
-    judged = corpus.drop_single_documents()
-    if len(judged.documents) == 0 or n_classes < 2:
+    judged = corpus.corpus
+    smoothing = judged.model.smoothing if smoothing is None else smoothing
+    n_classes = judged.statistics.n_classes
+    if len(corpus) == 0 or n_classes < 2:
         refuse_targets(goals.targets)
         return Selection(Hyperparameters(LAPLACE if smoothing is None else smoothing))
+    at_once = max(1, MAX_SCORES // n_classes)
     first = judged.first(at_once)
     blocks = judged.split(min(at_once, max(1, BLOCK_SCORES // n_classes)), start=len(first.documents))
-    best, near = _search(first) if smoothing is None else (smoothing, None)
+    best, near = _search(corpus) if smoothing is None else (smoothing, None)
     is_likelihood = judged.model.is_generative and judged.documents.is_counted
     likelihoods: list[Floats] = []
 
-    def score(block: LeaveOneOut) -> Scored:
-        (scores,) = block.scores(best)
+    def score(block: LeaveOneOut, scores: Floats) -> Scored:
         if is_likelihood:
             likelihoods.append(log_likelihood_per_token(scores, block.documents.lengths))
         lengths = block.n_known if block.documents.has_lengths else None
         return Scored(block.ignore_hapaxes(scores, best), lengths, block.documents.classes)
 
-    scored = score(first)
+    scored = score(first, *corpus.scores(at_once, best))
+    corpus.keep()
     temperature = _calibrate(first, scored.scores, near) if calibrate else None
     n_new = 0 if judged.is_new is None else int(judged.is_new.sum())
     selection = judge(
         Selection(Hyperparameters(best), Calibration(temperature)), scored,
-        n_unjudged=len(corpus.documents) - len(judged.documents), contents=number_contents(first.documents),
-        goals=goals, others=map(score, blocks),
+        n_unjudged=corpus.n_unjudged, contents=number_contents(first.documents), goals=goals,
+        others=(score(block, *block.scores(best)) for block in blocks),
     )  # fmt: skip
     if selection.estimate is not None:
         estimate = replace(selection.estimate, duplicates=corpus.n_duplicates, held_out=n_new)
@@ -273,7 +276,7 @@ def calibrate_with_noise(corpus: LeaveOneOut) -> tuple[float, TemperatureScaling
     A high temperature and a high label-noise rate can both explain wrong labels: the log-loss has a minimum for each.
     The search for the second one starts at a low temperature, and at the error rate as the label-noise rate.
     """
-    smoothing, near = _search(corpus)
+    smoothing, near = _search(ScoredCorpus(corpus))
     (scores,) = corpus.scores(smoothing)
     known, classes = corpus.ignore_hapaxes(scores, smoothing), corpus.documents.classes
     n_classes = known.shape[1]
@@ -288,32 +291,23 @@ def calibrate_with_noise(corpus: LeaveOneOut) -> tuple[float, TemperatureScaling
     return smoothing, min(found, key=log_loss)
 
 
-def _search(judged: LeaveOneOut) -> tuple[float, TemperatureScaling]:
+def _search(corpus: ScoredCorpus) -> tuple[float, TemperatureScaling]:
     """Return the smoothing with the lowest calibrated log-loss on about SEARCH_SIZE documents, and that calibration."""
-    searched = judged.first(SEARCH_SIZE)
-    one_thread = replace(searched, jobs=1)  # each thread scores all documents with some of the smoothings
+    searched, jobs = corpus.corpus.first(SEARCH_SIZE), corpus.corpus.jobs
     losses: dict[float, tuple[float, TemperatureScaling]] = {}
-    near: TemperatureScaling | None = None
-    lowest, highest = DECADES
-    exponents = np.arange(lowest, highest + 1, REFINEMENTS[0]).tolist()
-    for step in REFINEMENTS:
-        remaining = [exponent for exponent in exponents if exponent not in losses]
-        parts = [part.tolist() for part in np.array_split(remaining, searched.jobs) if len(part)]
-        calls = [partial(_score_smoothings, one_thread, [10.0**each for each in part], near) for part in parts]
-        scored = chain.from_iterable(parallel_calls(calls, jobs=searched.jobs))
-        losses.update(zip(remaining, scored, strict=True))
+    best, near = 0.0, None
+    for step in (None, *STEPS):
+        around = STARTS if step is None else (best - step, best + step)
+        exponents = [exponent for exponent in around if DECADES[0] <= exponent <= DECADES[1]]
+        smoothings = [10.0**exponent for exponent in exponents]
+        scores = corpus.scores(SEARCH_SIZE, *smoothings)
+        fit = partial(_score_smoothing, searched, near=near)
+        calls = [partial(fit, *each) for each in zip(scores, smoothings, strict=True)]
+        losses.update(zip(exponents, parallel_calls(calls, jobs=jobs), strict=True))
         best = min(losses, key=lambda exponent: (losses[exponent][0], -exponent))
         near = losses[best][1]
-        exponents = [max(lowest, best - step / 2), min(highest, best + step / 2)]
-    return float(10.0**best), losses[best][1]
-
-
-def _score_smoothings(
-    corpus: LeaveOneOut, smoothings: Sequence[float], near: TemperatureScaling | None
-) -> list[tuple[float, TemperatureScaling]]:
-    """Return the calibrated log-loss of each smoothing, and the calibration."""
-    scored = zip(corpus.scores(*smoothings), smoothings, strict=True)
-    return [_score_smoothing(corpus, scores, smoothing, near) for scores, smoothing in scored]
+        corpus.keep(10.0**best)
+    return 10.0**best, losses[best][1]
 
 
 def _score_smoothing(

@@ -14,8 +14,15 @@ from nbtext.bayes.event_model import EventModel
 from nbtext.bayes.label_sets import keep_totals
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
 from nbtext.bayes.left_out_groups import count_group_hapaxes
+from nbtext.bayes.scored_corpus import ScoredCorpus
 from nbtext.bayes.settings import AUTO, DECISION_METRICS, SELECTABLE_MODELS, ModelSettings
-from nbtext.bayes.smoothing import CALIBRATION_SIZE, Selection, compare_event_models, select_smoothing
+from nbtext.bayes.smoothing import (
+    CALIBRATION_SIZE,
+    Selection,
+    choose_documents,
+    compare_event_models,
+    select_smoothing,
+)
 from nbtext.bayes.targets import Goals, find_goals
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.features.document_counts import DocumentCounts
@@ -34,6 +41,7 @@ if TYPE_CHECKING:
     from nbtext.documents.source import Source
 
 SELECTION_SIZE = CALIBRATION_SIZE * 5 // 4  # documents retained to select a model; the last ones may lack duplicates
+Unseen = tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]  # see count_unseen
 MAX_DERIVED = 1 << 27  # columns that are derived from hashed features
 
 
@@ -136,23 +144,23 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     check      called often by a linear model; an error that it raises ends the fit
     raises     ModelError: no documents or features are left; SettingsError: the settings do not fit the model
     """
-    if counts.statistics.n_documents == 0:
-        raise ModelError("the counts contain no documents to train on")
-    _check_multilabel(counts, features, model_settings)
+    _check_counts(counts, features, model_settings)
     groups = None if selection is not None else find_groups(counts, model_settings)
     counts, columns = select_features(align_to_vocabulary(counts, features), features)
     is_model_selected = is_model_selected or model_settings.model == AUTO
     if is_model_selected and is_new is None and groups is None:
         counts = _drop_unused_documents(counts, features)
-    n_hapax = count_unseen(counts, features, is_new, groups)
+    unseen = count_unseen(counts, features, is_new, groups)
     if counts.is_multilabel:
-        return _fit_multilabel_model(counts, columns, n_hapax, features, model_settings, selection, jobs)
-    tf = features.tf
+        return _fit_multilabel_model(counts, columns, unseen[0], features, model_settings, selection, jobs)
+    goals = _find_goals(model_settings, counts.labels, adjusts_prior=is_model_selected)
+    tf, corpus = features.tf, None
     if model_settings.model == AUTO:
-        features, model_settings = _select_event_model(counts, n_hapax, features, model_settings, groups, jobs)
+        selected = _select_event_model(counts, unseen, features, model_settings, groups, goals, jobs)
+        features, model_settings, corpus = selected
     if model_settings.is_linear:
         fitted = fit_linear_model(
-            counts, features, model_settings, n_hapax=n_hapax, groups=groups, jobs=jobs, check=check
+            counts, features, model_settings, n_hapax=unseen[0], groups=groups, jobs=jobs, check=check
         )
         return replace(fitted, columns=columns)
     event_model = model_settings.event_model
@@ -162,12 +170,11 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     statistics, sample = compute_sufficient_statistics(counts, weighting, model_settings)
     prior = model_settings.prior_of(counts.labels)
     if not isinstance(selection, Selection):
-        corpus = group_corpus(LeaveOneOut(statistics, sample, n_hapax, event_model, prior, jobs, is_new), groups)
-        found = select_smoothing(
-            corpus, model_settings.smoothing, calibrate=model_settings.calibrate,
-            goals=_find_goals(model_settings, counts.labels, adjusts_prior=is_model_selected),
-            size=CALIBRATION_SIZE if is_model_selected else None,
-        )  # fmt: skip
+        if corpus is None or is_new is not None:
+            left_out = LeaveOneOut(statistics, sample, unseen[0], event_model, prior, jobs, is_new, unseen[1])
+            size = CALIBRATION_SIZE if is_model_selected else None
+            corpus = choose_documents(group_corpus(left_out, groups), goals, size)
+        found = select_smoothing(corpus, model_settings.smoothing, calibrate=model_settings.calibrate, goals=goals)
         selection = count_groups(found, groups)
     scorer = event_model.compile(statistics, smoothing=selection.hyperparameters.smoothing)
     log_priors = log_prior(statistics.class_documents, prior)
@@ -188,8 +195,10 @@ def _drop_unused_documents(counts: CorpusCounts, features: FeatureSettings) -> C
     return replace(counts, sample=counts.sample.first(CALIBRATION_SIZE + 1))
 
 
-def _check_multilabel(counts: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings) -> None:
-    """Raise SettingsError if a setting does not apply to documents with several labels."""
+def _check_counts(counts: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings) -> None:
+    """Raise ModelError without documents, SettingsError if a setting does not fit documents with several labels."""
+    if counts.statistics.n_documents == 0:
+        raise ModelError("the counts contain no documents to train on")
     if counts.is_multilabel:
         from nbtext.model.multilabel import check_multilabel_settings
 
@@ -223,12 +232,13 @@ def _find_goals(model_settings: ModelSettings, labels: tuple[str, ...], *, adjus
 
 def _select_event_model(
     counts: CorpusCounts,
-    n_hapax: NDArray[np.float64] | None,
+    unseen: Unseen,
     features: FeatureSettings,
     model_settings: ModelSettings,
     groups: NDArray[np.int64] | None,
+    goals: Goals,
     jobs: int,
-) -> tuple[FeatureSettings, ModelSettings]:
+) -> tuple[FeatureSettings, ModelSettings, ScoredCorpus]:
     """Select the event model, and counts or binary counts, with the highest leave-one-out accuracy (ties: log-loss).
 
     All candidates are fitted to the same statistics, so the text is read once. With two labels, complement Naive Bayes
@@ -236,7 +246,8 @@ def _select_event_model(
 
     Returns
     -------
-    The settings of the best candidate. If no document can be left out, it is the multinomial model.
+    The settings of the best candidate, and its leave-one-out scores so far. If no document can be left out, it is the
+    multinomial model.
     """
     statistics = counts.statistics
     names = SELECTABLE_MODELS[:1] if statistics.n_classes < 3 else SELECTABLE_MODELS
@@ -253,8 +264,10 @@ def _select_event_model(
             _check_signs(settings.event_model, settings, weighting)
             candidates.append(candidate)
             prior = settings.prior_of(counts.labels)
-            corpora.append(group_corpus(LeaveOneOut(*weighted, n_hapax, settings.event_model, prior, jobs), groups))
-    return candidates[compare_event_models(corpora, model_settings.smoothing)]
+            corpus = LeaveOneOut(*weighted, unseen[0], settings.event_model, prior, jobs, None, unseen[1])
+            corpora.append(choose_documents(group_corpus(corpus, groups), goals, CALIBRATION_SIZE))
+    best = compare_event_models(corpora, model_settings.smoothing)
+    return *candidates[best], corpora[best]
 
 
 def select_features(counts: CorpusCounts, features: FeatureSettings) -> tuple[CorpusCounts, NDArray[np.int64] | None]:
@@ -321,18 +334,19 @@ def count_unseen(
     features: FeatureSettings,
     is_new: NDArray[np.bool_] | None = None,
     groups: NDArray[np.int64] | None = None,
-) -> NDArray[np.float64] | None:
-    """Return the tokens of each retained document that are out of vocabulary without it and its duplicates.
+) -> Unseen:
+    """Return how many tokens, and features, of each retained document are out of vocabulary without it.
 
-    Shape (n_sampled,). None if the vocabulary does not depend on the documents: it is hashed, given, or of a matrix.
+    Both have the shape (n_sampled,). Duplicates are left out together with a document. The tokens are None if the
+    vocabulary does not depend on the documents: it is hashed, given, or of a matrix.
 
     is_new  (n_sampled,), which documents are not in the counts; None: none
     groups  (n_sampled,), the group that is left out with each document; None: duplicates are
     """
     if counts.vocabulary is None or counts.weighting is not None or features.vocabulary is not None:
-        return None
+        return None, None
     if groups is not None:
-        return count_group_hapaxes(counts.statistics, counts.sample, groups)
+        return count_group_hapaxes(counts.statistics, counts.sample, groups), None
     return count_hapaxes(counts.statistics, counts.sample, is_new)
 
 

@@ -27,7 +27,7 @@ def make_left_out(
     features, settings = fitted.feature_settings, fitted.model_settings
     counts, _ = select_features(align_to_vocabulary(counts, features), features)
     weighted = compute_sufficient_statistics(counts, fitted.weighting, settings)
-    n_hapax = count_unseen(counts, features, groups=groups)
+    n_hapax, _ = count_unseen(counts, features, groups=groups)
     return LeaveOneOut(*weighted, n_hapax, settings.event_model, settings.prior_of(counts.labels), jobs)
 
 

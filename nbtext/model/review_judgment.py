@@ -192,7 +192,7 @@ class ModelJudge:
         """Return the retained documents of counts, to be left out of the multi-label model."""
         features = self.model.fitted.feature_settings
         counts, _ = select_features(align_to_vocabulary(counts, features), features)
-        n_hapax, statistics, sample = count_unseen(counts, features), counts.statistics, counts.sample
+        (n_hapax, _), statistics, sample = count_unseen(counts, features), counts.statistics, counts.sample
         if features.tf == "binary":
             statistics, sample = statistics.binarize(), sample.binarize()
         assert counts.label_sets is not None  # of a multi-label model

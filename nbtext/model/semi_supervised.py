@@ -16,6 +16,7 @@ from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.expectation_maximization import ExpectationMaximization, OnStep
 from nbtext.bayes.feature_marginals import FeatureMarginals
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
+from nbtext.bayes.scored_corpus import ScoredCorpus
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import DECADES, MAX_SCORES, Selection, select_smoothing
 from nbtext.bayes.unlabeled import Candidate, HeldOut, Trial
@@ -335,10 +336,10 @@ class _Learner:
         if self.model_settings.smoothing is not None:
             return self.model_settings.smoothing
         statistics, sample = self.pair.statistics, self.pair.sample
-        n_hapax = count_hapaxes(statistics, sample) if self.pair.is_hapax[0].any() else None
+        n_hapax = count_hapaxes(statistics, sample).tokens if self.pair.is_hapax[0].any() else None
         model, prior = self.model_settings.event_model, self.model_settings.effective_prior
         left_out = LeaveOneOut(statistics, sample, n_hapax, model, prior, self.jobs)
-        return select_smoothing(left_out, None, calibrate=True).hyperparameters.smoothing
+        return select_smoothing(ScoredCorpus.of(left_out), None, calibrate=True).hyperparameters.smoothing
 
     @cached_property
     def _held_out(self) -> HeldOut:

@@ -100,7 +100,7 @@ def test_features_of_one_group_are_out_of_vocabulary(name: str, corpus: Any, smo
     counts = np.stack([row_of(documents, i, counts.shape[1]) for i in range(len(documents))])
     classes = documents.classes.astype(np.int64)
     statistics = read_by(name, counts, classes, n_classes)
-    left_out = LeaveOneOut(statistics, documents, count_hapaxes(statistics, documents), model, "empirical")
+    left_out = LeaveOneOut(statistics, documents, count_hapaxes(statistics, documents).tokens, model, "empirical")
     (scores,) = left_out.scores(smoothing)
     found = left_out.ignore_hapaxes(scores, smoothing)
     for i in range(len(counts)):

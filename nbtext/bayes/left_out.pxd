@@ -1,0 +1,226 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# Leave-one-out sums of logarithms, feature by feature: what one feature adds to the sums of the documents that have it.
+
+from libc.math cimport log
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+from nbtext.features.kernel.memory cimport AHEAD, nb_prefetch
+
+cdef extern from *:
+    """
+    #include <stddef.h>
+
+    static inline void nb_add_multiple(double *restrict sums, const double *restrict values, double factor, size_t n) {
+        for (size_t i = 0; i < n; i++)
+            sums[i] += factor * values[i];
+    }
+    """
+    void nb_add_multiple(double* sums, const double* values, double factor, size_t n) noexcept nogil
+
+cdef enum:
+    MAX_VALUES = 1 << 17  # sums of the documents that are scored together: 1 MB, so that a core's cache holds them
+    ROW_BITS = 10  # of the number of one of these documents; below them in a key are the bits of a count
+    COUNT_BITS = 22
+    LARGEST = (1 << COUNT_BITS) - 1  # for all counts that have more bits
+    SHARE = 4  # a feature that one of so many classes has is added as a row with a value for each class
+    MAX_REMOVED = 4  # the values of complements from which 1, 2, ... occurrences are removed are computed once
+
+cdef struct Counted:
+    const int64_t* starts
+    const int32_t* classes
+    const int64_t* documents
+
+cdef struct Logarithms:
+    const double* table  # (n_rows, n_smoothings), log(1 + row / smoothing)
+    int64_t n_rows
+    const double* smoothings
+    const double* log_smoothings
+    size_t n_smoothings
+
+
+cdef inline double log_ratio(const Logarithms* logs, int64_t count, size_t a) noexcept nogil:
+    """Return log(1 + count / smoothing) for smoothing number a."""
+    if count < logs.n_rows:
+        return logs.table[count * logs.n_smoothings + a]
+    return log(count + logs.smoothings[a]) - logs.log_smoothings[a]
+
+
+cdef struct Corpus:
+    Counted counted
+    const int64_t* occurrences
+    const int64_t* everywhere  # (n_features,), occurrences in all classes; or NULL
+    int64_t n_features
+    size_t n_classes
+
+cdef struct LeftOutRows:  # documents of a corpus, and the sums of each without itself
+    const int64_t* starts
+    const int32_t* features
+    const int32_t* counts
+    const int32_t* own  # the class of each
+    const int64_t* of_class  # copies of each in its class, and in all classes; or NULL
+    const int64_t* of_all
+    double* sums  # (n_rows, n_classes, n_smoothings)
+    double* own_sums  # (n_rows, n_smoothings), of the class of each
+    double* base  # (n_rows, n_smoothings), what all classes have in common; or NULL
+
+cdef struct Uses:  # of one feature
+    const uint64_t* keys  # of each the feature, a row and its count
+    const uint64_t* end
+    const uint64_t* last  # the end of the keys of all features
+    size_t first_row
+    int64_t feature
+
+cdef struct FeatureValues:  # of one feature
+    double* values  # (MAX_REMOVED + 1, n_classes, n_smoothings), a row for each number of removed occurrences
+    double* rests  # (MAX_REMOVED + 1, n_smoothings)
+    int64_t* occurrences  # (n_classes,)
+
+
+cdef inline int32_t next_use(const LeftOutRows* rows, const Uses* uses, size_t width, size_t* row) noexcept nogil:
+    """Return the count of the next use of a feature, and write its row; prefetch the sums of a later one."""
+    cdef const double* sums
+    cdef size_t value
+    cdef int64_t entry
+    cdef int32_t count = <int32_t> (uses.keys[0] & LARGEST)
+    row[0] = uses.first_row + (<uint32_t> uses.keys[0] >> COUNT_BITS)
+    if uses.keys + AHEAD < uses.last:
+        sums = rows.sums + (uses.first_row + (<uint32_t> uses.keys[AHEAD] >> COUNT_BITS)) * width
+        for value in range(0, min(<size_t> 64, width), 8):
+            nb_prefetch(sums + value)
+    if count == LARGEST:
+        for entry in range(rows.starts[row[0]], rows.starts[row[0] + 1]):
+            if rows.features[entry] == uses.feature:
+                return rows.counts[entry]
+    return count
+
+
+cdef inline bint add_feature(
+    const LeftOutRows* rows, Uses* uses, const Corpus* corpus, const Logarithms* logs, FeatureValues* memory
+) noexcept nogil:
+    """Add count * log(1 + t / smoothing) of a feature to the sums of rows; return False if one is not of the corpus."""
+    cdef size_t a, row, S = logs.n_smoothings, width = corpus.n_classes * S
+    cdef int64_t entry, others
+    cdef int64_t first = corpus.counted.starts[uses.feature], last = corpus.counted.starts[uses.feature + 1]
+    cdef bint is_single = uses.end - uses.keys == 1
+    cdef bint is_dense = not is_single and <size_t> (last - first) * SHARE >= corpus.n_classes
+    cdef double* values = memory.values
+    cdef double* target
+    cdef int64_t* occurrences = memory.occurrences
+    cdef int32_t own, count
+    if <size_t> (last - first) > corpus.n_classes:
+        return False
+    if is_dense:
+        memset(values, 0, width * sizeof(double))
+        memset(occurrences, 0, corpus.n_classes * sizeof(int64_t))
+    for entry in range(first, first if is_single else last):
+        target = values + (corpus.counted.classes[entry] if is_dense else entry - first) * S
+        for a in range(S):
+            target[a] = log_ratio(logs, corpus.occurrences[entry], a)
+        if is_dense:
+            occurrences[corpus.counted.classes[entry]] = corpus.occurrences[entry]
+    while uses.keys < uses.end:
+        count = next_use(rows, uses, width, &row)
+        own, others = rows.own[row], 0
+        if is_dense:
+            others = occurrences[own]
+            nb_add_multiple(rows.sums + row * width, values, count, width)
+        else:
+            for entry in range(first, last):
+                if corpus.counted.classes[entry] == own:
+                    others = corpus.occurrences[entry]
+                    continue
+                target = rows.sums + row * width + corpus.counted.classes[entry] * S
+                for a in range(S):
+                    target[a] += count * (
+                        log_ratio(logs, corpus.occurrences[entry], a) if is_single else values[(entry - first) * S + a]
+                    )
+        if 0 < others < count:
+            return False
+        if others > count:
+            for a in range(S):
+                rows.own_sums[row * S + a] += count * log_ratio(logs, others - count, a)
+        uses.keys += 1
+    return True
+
+
+cdef inline bint add_complements(
+    const LeftOutRows* rows, Uses* uses, const Corpus* corpus, const Logarithms* logs, FeatureValues* memory
+) noexcept nogil:
+    """Add count * log(1 + t / smoothing) of a feature, t of all other classes; return False if a row is not counted.
+
+    The base is of a class that does not have the feature; the sums are the differences of the other classes.
+    """
+    cdef size_t a, row, slot, S = logs.n_smoothings, width = corpus.n_classes * S
+    cdef int64_t entry, removed, left, of_own
+    cdef int64_t first = corpus.counted.starts[uses.feature], last = corpus.counted.starts[uses.feature + 1]
+    cdef int64_t everywhere = corpus.everywhere[uses.feature]
+    cdef bint is_single = uses.end - uses.keys == 1
+    cdef bint is_dense = not is_single and <size_t> (last - first) * SHARE >= corpus.n_classes
+    cdef bint[MAX_REMOVED + 1] is_filled
+    cdef double* values
+    cdef double* rests
+    cdef double* target
+    cdef int64_t* occurrences = memory.occurrences
+    cdef int32_t own, count
+    if <size_t> (last - first) > corpus.n_classes:
+        return False
+    memset(is_filled, 0, sizeof(is_filled))
+    if is_dense:
+        memset(occurrences, 0, corpus.n_classes * sizeof(int64_t))
+        for entry in range(first, last):
+            occurrences[corpus.counted.classes[entry]] = corpus.occurrences[entry]
+    while uses.keys < uses.end:
+        count = next_use(rows, uses, width, &row)
+        own, of_own, removed = rows.own[row], 0, rows.of_all[row] * count
+        if removed > everywhere:
+            return False
+        slot = <size_t> min(removed - 1, <int64_t> MAX_REMOVED)
+        values, rests = memory.values + slot * width, memory.rests + slot * S
+        if not is_filled[slot]:
+            is_filled[slot] = slot < MAX_REMOVED
+            fill_changes(corpus, logs, first, first if is_single else last, everywhere - removed, is_dense, rests, values)
+        for a in range(S):
+            rows.base[row * S + a] += count * rests[a]
+        if is_dense:
+            of_own = occurrences[own]
+            nb_add_multiple(rows.sums + row * width, values, count, width)
+        else:
+            for entry in range(first, last):
+                if corpus.counted.classes[entry] == own:
+                    of_own = corpus.occurrences[entry]
+                    continue
+                target = rows.sums + row * width + corpus.counted.classes[entry] * S
+                left = max(0, everywhere - removed - corpus.occurrences[entry])  # see fill_changes
+                for a in range(S):
+                    target[a] += count * (
+                        log_ratio(logs, left, a) - rests[a] if is_single else values[(entry - first) * S + a]
+                    )
+        if of_own:
+            left = everywhere - of_own - (rows.of_all[row] - rows.of_class[row]) * count
+            if left < 0:
+                return False
+            for a in range(S):
+                rows.own_sums[row * S + a] += count * (log_ratio(logs, left, a) - rests[a])
+        uses.keys += 1
+    return True
+
+
+cdef inline void fill_changes(
+    const Corpus* corpus, const Logarithms* logs, int64_t first, int64_t last, int64_t rest, bint is_dense,
+    double* rests, double* values
+) noexcept nogil:
+    """Write the logarithm of a feature's remaining count for each smoothing, and its differences for each class."""
+    cdef size_t a, S = logs.n_smoothings
+    cdef int64_t entry, left
+    cdef double* target
+    for a in range(S):
+        rests[a] = log_ratio(logs, rest, a)
+    if is_dense:
+        memset(values, 0, corpus.n_classes * S * sizeof(double))
+    for entry in range(first, last):
+        # below 0 if the class has copies too; then its score is taken from a row of its own
+        left = max(0, rest - corpus.occurrences[entry])
+        target = values + (corpus.counted.classes[entry] if is_dense else entry - first) * S
+        for a in range(S):
+            target[a] = log_ratio(logs, left, a) - rests[a]
