@@ -23,7 +23,7 @@ from typing import Any, ParamSpec, Self, TypeVar, cast
 T = TypeVar("T", bound=Callable[..., Any])
 P = ParamSpec("P")
 R = TypeVar("R")
-_option = re.compile(r"(?<!pip install )--(?P<negation>no-)?(?P<name>[A-Za-z][a-z-]*[a-z]|C\b)")
+OPTION = r"(?<!pip install )--(?P<negation>no-)?(?P<name>[A-Za-z][a-z-]*[a-z]|C\b)"
 
 
 def printable(text: str) -> str:
@@ -77,7 +77,7 @@ def name_parameters(text: str) -> str:
         name = found["name"].replace("-", "_")
         return f"{name}=False" if found["negation"] else name
 
-    return _option.sub(rename, text)
+    return re.sub(OPTION, rename, text)
 
 
 def in_python_terms(item: T) -> T:

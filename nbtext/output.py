@@ -40,8 +40,8 @@ class Writer(Protocol):
     def flush(self) -> None: ...
 
 
-_FORMULA = re.compile(r"[=+\-@\t\r]")  # the first character of a cell that a spreadsheet evaluates
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+FORMULA = r"[=+\-@\t\r]"  # the first character of a cell that a spreadsheet evaluates
+NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 
 
 def escape_formulas(rows: bytes) -> bytes:
@@ -59,7 +59,7 @@ def escape_formulas(rows: bytes) -> bytes:
 
 
 def _safe_cell(cell: str) -> str:
-    if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell):
+    if re.match(FORMULA, cell) and not re.fullmatch(NUMBER, cell):
         cell = "'" + cell
     # csv.writer does not quote a carriage return in lines that end without one
     return '"' + cell.replace('"', '""') + '"' if re.search('[",\r\n]', cell) else cell

@@ -27,7 +27,7 @@ MAILDIR = frozenset({"cur", "new", "tmp"})
 EXCLUDED = "excluded by --exclude"
 ABOUT_FILE = "file about the directory, such as README or LICENSE"
 
-_about = re.compile(r"(?i)(?:readme|licen[cs]e|copying|authors|changelog|notice|contributing)(?:\.\w+)*")
+ABOUT_NAME = r"(?i)(?:readme|licen[cs]e|copying|authors|changelog|notice|contributing)(?:\.\w+)*"
 
 
 @dataclass(slots=True)
@@ -243,7 +243,7 @@ def list_shards(root: str, settings: InputSettings, outputs: Sequence[str]) -> t
         return [Shard("file", (path,), (label,), root=root) for path, label in files], tree.skipped
     if None in tree.labels and any(label is not None for label in tree.labels):
         is_about = [
-            label is None and _about.fullmatch(os.path.basename(path)) is not None
+            label is None and re.fullmatch(ABOUT_NAME, os.path.basename(path)) is not None
             for path, label in zip(tree.paths, tree.labels, strict=True)
         ]
         if any(is_about):

@@ -89,14 +89,14 @@ OUTPUT_BEGINNINGS = (
 )
 UNUSUAL_BEGINNINGS = (*MAGICS, ZIP_MAGIC, *PICKLE_MAGICS, *OUTPUT_BEGINNINGS)
 
-_result = re.compile(
+# compiled when they are needed, like other patterns that few files need
+RESULT_START = (
     rb'(?:\[\n)?\{"id": (?P<json>"(?:[^"\\\n]|\\.)*+"), "'
     rb"|id,[^\n]*+\n(?P<csv>\"(?:[^\"]|\"\")*+\"|[^,\n]*+),"
     rb"|\| id \|[^\n]*+\n[^\n]*+\n\| (?P<markdown>[^|\n]*+)\|"
     rb"|(?:id\t[^\n]*+\n)?(?P<tsv>[^\t\n]++)\t[^\t\n]*+\t(?:[01]\.\d|[\t\n]|[^\t\n]++\t[a-z]++\t(?:[^\t\n]*+\t){2}-?\d)"
 )
-_exported_c = re.compile(rb"/\*[^*]{0,400}\bnbtext\b")
-_line_number = re.compile(r":\d+\Z")
+EXPORTED_C, LINE_NUMBER = rb"/\*[^*]{0,400}\bnbtext\b", r":\d+\Z"
 
 
 def recognize(head: bytes) -> Kind | None:
@@ -152,9 +152,9 @@ def recognize_output(content: bytes, root: str) -> Kind | None:
     """
     if content.startswith(b"<!doctype html>"):
         return REPORT if b'<meta name="generator" content="nbtext' in content[:4096] else None
-    if content.startswith(b'export const model = {"labels": [') or _exported_c.match(content):
+    if content.startswith(b'export const model = {"labels": [') or re.match(EXPORTED_C, content):
         return EXPORTED
-    found = _result.match(content)
+    found = re.match(RESULT_START, content)
     if found is None or found.lastgroup is None:
         return None
     identity = found[found.lastgroup].decode("utf-8", "replace").strip()
@@ -167,12 +167,12 @@ def recognize_output(content: bytes, root: str) -> Kind | None:
             return None
     elif identity.startswith('"'):
         identity = identity[1:-1].replace('""', '"')
-    return RESULTS if _names_file_of(_line_number.sub("", identity), root) else None
+    return RESULTS if _names_file_of(re.sub(LINE_NUMBER, "", identity), root) else None
 
 
 def is_like_results(content: bytes) -> bool:
     """Return whether a file begins like results. See `recognize_output` for the test of the first id."""
-    return _result.match(content) is not None
+    return re.match(RESULT_START, content) is not None
 
 
 def is_own_output(path: str) -> bool:

@@ -33,13 +33,12 @@ DATABASES = (
 )
 BLOCK_BYTES = 8 << 20  # of one range request
 
-_scheme = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
-_credentials = re.compile(r"(?<=://)[^/\s@]*@|\?[^\s'\"]*")
+SCHEME, CREDENTIALS = r"([A-Za-z][A-Za-z0-9+.-]+)://", r"(?<=://)[^/\s@]*@|\?[^\s'\"]*"
 
 
 def is_url(path: str) -> bool:
     """Return whether a SOURCE is a URL."""
-    return _scheme.match(path) is not None
+    return "://" in path and re.match(SCHEME, path) is not None
 
 
 def is_database_url(path: str) -> bool:
@@ -49,7 +48,7 @@ def is_database_url(path: str) -> bool:
 
 def hide_credentials(path: str) -> str:
     """Return a path for ids and errors: a URL without its user, password and query."""
-    return _credentials.sub("", path).partition("#")[0] if is_url(path) else path
+    return re.sub(CREDENTIALS, "", path).partition("#")[0] if is_url(path) else path
 
 
 class Remote(NamedTuple):
@@ -192,6 +191,6 @@ def convert_errors(url: str) -> Iterator[None]:
             "cannot be read: there is no such file", where=hide_credentials(url), hint="check the URL"
         ) from None
     except Exception as error:
-        message = _credentials.sub("", str(error).partition("\n")[0]).replace(url, hide_credentials(url))
+        message = re.sub(CREDENTIALS, "", str(error).partition("\n")[0]).replace(url, hide_credentials(url))
         reason = f"{type(error).__name__}: {message}" if message else type(error).__name__
         raise InputError(f"cannot be read: {reason}", where=hide_credentials(url), hint="check the URL") from None

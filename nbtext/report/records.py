@@ -32,8 +32,7 @@ FASTTEXT = "fasttext"  # only for predictions
 PREDICTION_FORMATS = (*OUTPUT_FORMATS, HEADER, FASTTEXT)
 DIGITS = 6  # decimals of a number in a field
 TSV_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
-TSV_SPECIAL, JOINED_SPECIAL = re.compile(r"[\\\t\n\r]"), re.compile(r"[\t\n\r]")
-MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
+TSV_SPECIAL, JOINED_SPECIAL, MARKDOWN_SPECIAL = r"[\\\t\n\r]", r"[\t\n\r]", r"([\\`*_{}\[\]<>#|])"
 
 Item = TypeVar("Item")
 Row = Sequence[str | int | float | None]
@@ -48,12 +47,12 @@ class JoinedLabels(str):
 def tsv_field(text: str) -> str:
     """Escape text for one field of TSV."""
     special = JOINED_SPECIAL if isinstance(text, JoinedLabels) else TSV_SPECIAL
-    return special.sub(lambda match: TSV_ESCAPES[match[0]], text)
+    return re.sub(special, lambda match: TSV_ESCAPES[match[0]], text)
 
 
 def markdown_field(text: str) -> str:
     """Escape text for one cell of a Markdown table."""
-    return MARKDOWN_SPECIAL.sub(r"\\\1", printable(text))
+    return re.sub(MARKDOWN_SPECIAL, r"\\\1", printable(text))
 
 
 def field_text(value: str | int | float | None) -> str:
