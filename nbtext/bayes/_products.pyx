@@ -5,7 +5,8 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
-from nbtext.features.kernel.memory cimport AHEAD, is_indptr, nb_prefetch
+from nbtext.bayes.plain import check_products
+from nbtext.features.kernel.memory cimport AHEAD, nb_prefetch
 
 cdef extern from *:
     """
@@ -111,7 +112,7 @@ cdef bint multiply_factors(
     memory  for 2 * n_classes numbers
     """
     cdef size_t i, k, width
-    cdef int64_t first, place, budget = factors.limit, remaining, repeats
+    cdef int64_t first, budget = factors.limit, remaining, repeats
     cdef double left, share
     for i in range(length):
         if i + AHEAD < length and 0 <= features[i + AHEAD] < n_features:
@@ -119,9 +120,12 @@ cdef bint multiply_factors(
         if not 0 <= features[i] < n_features:
             return False
         left, share = factors.left[i], factors.shares[i]
+        first, width, remaining = starts[features[i]], starts[features[i] + 1] - starts[features[i]], counts[i]
+        for k in range(own.size):
+            if not first <= own.places[k * length + i] < first + <int64_t> width:
+                return False
         if left <= 0:
             continue
-        first, width, remaining = starts[features[i]], starts[features[i] + 1] - starts[features[i]], counts[i]
         while remaining > 0:
             repeats = min(remaining, factors.limit)
             if repeats > budget:
@@ -137,10 +141,7 @@ cdef bint multiply_factors(
                 factors.total, repeats, memory, memory + n_classes
             )
             for k in range(own.size):
-                place = own.places[k * length + i]
-                if not first <= place < first + <int64_t> width:
-                    return False
-                memory[n_classes + k] = products[classes[place]]
+                memory[n_classes + k] = products[classes[own.places[k * length + i]]]
             if width == n_classes:  # the classes ascend
                 nb_multiply(products, memory, width)
             else:
@@ -165,19 +166,7 @@ def left_out_products(rows, own, corpus, mu, left, totals, limits):
     cdef bint is_part = True
     cdef Factors factors
     cdef OwnEntries own_part
-    if not (is_indptr(starts, len(features)) and is_indptr(w_starts, len(classes))
-            and is_indptr(own_starts, len(own_mu))):
-        raise ValueError("the arrays of the rows do not fit each other")
-    if not len(counts) == len(features) == len(entry_left) == len(entry_shares) or len(occurrences) != len(classes):
-        raise ValueError("there must be values for each entry")
-    if not len(own_starts) - 1 == len(row_totals) == len(most) == n_rows or n_rows and limits.min() < 1:
-        raise ValueError("there must be labels, a total and a limit for each document")
-    if len(classes) and not 0 <= corpus[1].min() <= corpus[1].max() < size or np.diff(corpus[0]).max(initial=0) > size:
-        raise ValueError("the classes must be below n_classes")
-    n_own = np.diff(own[0])
-    n_entries = int(n_own @ np.diff(rows[0]))
-    if n_own.max(initial=0) > size or not len(own_places) == len(own_occurrences) == n_entries:
-        raise ValueError("there must be values for each entry of each own class")
+    check_products(rows, own, corpus, mu, left, totals, limits)
     products, exponents, memory = np.ones((n_rows, size)), np.zeros((n_rows, size)), np.empty(2 * size)
     cdef double[:, ::1] to_products = products, to_exponents = exponents
     cdef double[::1] to_memory = memory

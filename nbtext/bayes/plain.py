@@ -56,6 +56,7 @@ def left_out_gains(
     returns  (n_documents, n_classes, n_smoothings); t is the occurrences of a feature in a class
     raises   ValueError: a document is not part of the corpus
     """
+    _check_rows(rows, row_classes, corpus, n_classes)
     indptr, indices, counts = rows
     w_indptr, w_classes, _, occurrences = corpus
     widths = np.diff(w_indptr)[indices]
@@ -72,6 +73,16 @@ def left_out_gains(
         sums = np.bincount(places, weights=times * logs, minlength=len(row_classes) * n_classes)
         gains[:, :, a] = sums.reshape(len(row_classes), n_classes)
     return gains
+
+
+def _check_rows(rows: Any, row_classes: NDArray[np.int32], corpus: Entries, n_classes: int) -> None:
+    """Raise ValueError if a class or a feature is out of range."""
+    if corpus[1].min(initial=0) < 0 or corpus[1].max(initial=-1) >= n_classes:
+        raise ValueError("the occurrences must be int64, and the classes below n_classes")
+    if row_classes.min(initial=0) < 0 or row_classes.max(initial=-1) >= n_classes:
+        raise ValueError("the classes of the rows must be below n_classes")
+    if rows[1].min(initial=0) < 0 or rows[1].max(initial=-1) >= len(corpus[0]) - 1:
+        raise ValueError("a document is not part of the corpus")
 
 
 def left_out_complements(
@@ -93,6 +104,7 @@ def left_out_complements(
                 the copies of the document in them
     raises      ValueError: a document is not part of the corpus
     """
+    _check_rows(rows, row_classes, corpus, n_classes)
     indptr, indices, counts = rows
     of_class, of_all = copies
     smoothings, log_smoothings, table = logarithms
@@ -127,6 +139,37 @@ def _log_ratios(counts: NDArray[np.int64], smoothing: float, log_smoothing: floa
     return logs
 
 
+def check_products(
+    rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]],
+    own: tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats],
+    corpus: tuple[NDArray[np.int64], NDArray[np.int32], Floats],
+    mu: Floats,
+    left: tuple[Floats, Floats],
+    totals: Floats,
+    limits: NDArray[np.int64],
+) -> None:
+    """Raise ValueError unless the arguments of `left_out_products` fit each other; the kernel calls it, too."""
+    n_rows, n_entries = len(rows[0]) - 1, len(rows[1])
+    if not all(map(_is_indptr, (rows[0], own[0], corpus[0]), (n_entries, len(own[3]), len(corpus[1])))):
+        raise ValueError("the arrays of the rows do not fit each other")
+    if not len(rows[2]) == n_entries == len(left[0]) == len(left[1]) or len(corpus[2]) != len(corpus[1]):
+        raise ValueError("there must be values for each entry")
+    if not len(own[0]) - 1 == len(totals) == len(limits) == n_rows or limits.min(initial=1) < 1:
+        raise ValueError("there must be labels, a total and a limit for each document")
+    if corpus[1].min(initial=0) < 0 or max(corpus[1].max(initial=-1) + 1, np.diff(corpus[0]).max(initial=0)) > len(mu):
+        raise ValueError("the classes must be below n_classes")
+    n_own = np.diff(own[0])
+    if n_own.max(initial=0) > len(mu) or not len(own[1]) == len(own[2]) == int(n_own @ np.diff(rows[0])):
+        raise ValueError("there must be values for each entry of each own class")
+    if rows[2].min(initial=0) < 0 or rows[1].min(initial=0) < 0 or rows[1].max(initial=-1) >= len(corpus[0]) - 1:
+        raise ValueError("a document is not part of the corpus")
+
+
+def _is_indptr(indptr: NDArray[np.int64], n_entries: int) -> bool:
+    """Return whether these are the row bounds of a CSR matrix with `n_entries` entries."""
+    return len(indptr) > 0 and indptr[0] == 0 and indptr[-1] == n_entries and bool((np.diff(indptr) >= 0).all())
+
+
 MAX_FACTORS = 1000  # mantissas, at least 1/2 each, whose product does not underflow
 
 
@@ -141,9 +184,8 @@ def left_out_products(
 ) -> tuple[Floats, Floats]:
     """Return Π factor^count of each document in each class as mantissas and exponents of 2, (n_documents, n_classes).
 
-    The factor of a feature that a class has is (t + share · μ) (T + μ) / ((left − t + share · μ) μ). A product of
-    factors takes one logarithm, where a sum takes many. Multiplying by powers of 2 is exact, so splitting them off does
-    not change the rounding.
+    The factor of a feature that a class has is (t + share · μ) (T + μ) / ((left − t + share · μ) μ). A product takes
+    one logarithm, where a sum takes many. Powers of 2 are exact, so splitting them off does not change the rounding.
 
     rows    (indptr, indices, counts): documents that the corpus holds
     own     (indptr, places, t, μ): the classes of each document; for each entry of the document in each of them, its
@@ -156,6 +198,7 @@ def left_out_products(
     limits  (n_documents,), the number of factors whose product is surely below 2^500, at least 1
     raises  ValueError: a document is not part of the corpus
     """
+    check_products(rows, own, corpus, mu, left, totals, limits)
     n_rows, owners = len(rows[0]) - 1, np.repeat(np.arange(len(rows[0]) - 1), np.diff(rows[0]))
     (remaining, shares), n_classes = left, len(mu)
     pieces = np.where(remaining > 0, -(-rows[2] // limits[owners]), 0)

@@ -173,6 +173,28 @@ def test_complements_of_a_document_that_was_never_counted(functions: ModuleType)
         functions.left_out_complements(more, classes, (ones, ones), corpus, everywhere, 3, logarithms)
 
 
+@pytest.mark.parametrize("place", [0, -1])
+@pytest.mark.parametrize("wrong", [-1, 1 << 30])
+def test_features_and_classes_out_of_range_are_refused(functions: ModuleType, wrong: int, place: int) -> None:
+    """With the same error with and without the kernel, also the class of a document without features."""
+    rows, classes, occurrences = a_corpus(1, times=1)
+    rows = np.append(rows[0], rows[0][-1]), *rows[1:]
+    classes = np.append(classes, np.int32(0))
+    ones, alphas, table = np.ones(11, dtype=np.int64), np.array([1.0]), np.log(np.arange(9.0)[:, None] + 1)
+    corpus, everywhere = dense_entries(occurrences, occurrences), occurrences.sum(axis=1)
+    logarithms = alphas, np.log(alphas), table
+    features, wrong_classes = rows[1].copy(), classes.copy()
+    features[place], wrong_classes[place] = wrong, wrong
+    for own_rows, own, error in (
+        ((rows[0], features, rows[2]), classes, "not part of the corpus"),
+        (rows, wrong_classes, "classes of the rows must be below n_classes"),
+    ):
+        with pytest.raises(ValueError, match=error):
+            functions.left_out_gains(own_rows, own, corpus, 3, *logarithms)
+        with pytest.raises(ValueError, match=error):
+            functions.left_out_complements(own_rows, own, (ones, ones), corpus, everywhere, 3, logarithms)
+
+
 @pytest.mark.parametrize("limit", [1, 3, 1000])
 @pytest.mark.parametrize("mu", [1e-3, 10.0, 1e6])
 def test_left_out_products_have_the_same_bits(limit: int, mu: float) -> None:
@@ -231,6 +253,48 @@ def test_products_refuse_a_document_that_was_never_counted(products: ModuleType)
     for places in (own[1] + len(corpus[1]), own[1] - len(corpus[1])):
         with pytest.raises(ValueError, match="not part of the corpus"):
             products.left_out_products(rows, (own[0], places, *own[2:]), corpus, *rest)
+
+
+def test_products_check_each_place(products: ModuleType) -> None:
+    """Also of a feature that no other document has, whose factor is 1."""
+    rows, own, corpus, mu, (left, shares), *rest = a_product(1, 1.0, 5)
+    for place in range(len(own[1])):
+        places = own[1].copy()
+        places[place] = len(corpus[1])
+        for others in (left, np.zeros(len(left))):
+            with pytest.raises(ValueError, match="not part of the corpus"):
+                products.left_out_products(rows, (own[0], places, *own[2:]), corpus, mu, (others, shares), *rest)
+
+
+MISFITS = {
+    "arrays of the rows": [
+        ((0, 0), slice(1, None)),
+        ((0, 0), slice(-1)),
+        ((1, 3), slice(1, None)),
+        ((2, 1), slice(1, None)),
+    ],
+    "values for each entry$": [((0, 2), slice(1, None)), ((2, 2), slice(1, None)), ((4, 0), slice(1, None))],
+    "labels, a total and a limit": [((5,), slice(1, None)), ((6,), slice(1, None)), ((6,), 0)],
+    "classes must be below": [((2, 1), 3), ((2, 1), -1), ((3,), slice(1, None))],
+    "each entry of each own class": [((1, 1), slice(1, None)), ((1, 2), slice(1, None))],
+    "not part of the corpus": [((0, 1), 7), ((0, 1), -1), ((0, 2), -1)],
+}  # by their error: which argument is cut, or has this number as its first element
+
+
+@pytest.mark.parametrize(("error", "misfits"), MISFITS.items(), ids=MISFITS)
+def test_products_refuse_arrays_that_do_not_fit(products: ModuleType, error: str, misfits: list[Any]) -> None:
+    """With the same error with and without the kernel."""
+    for place, change in misfits:
+        arguments: list[Any] = [list(each) if isinstance(each, tuple) else each for each in a_product(1, 1.0, 5)]
+        holder, key = (arguments[place[0]], place[1]) if len(place) == 2 else (arguments, place[0])
+        array = holder[key].copy()
+        if isinstance(change, slice):
+            array = np.ascontiguousarray(array[change])
+        else:
+            array[0] = change
+        holder[key] = array
+        with pytest.raises(ValueError, match=error):
+            products.left_out_products(*(tuple(each) if isinstance(each, list) else each for each in arguments))
 
 
 def a_product(seed: int, mu: float, limit: int, times: int = 1) -> tuple[Any, ...]:
