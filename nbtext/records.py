@@ -11,12 +11,29 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
-__all__ = ["dataclass"]
+__all__ = ["LazyProperty", "dataclass"]
 
+Value = TypeVar("Value")
 MISSING = dataclasses.MISSING
 set_field = object.__setattr__  # also of frozen classes
+
+
+class LazyProperty(Generic[Value]):
+    """A property that is computed once for each object.
+
+    `functools.cached_property` does the same, but with Python 3.11, threads that compute it for different objects wait
+    for each other.
+    """
+
+    def __init__(self, function: Callable[[Any], Value]) -> None:
+        self._function, self.__doc__ = function, function.__doc__
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Value:
+        value = instance.__dict__[self._function.__name__] = self._function(instance)
+        return value
+
 
 if TYPE_CHECKING:
     from dataclasses import dataclass

@@ -128,7 +128,8 @@ class Cells:
     scores      one or two arrays (n_cells,): A and B + π
     priors      (n_labels,), π of all documents; left out of π, a document would be recognizable by its labels
     lengths     (n_contents,), known tokens of each content
-    n_labels, n_documents
+    class_documents  (n_labels,), documents with each label in the whole corpus
+    n_documents      whose scores these are
     """
 
     contents: NDArray[np.int64]
@@ -138,8 +139,12 @@ class Cells:
     scores: tuple[Floats, ...]
     priors: Floats
     lengths: Floats
-    n_labels: int
+    class_documents: NDArray[Any]
     n_documents: int
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.class_documents)
 
     @property
     def n_copies(self) -> float:
@@ -187,7 +192,7 @@ class Cells:
             yield Cells(
                 self.contents[part], self.labels[part], self.positives[part], self.documents[part],
                 tuple(scores[part] for scores in self.scores), self.priors, self.lengths,
-                self.n_labels, self.n_documents,
+                self.class_documents, self.n_documents,
             )  # fmt: skip
 
 
@@ -208,7 +213,7 @@ def collect_cells(
     blocks      those of the corpus, if the caller scores them again later; None: they are made here
     jobs        number of threads; the result does not depend on it
     """
-    known = fit or _combination(_priors(1)[0], np.zeros(corpus.labels.n_classes))
+    known = fit or _combination(_priors(1)[0], np.zeros(corpus.counts.labels.n_classes))
 
     def collect(block: LeftOutBlock) -> tuple[NDArray[Any], ...]:
         scores, positives = score(block), block.positives
@@ -222,8 +227,8 @@ def collect_cells(
     parts = parallel_map(collect, blocks or corpus.blocks, jobs=jobs)
     contents, labels, positives, documents, *scores = map(np.concatenate, zip(*parts, strict=True))
     return Cells(
-        contents, labels, positives, documents, tuple(scores), corpus.priors, corpus.lengths, corpus.labels.n_classes,
-        len(corpus.documents),
+        contents, labels, positives, documents, tuple(scores), corpus.counts.priors, corpus.lengths,
+        corpus.counts.labels.class_documents, len(corpus.documents),
     )  # fmt: skip
 
 

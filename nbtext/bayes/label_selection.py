@@ -41,7 +41,7 @@ class MultilabelEstimate:
 
     documents       number of scored documents, on which all figures are computed
     micro_f1        of all pairs of a document and a label
-    macro_f1        mean F1 of all labels
+    macro_f1        mean F1 of the labels that a scored document has
     precision_at_1  share of documents with a label whose most probable label is one of theirs
     log_loss        mean over documents of −Σ log P(label is there, or is not), in nats
     label_f1        (n_labels,)
@@ -92,7 +92,7 @@ def select_multilabel(corpus: RelevanceLeaveOneOut, *, optimize: str | None, job
     optimize  `macro_f1`; None: micro-F1
     jobs      number of threads; the fit does not depend on it
     """
-    n_labels = corpus.labels.n_classes
+    n_labels = corpus.counts.labels.n_classes
     corpus = corpus.first(MAX_SCORES // max(1, n_labels))
     if len(corpus.copies) < 2 or n_labels == 0:
         return default_multilabel_fit(n_labels)
@@ -147,7 +147,7 @@ class _Trials:
         if alpha is None:
             return (self._relevance[mu],)
         if alpha not in self._contrast:
-            scorer = self._corpus.contrast_scorer(alpha)
+            scorer = self._corpus.counts.contrast_scorer(alpha)
             self._contrast[alpha] = self._take(lambda block: block.contrast(scorer, alpha)) + self._priors
         return self._relevance[mu], self._contrast[alpha]
 
@@ -179,7 +179,7 @@ def _search(corpus: RelevanceLeaveOneOut, jobs: int) -> tuple[Smoothing, Combina
     Both scores are used, unless there is one label, or A alone has a lower loss with the same μ. Smaller steps would
     lower the loss by less than it varies between samples of documents.
     """
-    n_labels = corpus.labels.n_classes
+    n_labels = corpus.counts.labels.n_classes
     trials = _Trials(corpus.first(min(SEARCH_SIZE, SEARCH_SCORES // n_labels)), jobs)
     best = trials.descend(trials.descend(DEFAULT, "alpha"), "mu") if n_labels > 1 else DEFAULT
     alone = without_contrast(best)

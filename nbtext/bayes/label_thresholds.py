@@ -3,14 +3,16 @@
 By default, one for all labels that maximizes micro-F1: of all such thresholds, the one nearest to F1 / 2. To maximize
 macro-F1, one for each label (SCut): of all thresholds with the highest F1 of the label, the lowest. A label whose F1 is
 below 0.1 gets the probability of its highest-ranked document instead (FBR.1), because a threshold that was fitted to so
-little would let in many documents. The F1 of a label of one document is 0: a model without this document does not know
-the label.
+little would let in many documents. The F1 of a label of one document of the corpus is 0: a model without this document
+does not know the label. As in `evaluate`, macro-F1 is the mean over the labels that a scored document has.
 
 Sources: Lewis, Yang, Rose and Li, RCV1: A New Benchmark Collection for Text Categorization Research, 2004, section 6.1;
 Lipton, Elkan and Narayanaswamy, Optimal Thresholding of Classifiers to Maximize F1 Measure, 2014 (half of F1).
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,17 +32,15 @@ class Thresholds:
     values     (n_labels,)
     label_f1   (n_labels,)
     micro_f1
+    macro_f1   mean F1 of the labels that a scored document has
     fallback   labels with the threshold of FBR.1
     """
 
     values: Floats
     label_f1: Floats
     micro_f1: float
+    macro_f1: float
     fallback: tuple[int, ...] = ()
-
-    @property
-    def macro_f1(self) -> float:
-        return float(self.label_f1.mean()) if len(self.label_f1) else 0.0
 
 
 def fit_thresholds(cells: Cells, probabilities: Floats, *, by_label: bool) -> Thresholds:
@@ -51,18 +51,18 @@ def fit_thresholds(cells: Cells, probabilities: Floats, *, by_label: bool) -> Th
     order, floor = np.argsort(cells.labels, kind="stable"), _highest_dropped(cells, probabilities)
     bounds = np.searchsorted(cells.labels[order], np.arange(cells.n_labels + 1))
     n_contents = np.bincount(cells.labels[cells.positives > 0], minlength=cells.n_labels)
+    n_elsewhere = cells.class_documents - np.bincount(cells.labels, weights=cells.positives, minlength=cells.n_labels)
+    is_single = (n_contents < 2) & (n_elsewhere < 1)
     values, fallback = np.empty(cells.n_labels), []
     for k in range(cells.n_labels):
         own = order[bounds[k] : bounds[k + 1]]
         values[k], f1 = _best_threshold(
             probabilities[own], cells.positives[own], cells.documents[own], is_lowest=True, floor=floor
         )
-        if f1 < MIN_F1 or n_contents[k] < 2:
+        if f1 < MIN_F1 or is_single[k]:
             fallback.append(k)
             values[k] = max(probabilities[own].max(initial=0.0), floor) or 1.0
-    found = measure(cells, probabilities, values, tuple(fallback))
-    label_f1 = np.where(n_contents < 2, 0.0, found.label_f1)
-    return Thresholds(values, label_f1, found.micro_f1, tuple(fallback))
+    return measure(cells, probabilities, values, tuple(fallback), is_single)
 
 
 def _highest_dropped(cells: Cells, probabilities: Floats) -> float:
@@ -75,8 +75,13 @@ def _highest_dropped(cells: Cells, probabilities: Floats) -> float:
     return float(probabilities[cells.documents > copies].max(initial=0.0))
 
 
-def measure(cells: Cells, probabilities: Floats, values: Floats, fallback: tuple[int, ...] = ()) -> Thresholds:
-    """Return thresholds with the metrics of the cells at these thresholds."""
+def measure(
+    cells: Cells, probabilities: Floats, values: Floats, fallback: tuple[int, ...] = (), is_single: Any = False
+) -> Thresholds:
+    """Return thresholds with the metrics of the cells at these thresholds.
+
+    is_single  (n_labels,), labels whose F1 is 0: they have one document
+    """
     is_predicted = probabilities >= values[cells.labels]
 
     def by_label(counts: Floats) -> Floats:
@@ -85,8 +90,10 @@ def measure(cells: Cells, probabilities: Floats, values: Floats, fallback: tuple
     correct, predicted = by_label(cells.positives * is_predicted), by_label(cells.documents * is_predicted)
     true = by_label(cells.positives)
     label_f1 = np.divide(2 * correct, predicted + true, out=np.zeros(cells.n_labels), where=predicted + true > 0)
-    total = float((predicted + true).sum())
-    return Thresholds(values, label_f1, float(2 * correct.sum() / total) if total else 0.0, fallback)
+    label_f1[is_single] = 0.0
+    total, measured = float((predicted + true).sum()), label_f1[true > 0]
+    micro, macro = float(2 * correct.sum() / total) if total else 0.0, float(measured.mean()) if len(measured) else 0.0
+    return Thresholds(values, label_f1, micro, macro, fallback)
 
 
 def _best_threshold(

@@ -14,7 +14,7 @@ from nbtext.bayes.label_selection import MultilabelFit, select_multilabel
 from nbtext.bayes.label_sets import LabelSets, count_label_sets
 from nbtext.bayes.leave_one_out import count_hapaxes
 from nbtext.bayes.newton import minimize
-from nbtext.bayes.relevance_leave_one_out import RelevanceLeaveOneOut
+from nbtext.bayes.relevance_leave_one_out import LabelCounts, RelevanceLeaveOneOut
 from nbtext.bayes.scorer import Floats
 from nbtext.features.document_counts import DocumentCounts
 
@@ -96,7 +96,7 @@ def estimate_pair_noise(
     documents = documents.take(order)
     statistics = count_label_sets(documents, sets, n_features=n_features, n_classes=n_labels + 1)
     n_hapax = count_hapaxes(statistics, documents).tokens if is_vocabulary else None
-    corpus = RelevanceLeaveOneOut(statistics, documents, sets, n_hapax)
+    corpus = RelevanceLeaveOneOut(LabelCounts.of(statistics), documents, sets, n_hapax)
     if len(corpus.copies) < 2 or n_labels == 0:
         nothing = np.zeros(0, dtype=np.int64)
         return PairNoise(nothing, nothing, nothing.astype(bool), np.zeros(0), 0, 0, 0.0, 0.0)
@@ -187,7 +187,7 @@ def _find_wrong(
     first = np.repeat(bounds[cells.contents[found]], copies)
     within = np.arange(len(owners)) - np.repeat(np.cumsum(copies) - copies, copies)
     rows, labels = by_content[first + within], cells.labels[owners].astype(np.int64)
-    n_labels = corpus.labels.n_classes
+    n_labels = corpus.counts.labels.n_classes
     keys = corpus.sets.entry_sets * n_labels + corpus.sets.classes - 1
     is_given = np.isin(corpus.documents.classes[rows].astype(np.int64) * n_labels + labels, keys)
     wrong = np.where(is_given, given[owners], missing[owners])

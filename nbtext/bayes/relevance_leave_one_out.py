@@ -35,7 +35,7 @@ from nbtext.errors import ModelError
 from nbtext.features.csr import run_starts, running_sums
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.kernel import HAS_KERNEL, choose_version
-from nbtext.records import dataclass
+from nbtext.records import LazyProperty, dataclass
 
 left_out_products = choose_version(plain.left_out_products, "nbtext.bayes._products")
 
@@ -46,17 +46,65 @@ LARGEST = 500.0  # exponent of 2 that a product may gain before it is divided
 
 
 @dataclass(frozen=True, eq=False)
+class LabelCounts:
+    """What the scores of left-out documents need of the whole corpus.
+
+    statistics  of the corpus, with totals
+    labels      the statistics of the labels
+    entries     the occurrences t_kj, feature by feature: indptr, classes, t
+    discounted  the discounted occurrences of `entries`, t'_kj
+    totals      (n_features,), the occurrences of each feature in all documents, t_j
+    n_tokens    the occurrences of all features in all documents, T
+    priors      (n_labels,), π with nothing left out
+    """
+
+    statistics: ClassStatistics
+    labels: ClassStatistics
+    entries: tuple[NDArray[np.int64], NDArray[np.int32], Floats]
+    discounted: Floats
+    totals: Floats
+    n_tokens: float
+    priors: Floats
+
+    @classmethod
+    def of(cls, statistics: ClassStatistics) -> LabelCounts:
+        """Return the counts of statistics with totals.
+
+        A feature that half of the labels have has an entry for each label, so that the kernel need not look it up.
+        """
+        labels = drop_totals(statistics)
+        widths = np.diff(labels.indptr)
+        is_frequent = 2 * widths >= labels.n_classes
+        indptr = running_sums(np.where(is_frequent, labels.n_classes, widths))
+        classes = (np.arange(indptr[-1]) - np.repeat(indptr[:-1], np.diff(indptr))).astype(np.int32)
+        ranks = np.arange(len(labels.classes)) - np.repeat(labels.indptr[:-1], widths)
+        places = np.repeat(indptr[:-1], widths) + np.where(np.repeat(is_frequent, widths), labels.classes, ranks)
+        occurrences = np.zeros(len(classes))
+        classes[places], occurrences[places] = labels.classes, labels.occurrences
+        totals = statistics.feature_sums(statistics.occurrences).astype(np.float64)
+        priors = np.asarray(prior_log_odds(labels.class_documents, statistics.n_documents))
+        entries = indptr, classes, occurrences
+        return cls(statistics, labels, entries, discount(occurrences), totals, float(totals.sum()), priors)
+
+    def contrast_scorer(self, alpha: float) -> LinearScorer:
+        """Return the scorer of S, with nothing left out, over `entries`."""
+        indptr, classes, occurrences = self.entries
+        default = np.log(alpha / (self.labels.class_occurrences + alpha * self.labels.n_features))
+        return LinearScorer(np.zeros(len(default)), default, indptr, classes, np.log(occurrences / alpha + 1))
+
+
+@dataclass(frozen=True, eq=False)
 class RelevanceLeaveOneOut:
     """The retained documents of a corpus, for exact leave-one-out scores. Duplicates leave together.
 
-    statistics  of the whole corpus, with totals
+    counts      of the whole corpus
     documents   some of its documents; the class of a document is the index of its set in `sets`
     sets        the label sets of the documents
     n_hapax     (n_documents,), tokens of each document whose features no other document has: they are out of
                 vocabulary. None: the vocabulary does not depend on the documents
     """
 
-    statistics: ClassStatistics
+    counts: LabelCounts
     documents: DocumentCounts
     sets: LabelSets
     n_hapax: NDArray[Any] | None
@@ -98,38 +146,12 @@ class RelevanceLeaveOneOut:
         return np.bincount(self.contents)
 
     @cached_property
-    def labels(self) -> ClassStatistics:
-        """The statistics of the labels."""
-        return drop_totals(self.statistics)
-
-    @cached_property
-    def entries(self) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
-        """The occurrences t_kj, feature by feature: indptr, classes, t.
-
-        A feature that half of the labels have has an entry for each label, so that the kernel need not look it up.
-        """
-        labels, widths = self.labels, np.diff(self.labels.indptr)
-        is_frequent = 2 * widths >= labels.n_classes
-        indptr = running_sums(np.where(is_frequent, labels.n_classes, widths))
-        classes = (np.arange(indptr[-1]) - np.repeat(indptr[:-1], np.diff(indptr))).astype(np.int32)
-        ranks = np.arange(len(labels.classes)) - np.repeat(labels.indptr[:-1], widths)
-        places = np.repeat(indptr[:-1], widths) + np.where(np.repeat(is_frequent, widths), labels.classes, ranks)
-        occurrences = np.zeros(len(classes))
-        classes[places], occurrences[places] = labels.classes, labels.occurrences
-        return indptr, classes, occurrences
-
-    @cached_property
-    def discounted(self) -> Floats:
-        """The discounted occurrences of `entries`, t'_kj."""
-        return discount(self.entries[2])
-
-    @cached_property
     def own(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """For each content (indptr) its labels, ascending, and the number of its documents with each."""
         sets = self.sets.take(self.documents.classes)
-        keys = np.sort(self.contents[sets.entry_sets] * self.labels.n_classes + sets.classes - 1)
+        keys = np.sort(self.contents[sets.entry_sets] * self.counts.labels.n_classes + sets.classes - 1)
         starts = run_starts(keys)
-        contents, labels = np.divmod(keys[starts], self.labels.n_classes)
+        contents, labels = np.divmod(keys[starts], self.counts.labels.n_classes)
         indptr = np.searchsorted(contents, np.arange(len(self.copies) + 1))
         return indptr, labels, np.diff(np.append(starts, len(keys)))
 
@@ -139,27 +161,12 @@ class RelevanceLeaveOneOut:
         return np.unique(self.contents, return_index=True)[1]
 
     @cached_property
-    def totals(self) -> Floats:
-        """The occurrences of each feature in all documents, t_j."""
-        return self.statistics.feature_sums(self.statistics.occurrences).astype(np.float64)
-
-    @cached_property
-    def n_tokens(self) -> float:
-        """The occurrences of all features in all documents, T."""
-        return float(self.totals.sum())
-
-    @cached_property
-    def priors(self) -> Floats:
-        """π of each label, with nothing left out."""
-        return np.asarray(prior_log_odds(self.labels.class_documents, self.statistics.n_documents))
-
-    @cached_property
     def n_known(self) -> Floats:
         """The sum of the counts of each distinct document, without features that no other document has."""
         counts = self.distinct.totals
         if self.n_hapax is None:
             return counts
-        return counts - count_hapaxes(self.statistics, self.documents).tokens[self._first]
+        return counts - count_hapaxes(self.counts.statistics, self.documents).tokens[self._first]
 
     @cached_property
     def lengths(self) -> Floats:
@@ -167,16 +174,10 @@ class RelevanceLeaveOneOut:
         lengths = self.distinct.lengths
         return lengths if self.n_hapax is None else lengths - self.n_hapax[self._first]
 
-    def contrast_scorer(self, alpha: float) -> LinearScorer:
-        """Return the scorer of S, with nothing left out, over `entries`."""
-        indptr, classes, occurrences = self.entries
-        default = np.log(alpha / (self.labels.class_occurrences + alpha * self.labels.n_features))
-        return LinearScorer(np.zeros(len(default)), default, indptr, classes, np.log(occurrences / alpha + 1))
-
     def scores_of(self, smoothing: Smoothing) -> Callable[[LeftOutBlock], RelevanceScores]:
         """Return the function that scores a block of this corpus."""
         alpha = smoothing.alpha
-        scorer = None if alpha is None else self.contrast_scorer(alpha)
+        scorer = None if alpha is None else self.counts.contrast_scorer(alpha)
 
         def score(block: LeftOutBlock) -> RelevanceScores:
             priors = block.priors
@@ -189,9 +190,9 @@ class RelevanceLeaveOneOut:
     def blocks(self) -> Iterator[LeftOutBlock]:
         """The contents in blocks whose scores fit into memory, one after the other."""
         n, start = len(self.copies), 0
-        n_blocks = -(-n // max(1, MAX_CELLS // self.labels.n_classes))
+        n_blocks = -(-n // max(1, MAX_CELLS // self.counts.labels.n_classes))
         size = -(-n // max(1, n_blocks))  # equal sizes, for threads
-        widths = None if MAX_ENTRIES is None else np.diff(self.labels.indptr)[self.distinct.indices]
+        widths = None if MAX_ENTRIES is None else np.diff(self.counts.labels.indptr)[self.distinct.indices]
         bounds = None if widths is None else running_sums(widths)[self.distinct.indptr]
         while start < n:
             stop = min(start + size, n)
@@ -210,22 +211,22 @@ class LeftOutBlock:
     start: int
     stop: int
 
-    @cached_property
+    @LazyProperty
     def documents(self) -> DocumentCounts:
         """One document of each content."""
         return self.corpus.distinct.slice(self.start, self.stop)
 
-    @cached_property
+    @LazyProperty
     def copies(self) -> Floats:
         """The number of documents of each content."""
         return self.corpus.copies[self.start : self.stop].astype(np.float64)
 
-    @cached_property
+    @LazyProperty
     def known(self) -> Floats:
         """The part of `n_known` that belongs to this block."""
         return self.corpus.n_known[self.start : self.stop]
 
-    @cached_property
+    @LazyProperty
     def own(self) -> OwnLabels:
         """The labels of the contents."""
         starts, labels, numbers = self.corpus.own
@@ -234,36 +235,36 @@ class LeftOutBlock:
         classes, copies = labels[entries].astype(np.int32), numbers[entries].astype(np.float64)
         rows = np.repeat(np.arange(len(self.documents)), np.diff(bounds))
         documents = replace(self.documents.take(rows), classes=classes)
-        indptr, of_entries, occurrences = self.corpus.entries
+        indptr, of_entries, occurrences = self.corpus.counts.entries
         places = documents.locate(indptr, of_entries)
         left = occurrences[places] - np.repeat(copies, np.diff(documents.indptr)) * documents.counts
         return OwnLabels(bounds, rows, classes, copies, documents, places, _check_counted(left))
 
-    @cached_property
+    @LazyProperty
     def positives(self) -> Floats:
         """The number of documents of each content that have each label, (n_rows, n_labels)."""
-        return -self._subtract_own(np.zeros(self.corpus.labels.n_classes), np.ones(self.stop - self.start))
+        return -self._subtract_own(np.zeros(self.corpus.counts.labels.n_classes), np.ones(self.stop - self.start))
 
-    @cached_property
+    @LazyProperty
     def priors(self) -> Floats:
         """π of each content and label, (n_rows, n_labels)."""
-        n = self.corpus.statistics.n_documents - self.copies
-        n_k = self._subtract_own(self.corpus.labels.class_documents, np.ones(len(n)))
+        n = self.corpus.counts.statistics.n_documents - self.copies
+        n_k = self._subtract_own(self.corpus.counts.labels.class_documents, np.ones(len(n)))
         return np.asarray(prior_log_odds(n_k, n[:, None]))
 
     def ratios(self, mu: float) -> Floats:
         """Return A − π of each content and label, (n_rows, n_labels)."""
         corpus, part, own, left = self.corpus, self.documents, self.own, self._left
-        T = corpus.n_tokens - self.copies * part.totals
-        T_k = self._subtract_own(corpus.labels.class_occurrences, part.totals)
+        T = corpus.counts.n_tokens - self.copies * part.totals
+        T_k = self._subtract_own(corpus.counts.labels.class_occurrences, part.totals)
         shares = left / np.repeat(np.maximum(T, 1), np.diff(part.indptr))
         # a factor is at most (1 + T / μ)²
         limits = np.maximum(LARGEST * np.log(2) / (2 * np.log1p(T / mu) + 1e-9), 1).astype(np.int64)
-        indptr, classes, _ = corpus.entries
+        indptr, classes, _ = corpus.counts.entries
         products, exponents = left_out_products(
             (part.indptr, part.indices, part.counts),
             (own.indptr, own.places, discount(own.left), pseudo_tokens(T_k[own.rows, own.classes], mu)),
-            (indptr, classes, corpus.discounted), pseudo_tokens(corpus.labels.class_occurrences, mu),
+            (indptr, classes, corpus.counts.discounted), pseudo_tokens(corpus.counts.labels.class_occurrences, mu),
             (left, shares), T, limits,
         )  # fmt: skip
         mantissas, shifts = np.frexp(products)
@@ -279,17 +280,17 @@ class LeftOutBlock:
         corpus, part, own = self.corpus, self.documents, self.own
         scores = scorer.scores(part.indptr, part.indices, part.counts)
         scores -= (part.totals - self.known)[:, None] * scorer.default
-        totals = corpus.labels.class_occurrences[own.classes] - own.copies * own.documents.totals
-        default = np.log(alpha / (totals + alpha * corpus.labels.n_features))
+        totals = corpus.counts.labels.class_occurrences[own.classes] - own.copies * own.documents.totals
+        default = np.log(alpha / (totals + alpha * corpus.counts.labels.n_features))
         logs = own.documents.sum_entries(own.documents.counts * np.log(own.left / alpha + 1))
         scores[own.rows, own.classes] = logs + self.known[own.rows] * default
         return contrast_labels(scores)
 
-    @cached_property
+    @LazyProperty
     def _left(self) -> Floats:
         """t_j of each entry without all copies of the document."""
         part = self.documents
-        return _check_counted(self.corpus.totals[part.indices] - self.copies[part.entry_documents] * part.counts)
+        return _check_counted(self.corpus.counts.totals[part.indices] - self.copies[part.entry_documents] * part.counts)
 
     def _subtract_own(self, values: NDArray[Any], lengths: Floats) -> Floats:
         """Return a value of each label without that of the document's copies that have it, (n_rows, n_labels).

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
 from nbtext.features.csr import arrange_rows, entry_positions, running_sums, take_rows
-from nbtext.records import dataclass
+from nbtext.records import LazyProperty, dataclass
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -83,12 +82,12 @@ class DocumentCounts:
         """Whether the entries are whole counts; otherwise they are weights."""
         return bool(self.counts.dtype.kind == "i")
 
-    @cached_property
+    @LazyProperty
     def entry_documents(self) -> NDArray[np.int64]:
         """The document of each entry."""
         return np.repeat(np.arange(len(self)), np.diff(self.indptr))
 
-    @cached_property
+    @LazyProperty
     def totals(self) -> Floats:
         """The sum of the counts (or weights) of each document, shape (n_documents,)."""
         if not self.is_counted:

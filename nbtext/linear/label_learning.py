@@ -169,7 +169,7 @@ def _collect_cells(
     contents, labels, positives, weights, kept = map(np.concatenate, zip(*parts, strict=True))
     return Cells(
         contents, labels, positives.astype(np.float64), weights, (kept,),
-        np.zeros(data.n_classes), np.ones(len(held_out)), data.n_classes, len(held_out),
+        np.zeros(data.n_classes), np.ones(len(held_out)), np.array([len(each) for each in data.members]), len(held_out),
     )  # fmt: skip
 
 

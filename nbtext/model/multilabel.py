@@ -12,7 +12,7 @@ from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.label_selection import DEFAULT, DEFAULT_THRESHOLD, MACRO_F1, MultilabelFit, select_multilabel
 from nbtext.bayes.label_sets import ALL_DOCUMENTS, LabelSets
-from nbtext.bayes.relevance_leave_one_out import RelevanceLeaveOneOut
+from nbtext.bayes.relevance_leave_one_out import LabelCounts, RelevanceLeaveOneOut
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.errors import ModelError, SettingsError
@@ -74,7 +74,7 @@ def fit_multilabel_model(
         statistics, sample = statistics.binarize(), sample.binarize()
     if fit is None:
         sets = LabelSets.of(label_sets, counts.labels)
-        corpus = RelevanceLeaveOneOut(statistics, sample, sets, n_hapax)
+        corpus = RelevanceLeaveOneOut(LabelCounts.of(statistics), sample, sets, n_hapax)
         corpus = corpus if counts.has_all_documents else corpus.drop_last_content()
         fit = select_multilabel(corpus, optimize=model_settings.optimize, jobs=jobs)
     smoothing = fit.smoothing or DEFAULT

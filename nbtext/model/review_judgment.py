@@ -20,7 +20,7 @@ from nbtext.bayes.label_sets import LabelSets
 from nbtext.bayes.outliers import log_likelihood_per_token, with_unknown_tokens
 from nbtext.bayes.pair_noise import MIN_DOCUMENTS, PairNoise, find_wrong_pairs
 from nbtext.bayes.prediction_sets import Quantiles
-from nbtext.bayes.relevance_leave_one_out import RelevanceLeaveOneOut
+from nbtext.bayes.relevance_leave_one_out import LabelCounts, RelevanceLeaveOneOut
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.smoothing import BLOCK_SCORES
 from nbtext.errors import ModelError
@@ -157,7 +157,7 @@ class ModelJudge:
         smoothing, combination = fit_of(fitted).naive_bayes
         documents, left_out = self._align(corpus), self._leave_out_pairs(self._find_trained(corpus, given))
         numbers = {label: k for k, label in enumerate(self.labels)}
-        n_documents, found = left_out.statistics.class_documents[1:], []
+        n_documents, found = left_out.counts.statistics.class_documents[1:], []
         for part in _split(len(documents), n_labels):
             new = documents.take(part)
             scores = split_scores(self._score(new), fitted.scorer, n_labels)
@@ -196,7 +196,8 @@ class ModelJudge:
         if features.tf == "binary":
             statistics, sample = statistics.binarize(), sample.binarize()
         assert counts.label_sets is not None  # of a multi-label model
-        return RelevanceLeaveOneOut(statistics, sample, LabelSets.of(counts.label_sets, counts.labels), n_hapax)
+        sets = LabelSets.of(counts.label_sets, counts.labels)
+        return RelevanceLeaveOneOut(LabelCounts.of(statistics), sample, sets, n_hapax)
 
     def _align(self, corpus: ReviewedCorpus) -> DocumentCounts:
         """Return the documents over the features of the model; no documents have labels."""

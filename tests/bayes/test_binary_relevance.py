@@ -19,7 +19,7 @@ from nbtext.bayes.binary_relevance import (
 )
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.label_sets import LabelSets, count_label_sets, drop_totals
-from nbtext.bayes.relevance_leave_one_out import RelevanceLeaveOneOut
+from nbtext.bayes.relevance_leave_one_out import LabelCounts, RelevanceLeaveOneOut
 from nbtext.features.document_counts import DocumentCounts
 
 N_FEATURES = 4
@@ -103,7 +103,9 @@ def test_leave_one_out_scores_are_those_of_refitted_models(
 ) -> None:
     documents, sets = corpus_of(matrix)
     statistics, rows = count(documents, sets), dense(documents)
-    corpus = RelevanceLeaveOneOut(statistics, documents, sets, np.zeros(len(documents)) if is_open else None)
+    corpus = RelevanceLeaveOneOut(
+        LabelCounts.of(statistics), documents, sets, np.zeros(len(documents)) if is_open else None
+    )
     for smoothing in (Smoothing(mu, alpha), Smoothing(2 * mu, alpha)):
         blocks = [corpus.scores_of(smoothing)(block) for block in corpus.blocks]
         relevance, priors = (

@@ -33,7 +33,7 @@ def random_cells(missing: float, added: float) -> tuple[Cells, np.ndarray]:
         (log_odds,),
         np.zeros(1),
         zeros + 10.0,
-        1,
+        np.array([N]),
         N,
     )
     return cells, np.asarray(sigmoid(log_odds))

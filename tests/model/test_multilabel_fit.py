@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.bayes import label_sets, plain, relevance_leave_one_out
-from nbtext.bayes.label_selection import MultilabelFit
+from nbtext.bayes.label_selection import MultilabelFit, default_multilabel_fit
 from nbtext.bayes.label_sets import keep_cells
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
@@ -22,6 +23,7 @@ from nbtext.model.corpus_counts import CorpusCounter
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.fitting import train_on_counts
 from nbtext.model.multilabel_predictor import MultilabelPredictor, fit_of
+from nbtext.parallel import parallel_map
 
 Documents = Sequence[tuple[str, tuple[str, ...]]]
 TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "x1"]), max_size=6).map(" ".join)
@@ -30,12 +32,12 @@ DOCUMENTS = st.lists(
 )
 
 
-def train(documents: Documents, *, jobs: int = 1, **options: Any) -> TrainedModel:
+def train(documents: Documents, *, jobs: int = 1, keep_sample: int = 1000, **options: Any) -> TrainedModel:
     """A model of some documents."""
-    features, counter = FeatureSettings(), CorpusCounter(FeatureSettings(), sample_size=1000)
+    features, counter = FeatureSettings(), CorpusCounter(FeatureSettings(), sample_size=keep_sample)
     texts, lists = [text for text, _ in documents], [labels for _, labels in documents]
     counter.add(Batch(texts, (texts,), [None] * len(texts), label_lists=lists))
-    return train_on_counts(counter.finish(), features, ModelSettings(keep_sample=1000, **options), jobs=jobs)
+    return train_on_counts(counter.finish(), features, ModelSettings(keep_sample=keep_sample, **options), jobs=jobs)
 
 
 def predict(model: TrainedModel, texts: list[str]) -> Any:
@@ -178,3 +180,51 @@ def test_labels_of_a_single_document_do_not_spoil_the_others() -> None:
         found.append(2 * hits / sum(len(labels) + len(own) for labels, (_, own) in zip(predicted, test, strict=True)))
     assert found[0] > 0.75
     assert found[1] > found[0] - 0.03
+
+
+@pytest.mark.parametrize("n_retained", [0, 1, 2])
+def test_macro_f1_is_of_labels_that_retained_documents_have(n_retained: int) -> None:
+    """A label with one retained document, and others that were only counted, has an F1; one without any has none."""
+    documents = [(f"{'apple pear' if i % 2 else 'rain wind'} n{i}", ("fruit" if i % 2 else "sky",)) for i in range(60)]
+    rare = [(f"lynx owl fox z{i}", ("wood",)) for i in range(8)]
+    hashes = {text: int(train([(text, labels)]).counts.sample.hashes[0]) for text, labels in [*documents, *rare]}
+    bound = sorted(hashes[text] for text, _ in rare)[n_retained]
+    size = sum(each <= bound for each in hashes.values())  # the last one is not scored: copies of it may be missing
+    model = train([*documents, *rare], keep_sample=size, optimize="macro_f1")
+    fit, wood = fit_of(model.fitted), model.fitted.labels.index("wood")
+    assert len(model.counts.sample) == size
+    assert fit.estimate is not None
+    assert fit.estimate.macro_f1 == pytest.approx(1.0)
+    assert fit.estimate.label_f1[wood] == (n_retained > 0)
+    assert (wood in fit.fallback) == (n_retained == 0)
+    assert predict(model, ["lynx owl fox"]).predicted[0] == ("wood",)
+
+
+def test_the_f1_of_a_label_with_one_document_is_0() -> None:
+    """It counts in macro-F1: a model of the other documents cannot find it."""
+    documents = [(f"{'apple pear' if i % 2 else 'rain wind'} n{i}", ("fruit" if i % 2 else "sky",)) for i in range(60)]
+    estimate = fit_of(train([*documents, ("lynx owl", ("wood",))], optimize="macro_f1").fitted).estimate
+    assert estimate is not None
+    assert estimate.macro_f1 == pytest.approx(2 / 3, abs=0.02)
+
+
+def test_blocks_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads find the labels of the documents of their blocks at the same time; slices share the counts."""
+    corpora = []
+    monkeypatch.setattr(
+        "nbtext.model.multilabel.select_multilabel",
+        lambda corpus, **_: corpora.append(corpus) or default_multilabel_fit(corpus.counts.labels.n_classes),
+    )
+    train([(f"apple n{i}", ("ab"[i % 2],)) for i in range(40)])
+    (corpus,) = corpora
+    assert corpus.first(5).counts is corpus.counts
+    both, original = threading.Barrier(2, timeout=20), type(corpus.documents).locate
+
+    def locate(*arguments: Any) -> Any:
+        both.wait()
+        return original(*arguments)
+
+    monkeypatch.setattr("nbtext.bayes.relevance_leave_one_out.MAX_CELLS", 40)
+    monkeypatch.setattr(type(corpus.documents), "locate", locate)
+    found = list(parallel_map(lambda block: block.own.left, corpus.blocks, jobs=2))
+    assert len(found) == 2
