@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbtext.bayes.settings import GROUP_FIELD, ModelSettings
@@ -31,6 +31,7 @@ from nbtext.cli.training_options import (
 )
 from nbtext.errors import SettingsError
 from nbtext.model.settings import UnlabeledSettings
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from nbtext.cluster.settings import ClusterSettings

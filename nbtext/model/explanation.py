@@ -64,9 +64,13 @@ class MultilabelTerms(LogOddsTerms):
     ----------
     other_labels
         How much the fit of the other labels to the document changes the log-odds.
+    calibration
+        What the calibration adds for the label and the length of the document. In Naive Bayes, words that a label never
+        had count slightly against it; this term balances what they usually sum to.
     """
 
     other_labels: float = 0.0
+    calibration: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

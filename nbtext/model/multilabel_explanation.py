@@ -26,7 +26,7 @@ class MultilabelExplainer:
 
     The log-odds of label k are in bayes/label_calibration.py. A word adds two terms: its weight in A_k times the
     factor of A; and, times the factor of B, its weight in S_k minus its mean weight over all labels. The rest of B_k is
-    the term of other labels.
+    the term of other labels. What depends on no score is the term of the calibration.
     """
 
     def __init__(self, model: FittedModel) -> None:
@@ -91,15 +91,15 @@ class MultilabelExplainer:
         combination, n_labels = self._fit.combination, len(self.model.labels)
         factors, relevance = self._factors(scores, row), self._predictor.split(scores)
         prior = (factors.relevance + factors.prior) * relevance.priors[k]
-        prior += factors.baseline * (combination.intercept + combination.biases[k])
-        prior += factors.baseline * combination.slope * log_lengths(scores.n_known[row : row + 1])[0]
+        by_length = combination.slope * log_lengths(scores.n_known[row : row + 1])[0]
+        calibration = factors.baseline * (combination.intercept + combination.biases[k] + by_length)
         others = 0.0
         if relevance.contrast is not None:
             own = scores.scores[row, n_labels:]
             others = factors.contrast * (relevance.contrast[row, k] - (own[k] - own.mean()))
         contributions = self._contributions(rows, row, explanation.texts, k, scores)
         probability, label = float(predictions.probabilities[row, k]), self.model.labels[k]
-        terms = MultilabelTerms(prior=float(prior), other_labels=float(others))
+        terms = MultilabelTerms(prior=float(prior), other_labels=float(others), calibration=float(calibration))
         log_odds = combination.log_odds(relevance, scores.n_known)[row, k]
         return replace(
             explanation,

@@ -194,7 +194,8 @@ def _sentences(explanation: Explanation) -> Iterator[str]:
     is_calibrated = explanation.temperature != 1 or explanation.noise_rate
     sum_of += [f"calibration {terms.temperature + terms.noise:+.3f}"] if is_calibrated else []
     sum_of += [f"prior adjustment {terms.prior_adjustment:+.3f}"] if terms.prior_adjustment else []
-    sum_of += [f"other labels {terms.other_labels:+.3f}"] if isinstance(terms, MultilabelTerms) else []
+    if isinstance(terms, MultilabelTerms):
+        sum_of += [f"other labels {terms.other_labels:+.3f}", f"calibration {terms.calibration:+.3f}"]
     yield f"log-odds {explanation.log_odds:+.3f} = {', '.join(sum_of)}"
     yield f"{explanation.known:.0%} of the words are in the vocabulary"
 
@@ -287,6 +288,7 @@ def _sum(explanation: Explanation, maximum: int) -> Iterator[dict[str, Any]]:
         yield _row("prior adjustment", terms.prior_adjustment)
     if isinstance(terms, MultilabelTerms):
         yield _row("other labels", terms.other_labels)
+        yield _row("calibration", terms.calibration)
     yield _row("log-odds", explanation.log_odds or 0.0, is_total=True)
 
 

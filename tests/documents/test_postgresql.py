@@ -18,7 +18,7 @@ from nbtext.documents.source import open_source
 from nbtext.errors import InputError, NbtextError
 
 TEXTS = [("the bins are full", "trash"), ("a pothole in the road", "streets"), ("bins", "trash"), ("lamp", "streets")]
-SCHEMES = {"postgresql+psycopg": "psycopg", "postgresql": "psycopg2", "postgresql+adbc": "adbc_driver_postgresql"}
+SCHEMES = {"postgresql+psycopg": "psycopg", "postgresql+adbc": "adbc_driver_postgresql"}
 
 
 def find_programs() -> Path | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +98,7 @@ def test_the_terms_of_an_explanation_add_up(fitted: TextClassifier) -> None:
     for each in MultilabelExplainer(fitted.fitted_).explain_batch(Batch([""] * 30, (texts,), [None] * 30)):
         for found in each if isinstance(each, list) else [each]:
             assert found.terms is not None
-            total = found.terms.prior + found.terms.other_labels + sum(part.log_odds for part in found.contributions)
+            total = sum(astuple(found.terms)) + sum(part.log_odds for part in found.contributions)
             assert total == pytest.approx(found.log_odds, abs=1e-9)
             assert 1 / (1 + np.exp(-total)) == pytest.approx(found.probability, abs=1e-9)
             assert found.terms.other_labels == 0

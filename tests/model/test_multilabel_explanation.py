@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import astuple
 
 import numpy as np
 import pytest
@@ -43,8 +44,9 @@ def test_the_terms_of_each_label_add_up(classifier: TextClassifier) -> None:
     for each in explanations:
         assert each.label is not None and each.probability is not None and each.log_odds is not None
         assert isinstance(each.terms, MultilabelTerms)
-        total = sum(part.log_odds for part in each.contributions) + each.terms.prior + each.terms.other_labels
+        total = sum(part.log_odds for part in each.contributions) + sum(astuple(each.terms))
         assert total == pytest.approx(each.log_odds, abs=1e-9)
+        assert each.terms.prior < 0  # fewer than half of the documents have the label
         assert each.log_odds == pytest.approx(math.log(each.probability / (1 - each.probability)), abs=1e-6)
         assert each.against == f"not {each.label}"
 
@@ -64,10 +66,12 @@ def test_explanations_are_written(classifier: TextClassifier) -> None:
     explanations = classifier.explain(["apple wheel"], label="fruit")
     record = explanation_record(explanations[0])
     assert record["terms"]["other_labels"] != 0
+    assert record["terms"]["calibration"] != 0
     for output_format in ("table", "tsv", "jsonl"):
         file = BytesIO()
         write_explanations(explanations, file, output_format=output_format)
         assert b"other" in file.getvalue()
+        assert b"calibration" in file.getvalue()
     assert [each.reason for each in classifier.explain([""])] == ["the document holds no token"]
 
 
