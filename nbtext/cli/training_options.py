@@ -191,7 +191,7 @@ MODEL_STAGE = stage(
 SEARCH_STAGE = stage(
     "searching", SearchSettings, "Model",
     Option("--budget", type=Parsed("TIME", parse_time(SECONDS, "s", "30s or 5m")), default_help="2m",
-           help="Time limit of the search for `best`, such as 30s or 5m. The default model is always fitted; nothing "
+           help="Time limit of a search for `best`, such as 30s or 5m. The default model is always fitted; nothing "
            "else is read or fitted that would exceed the limit."),
 )  # fmt: skip
 

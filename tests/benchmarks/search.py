@@ -10,7 +10,8 @@ its own time, processor and wall-clock seconds and peak memory of the training. 
 the processor seconds mean something. Documents are read from JSONL; those of imdb-files and 20news-files are files.
 
 With --sizes: mean accuracies of both after training on random subsets of the training documents, and the mean of their
-difference with its standard error. Of the test documents, each subset has 2,000 random ones at most.
+difference with its standard error; sizes above that of the corpus are left out. Each subset is tested on 2,000 random
+test documents at most.
 """
 
 from __future__ import annotations
@@ -167,13 +168,13 @@ def compare_subsets(names: Sequence[str], sizes: Sequence[int], n_subsets: int) 
     print_head(SUBSETS)
     for name in names:
         training, test = SPLITS[name]()
-        found: dict[int, list[tuple[float, float]]] = {size: [] for size in sizes}
+        found: dict[int, list[tuple[float, float]]] = {size: [] for size in sizes if size <= len(training.texts)}
         for seed in range(n_subsets):
             chance = random.Random(seed)
             tested = test.taken(chance.sample(range(len(test.texts)), min(N_TEST, len(test.texts))))
             order = chance.sample(range(len(training.texts)), len(training.texts))
-            for size in sizes:
-                found[size].append(compare_subset(training.taken(order[:size]), tested))
+            for size, accuracies in found.items():
+                accuracies.append(compare_subset(training.taken(order[:size]), tested))
         for size, accuracies in found.items():
             default, best = map(statistics.fmean, zip(*accuracies, strict=True))
             differences = [ours - usual for usual, ours in accuracies]

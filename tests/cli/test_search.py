@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import resource
@@ -61,7 +62,7 @@ def test_the_model_is_an_ordinary_one(nbtext: Any, few: Path, tmp_path: Path) ->
 
 
 def test_standard_input_is_read_once(nbtext: Any, tmp_path: Path) -> None:
-    """Short texts need a second reading, for which the texts are kept."""
+    """Short texts need a second reading, for which the texts are kept. Compressed files are read again."""
     lines = "".join(f'{{"text": "red apple {i}!", "label": "{"ab"[i % 2]}"}}\n' for i in range(40))
     (tmp_path / "x.jsonl").write_text(lines)
     arguments = ("--model", "best", "--input-format", "jsonl")
@@ -69,8 +70,9 @@ def test_standard_input_is_read_once(nbtext: Any, tmp_path: Path) -> None:
     assert piped.status == 0, piped.err
     assert "characters" in piped.err
     assert nbtext("train", "x.jsonl", *arguments, "-o", "file", cwd=tmp_path).status == 0
-    scores = [nbtext("predict", "x.jsonl", "-m", file, cwd=tmp_path).out for file in ("piped", "file")]
-    assert scores[0] == scores[1]
+    (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    assert nbtext("train", "x.jsonl.gz", *arguments, "-o", "compressed", cwd=tmp_path).status == 0
+    assert len({(tmp_path / model).read_bytes() for model in ("piped", "file", "compressed")}) == 1
 
 
 def test_a_budget_of_nothing_tries_one(nbtext: Any, letters: Path, tmp_path: Path) -> None:
