@@ -106,6 +106,7 @@ cdef class Counter:
         list names  # bytes, the prefixes of the fields
         object fixed  # the vocabulary that was given
         Pool pool  # of sums by class
+        bint is_descending  # whether the next batch is counted from its last class on: then fewer sums change their class
         bint is_busy  # whether a thread is modifying words, n-grams or sums
         list memories  # ThreadMemory that no thread uses
         size_t n_too_long  # tokens ignored since the last take_too_long
@@ -271,8 +272,7 @@ cdef class Counter:
                     sort_entries(<uint64_t*> s.entries.data, s.n_entries, &s.spare)
                 append_row(s)
                 lengths[document], ends[document + 1] = s.n_tokens, s.n_done
-        indices = copy_to_array(s.indices.data, s.n_done, np.int32)
-        counts = copy_to_array(s.counts.data, s.n_done, np.int32)
+        indices, counts = copy_to_array(s.indices.data, s.n_done, np.int32), copy_to_array(s.counts.data, s.n_done, np.int32)
         self.give_back(memory)
         return DocumentCounts.from_texts(indptr, indices, counts, n_tokens)
 
@@ -282,8 +282,9 @@ cdef class Counter:
         cdef ThreadMemory memory = self.take_memory()
         cdef Scratch* s = &memory.scratch
         cdef const int32_t[::1] class_of = classes
-        cdef const int64_t[::1] order = np.argsort(classes, kind="stable")  # sorted by class, which is faster
+        cdef const int64_t[::1] order = np.argsort(-classes if self.is_descending else classes, kind="stable")
         cdef size_t i, n_kept = 0, n_documents = texts.n_documents
+        self.is_descending = not self.is_descending
         cdef bint keeps_all = keep_below >= 1 << 64
         cdef uint64_t hash, limit = 0 if keeps_all else keep_below
         kept, hashes = np.empty(n_documents, dtype=np.int64), np.empty(n_documents, dtype=np.uint64)

@@ -64,6 +64,24 @@ def test_words_at_the_edges_of_64_bytes(counting_kernel: str, letter: str) -> No
     assert rows.n_tokens.tolist() == [len(re.findall(TOKEN_PATTERN, text)) for text in texts]
 
 
+def test_words_of_all_lengths_collide(counting_kernel: str) -> None:
+    """Each of many words is found in a fixed vocabulary and in one that grows, however the table arranges them."""
+    random = np.random.default_rng(7)
+    letters = np.array(list("abcdefgh"))
+    words = sorted({"".join(random.choice(letters, size)) for size in random.integers(2, 14, 20_000)})
+    known, unknown = words[::2], words[1::2]
+    fixed = counter(FeatureSettings(), Vocabulary.from_terms(known))
+    rows = fixed.rows([[" ".join(known), " ".join(unknown), " ".join(reversed(words))]])
+    everything = list(range(len(known)))
+    assert rows.indices.tolist() == everything * 2
+    assert rows.indptr.tolist() == [0, len(known), len(known), 2 * len(known)]
+    growing = counter(FeatureSettings())
+    rows = growing.rows([[" ".join(random.permutation(words)), " ".join(words)]])
+    vocabulary, places = growing.vocabulary()
+    assert vocabulary.terms == words
+    assert rows.arrange(places).indices.tolist() == list(range(len(words))) * 2
+
+
 def test_kernel_and_reference_leave_out_the_same() -> None:
     """Runs of many lengths about the limit, of letters of all widths."""
     random = np.random.default_rng(5)

@@ -72,9 +72,10 @@ cdef inline int add_words(
     set_keys(tokens, n_tokens, letters, words)
     for i in range(n_tokens):
         slot = seek(words, &tokens[i], letters)
-        if slot.high == 0:
-            put_word(words, slot, &tokens[i], letters, add_node(tree, WORD, <uint32_t> words.count))
-        found[i] = slot.value
+        if slot.high:
+            found[i] = slot.value
+        else:
+            found[i] = put_word(words, slot, &tokens[i], letters, add_node(tree, WORD, <uint32_t> words.count))
     return 0
 
 

@@ -57,6 +57,7 @@ cdef inline int add_vocabulary(Analysis* a, vocabulary) except -1:
             memcpy(letters.data, &blob[0], n_letters)
         with nogil:
             memset(<uint8_t*> letters.data + n_letters, 0, 16)
+            a.words.has_short_first = True
             reserve_zeros(&a.columns, 1, sizeof(uint32_t))
             reserve_for_terms(a, bounds, n_terms)
             while start < n_terms:

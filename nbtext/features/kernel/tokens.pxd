@@ -248,15 +248,19 @@ cdef inline size_t find_normalized_nodes(Analysis* a, Scratch* s) except? <size_
     """Do the same for words that a Python function normalizes."""
     cdef const uint8_t* letters = <const uint8_t*> s.letters.data
     cdef WordSlot* slot
+    cdef uint32_t node
     cdef size_t i, n_found = 0
     reserve_words(&s.raw, s.n_tokens_held, count_letters(s))
     set_keys(s.tokens, s.n_tokens_held, letters, &s.raw)
     for i in range(s.n_tokens_held):
         slot = seek(&s.raw, &s.tokens[i], letters)
-        if slot.high == 0:
-            put_word(&s.raw, slot, &s.tokens[i], letters, normalize_word(a, s, letters + s.tokens[i].start, s.tokens[i].length))
-        s.found[n_found] = slot.value
-        n_found += slot.value != LEFT_OUT
+        if slot.high:
+            node = slot.value
+        else:
+            node = normalize_word(a, s, letters + s.tokens[i].start, s.tokens[i].length)
+            put_word(&s.raw, slot, &s.tokens[i], letters, node)
+        s.found[n_found] = node
+        n_found += node != LEFT_OUT
     return n_found
 
 
@@ -329,9 +333,7 @@ cdef inline uint32_t add_normalized(Words* words, const uint8_t* letters, size_t
     token.start, token.length = 0, <uint32_t> length
     set_key(&token, letters)
     slot = seek(words, &token, letters)
-    if slot.high == 0:
-        put_word(words, slot, &token, letters, <uint32_t> words.count)
-    return slot.value
+    return slot.value if slot.high else put_word(words, slot, &token, letters, <uint32_t> words.count)
 
 
 cdef inline int hash_words(Analysis* a, Scratch* s, size_t field) except -1 nogil:

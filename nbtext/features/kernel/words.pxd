@@ -35,6 +35,7 @@ cdef struct Words:
     WordTable long_words
     size_t count
     size_t n_letters
+    bint has_short_first  # a fixed vocabulary, in which frequent words do not come first as in a text
     Buffer letters  # of all words, concatenated
     Buffer starts  # uint64_t (count + 1), bounds of the words in `letters`
 
@@ -109,10 +110,10 @@ cdef inline WordSlot* seek_long(const Words* words, const Token* token, const ui
         i = (i + 1) & words.long_words.mask
 
 
-cdef inline void put_word(
+cdef inline uint32_t put_word(
     Words* words, WordSlot* slot, const Token* token, const uint8_t* letters, uint32_t value
 ) noexcept nogil:
-    """Insert a word in the free slot that `seek` returned, after `reserve_words`."""
+    """Insert a word for which `seek` returned a free slot, after `reserve_words`; return its value."""
     cdef uint64_t* starts = <uint64_t*> words.starts.data
     memcpy(<uint8_t*> words.letters.data + words.n_letters, letters + token.start, token.length)
     words.n_letters += token.length
@@ -120,10 +121,27 @@ cdef inline void put_word(
     starts[words.count] = words.n_letters
     if token.high:
         words.short_words.count += 1
-        slot[0] = WordSlot(token.low, token.high, value)
+        if words.has_short_first:
+            place_word(&words.short_words, token.hash, WordSlot(token.low, token.high, value), True)
+        else:
+            slot[0] = WordSlot(token.low, token.high, value)
     else:
         words.long_words.count += 1
         slot[0] = WordSlot(token.low, <uint32_t> words.count, value)
+    return value
+
+
+cdef inline void place_word(WordTable* table, uint64_t hash, WordSlot word, bint has_short_first) noexcept nogil:
+    """Insert a word before longer ones, or before those found later: they are less frequent, and may need more probes."""
+    cdef WordSlot* slots = <WordSlot*> table.slots.data
+    cdef WordSlot other
+    cdef size_t i = hash & table.mask
+    while slots[i].high:
+        other = slots[i]
+        if other.high > word.high if has_short_first else other.value > word.value:  # the upper bits are the length
+            slots[i], word = word, other
+        i = (i + 1) & table.mask
+    slots[i] = word
 
 
 cdef inline int reserve_words(Words* words, size_t n_words, size_t n_letters) except -1 nogil:
@@ -145,23 +163,18 @@ cdef inline int reserve_slots(WordTable* table, size_t n_words, bint is_long) ex
 
 cdef inline int resize_table(WordTable* table, size_t n_words, bint is_long) except -1 nogil:
     """Move all words to a table for `n_words` words."""
-    cdef Buffer larger = Buffer(NULL, 0)
-    cdef WordSlot* slots
-    cdef WordSlot* slot
-    cdef size_t i, position, n_slots = 1024
+    cdef WordTable larger = WordTable(Buffer(NULL, 0), 0, table.count)
+    cdef const WordSlot* slots = <const WordSlot*> table.slots.data
+    cdef size_t i, n_slots = 1024
     while n_words * 2 > n_slots:
         n_slots *= 2
-    reserve_zeros(&larger, n_slots, sizeof(WordSlot))
-    slots = <WordSlot*> larger.data
-    for i in range(table.mask + 1 if table.slots.data != NULL else 0):
-        slot = <WordSlot*> table.slots.data + i
-        if slot.high:
-            position = (slot.low if is_long else hash_pair(slot.low, slot.high)) & (n_slots - 1)
-            while slots[position].high:
-                position = (position + 1) & (n_slots - 1)
-            slots[position] = slot[0]
+    reserve_zeros(&larger.slots, n_slots, sizeof(WordSlot))
+    larger.mask = n_slots - 1
+    for i in range(table.mask + 1 if slots != NULL else 0):
+        if slots[i].high:
+            place_word(&larger, slots[i].low if is_long else hash_pair(slots[i].low, slots[i].high), slots[i], False)
     release(&table.slots)
-    table.slots, table.mask = larger, n_slots - 1
+    table[0] = larger
     return 0
 
 
