@@ -170,11 +170,11 @@ def adjust_prior(log_posterior: Floats, classes: NDArray[Any]) -> Floats | None:
     """
     if len(classes) < 2:
         return None
-    halves = np.split(np.arange(len(classes)), [len(classes) // 2])
+    halves = slice(len(classes) // 2), slice(len(classes) // 2, None)
     gain, offsets = 0.0, np.zeros(log_posterior.shape[1])
     for fitted, judged in (halves, halves[::-1]):
         offsets = fit_prior_adjustment(log_posterior[fitted], classes[fitted], start=offsets)
-        own = np.arange(len(judged)), classes[judged]
+        own = np.arange(len(classes[judged])), classes[judged]
         gain += float((normalized(log_posterior[judged] + offsets) - log_posterior[judged])[own].sum())
     return fit_prior_adjustment(log_posterior, classes, start=offsets) if gain > 0 else None
 
@@ -187,21 +187,24 @@ def fit_prior_adjustment(log_posterior: Floats, classes: NDArray[Any], *, start:
     """
     n, n_classes = log_posterior.shape
     frequencies = np.bincount(classes, minlength=n_classes)
-    own = np.arange(n), classes
+    by_class, own = np.ascontiguousarray(log_posterior.T), (classes, np.arange(n))  # NumPy is slow at short rows
 
     def evaluate(offsets: Floats) -> tuple[float, Floats, Floats]:
-        adjusted = normalized(log_posterior + offsets)
-        loss = float(offsets @ offsets / (2 * PRIOR_DEVIATION**2) - adjusted[own].sum()) / n
-        probabilities = np.exp(adjusted, out=adjusted)
-        gradient = probabilities.sum(axis=0) - frequencies + offsets / PRIOR_DEVIATION**2
+        probabilities = by_class + offsets[:, None]
+        probabilities -= probabilities.max(axis=0)
+        log_own = probabilities[own]
+        totals = np.exp(probabilities, out=probabilities).sum(axis=0)
+        probabilities /= totals
+        loss = float(offsets @ offsets / (2 * PRIOR_DEVIATION**2) - (log_own - np.log(totals)).sum()) / n
+        gradient = probabilities.sum(axis=1) - frequencies + offsets / PRIOR_DEVIATION**2
         return loss, gradient / n, probabilities
 
     def solve(probabilities: Floats, gradient: Floats) -> Floats:
-        diagonal = probabilities.sum(axis=0) + PRIOR_DEVIATION**-2
+        diagonal = probabilities.sum(axis=1) + PRIOR_DEVIATION**-2
         return solve_by_conjugate_gradients(
-            lambda vector: diagonal * vector - (probabilities @ vector) @ probabilities,
+            lambda vector: diagonal * vector - probabilities @ (vector @ probabilities),
             gradient * n,
-            scale=diagonal - np.einsum("ij,ij->j", probabilities, probabilities),
+            scale=diagonal - np.einsum("ij,ij->i", probabilities, probabilities),
         )
 
     offsets = minimize(evaluate, start, solve=solve)

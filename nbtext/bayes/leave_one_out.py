@@ -56,6 +56,16 @@ class DuplicateGroups:
                 scores[..., rows[:, None], classes[rows][None, :]] = scores[..., rows, classes[rows]][..., None, :]
         return scores if len(self.rows) == scores.shape[-2] and not self.has_duplicates else scores[..., self.rows, :]
 
+    def slice(self, start: int, stop: int) -> DuplicateGroups:
+        """Return the groups of the documents from `start` up to `stop`, which are in the order of their groups."""
+        groups = self.groups[start:stop]
+        if not len(groups):
+            return DuplicateGroups(groups, self.rows[:0], self.left_out.slice(0, 0), self.row_groups[:0])
+        first, last = np.searchsorted(self.row_groups, [groups[0], groups[-1] + 1]).tolist()
+        row_groups = self.row_groups[first:last] - groups[0]
+        left_out = self.left_out.slice(first, last)
+        return DuplicateGroups(groups - groups[0], self.rows[start:stop] - first, left_out, row_groups)
+
     @property
     def has_duplicates(self) -> bool:
         return len(self.left_out) < len(self.groups) or bool((self.rows != np.arange(len(self.rows))).any())
@@ -204,7 +214,10 @@ class LeaveOneOut:
 
     def slice(self, start: int, stop: int) -> LeaveOneOut:
         """Return only the documents from `start` up to `stop`, whose counts are not copied; see `take`."""
-        return self._select(slice(start, stop), self.documents.slice(start, stop))
+        selected = self._select(slice(start, stop), self.documents.slice(start, stop))
+        if self.is_new is None and "duplicates" in self.__dict__:
+            selected.__dict__["duplicates"] = self.duplicates.slice(start, stop)
+        return selected
 
     def _select(self, rows: Any, documents: DocumentCounts) -> LeaveOneOut:
         columns = (self.n_hapax, self.is_new, self.n_hapax_features)

@@ -193,8 +193,15 @@ def check_columns(n_features: int, derivation: Derivation) -> None:
 
 def log_posterior(scores: Floats) -> Floats:
     """Return each row of scores normalized to log-probabilities over the classes, without overflow or underflow."""
-    shifted = scores - scores.max(axis=1, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
+    shifted = subtract_maxima(scores)
+    shifted -= np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    return shifted
+
+
+def subtract_maxima(scores: Floats) -> Floats:
+    """Return each row of scores minus its largest one, (n_documents, n_classes)."""
+    largest = scores[np.arange(len(scores)), scores.argmax(axis=1)]  # several times as fast as the maxima of short rows
+    return np.asarray(scores - largest[:, None])
 
 
 def log_share(

@@ -351,10 +351,8 @@ class CorpusCounter:
         """Return the counts of all batches, with sorted features and labels; no more batches can be added."""
         names = tuple(name for name, _ in sorted(self._codes.items()))
         sorted_codes = self._sorted_codes()
+        vocabulary, columns = self._counter.vocabulary()  # first: the sums by class have its order
         statistics = self._statistics(sorted_codes)
-        vocabulary, columns = None, np.arange(statistics.n_features, dtype=np.int32)
-        if not self._is_hashed:
-            vocabulary, columns = self._counter.vocabulary()
         del self._counter  # frees the memory of the counter
         sample = self._reservoir.take_all().arrange(columns)
         sample = replace(sample, classes=sorted_codes[sample.classes])
@@ -364,7 +362,7 @@ class CorpusCounter:
             labels = (ALL_DOCUMENTS, *sorted({label for labels in label_sets for label in labels}))
             statistics = sum_over_sets(statistics, LabelSets.of(label_sets, labels), len(labels))
         counts = CorpusCounts(
-            labels, vocabulary, statistics, sample, self._sample_size,
+            labels, None if self._is_hashed else vocabulary, statistics, sample, self._sample_size,
             below=self._reservoir.below, label_sets=label_sets,
         )  # fmt: skip
         return counts.drop_unused_sets().with_known_bound()

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from nbtext import TextClassifier
-from nbtext.bayes.class_statistics import log_prior
+from nbtext.bayes.class_statistics import count_classes, log_prior
 from nbtext.bayes.gaussian import Moments
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes, group_duplicates, leave_one_out
+from nbtext.bayes.scored_corpus import ScoredCorpus
 from nbtext.features.document_counts import DocumentCounts
 
 TEXTS = [
@@ -163,3 +164,31 @@ def test_a_doubled_corpus_is_no_better() -> None:
     assert second is not None
     assert second.accuracy == first.accuracy < 1
     assert (first.duplicates, second.duplicates) == (12, 33)
+
+
+@pytest.mark.parametrize("name", ["multinomial", "complement"])
+@settings(max_examples=40, deadline=None)
+@given(corpus=corpora_with_duplicates(), jobs=st.sampled_from([1, 3]))
+def test_each_document_is_scored_once(name: str, corpus: Any, jobs: int) -> None:
+    """Scores of the first documents, of more, and with other smoothings are those of all documents at once."""
+    counts, classes, n_classes = corpus
+    documents = with_content_hashes(counts, classes)
+    statistics = count_classes(documents, counts.shape[1], n_classes)
+    unseen = count_hapaxes(statistics, documents)
+    left_out = LeaveOneOut(statistics, documents, unseen.tokens, MODELS[name], "empirical", jobs, None, unseen.features)
+    scored, expected = ScoredCorpus(left_out), left_out.scores(0.1, 1.0)
+    asked: list[LeaveOneOut] = []
+    with pytest.MonkeyPatch.context() as patch:
+        score = LeaveOneOut.scores
+        patch.setattr(LeaveOneOut, "scores", lambda self, *given: (asked.append(self), score(self, *given))[1])
+        for size in (2, 4, len(documents)):
+            first = left_out.first(size)
+            for smoothing, all_scores in zip((0.1, 1.0), expected, strict=True):
+                (found,) = scored.scores(size, smoothing)
+                np.testing.assert_array_equal(found, all_scores[: len(first.documents)])
+                known = first.ignore_hapaxes(found, smoothing)
+                np.testing.assert_array_equal(known, left_out.ignore_hapaxes(all_scores, smoothing)[: len(known)])
+    assert sum(len(each.documents) for each in asked) == 2 * len(documents)
+    binary = replace(left_out, documents=documents.binarize(), statistics=statistics.binarize())
+    alone = replace(binary, n_hapax_features=None)
+    np.testing.assert_array_equal(*(each.ignore_hapaxes(expected[1], 1.0) for each in (binary, alone)))

@@ -146,6 +146,29 @@ def test_left_out_rows_of_many_classes_have_the_same_bits(n_classes: int, share:
         np.testing.assert_array_equal(found, plain.left_out_complements(*arguments))
 
 
+def test_left_out_rows_of_large_counts_have_the_same_bits() -> None:
+    """Counts are packed into a key with the number of the document; larger ones are looked up."""
+    if not HAS_KERNEL:
+        pytest.skip("the kernel is not compiled")
+    from nbtext.bayes import _statistics
+
+    for large in (2**22 - 2, 2**22 - 1, 2**22, 2**31 - 1):
+        rows, classes, occurrences = a_corpus(3, times=2)
+        (indptr, features, counts), n = rows, len(rows[2])
+        counts = np.where(np.arange(n) % 3 == 0, large, counts).astype(np.int32)
+        for row in range(len(classes)):
+            own = slice(indptr[row], indptr[row + 1])
+            occurrences[features[own], classes[row]] += counts[own]
+        alphas, ones = np.array([0.1, 1.0]), np.ones(len(classes), dtype=np.int64)
+        logarithms = alphas, np.log(alphas), np.log(np.arange(50)[:, None] + alphas) - np.log(alphas)
+        rows, corpus = (indptr, features, counts), dense_entries(occurrences, occurrences)
+        gains = rows, classes, corpus, 3, *logarithms
+        np.testing.assert_array_equal(_statistics.left_out_gains(*gains), plain.left_out_gains(*gains))
+        complements = rows, classes, (ones, ones), corpus, occurrences.sum(axis=1), 3, logarithms
+        found = _statistics.left_out_complements(*complements)
+        np.testing.assert_array_equal(found, plain.left_out_complements(*complements))
+
+
 def test_left_out_complements_are_sums_over_the_other_classes(functions: ModuleType) -> None:
     """Of the logarithms of the counts in all other classes, without the document."""
     rows, classes, occurrences = a_corpus(2, times=3)
