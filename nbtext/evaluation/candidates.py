@@ -33,7 +33,7 @@ SHORT = 48.0  # mean number of words and marks in a document, up to which n-gram
 N_FOLDS = 5  # of finalists
 SAFETY = 1.3  # a fit is started if this multiple of its predicted time is left
 PREPARATION = 0.5  # time from the reading of pairs to the next fit, in units of this reading
-SECOND_READING = 4.0  # time of reading n-grams of higher order, in units of the reading before
+SECOND_READING = 8.0  # time of reading n-grams of higher order and fitting them, in units of the reading before
 PAIRS_RATES = {"bytes": 2e-7, "files": 1e-3}  # seconds for reading pairs and preparing them: several times the usual
 
 
