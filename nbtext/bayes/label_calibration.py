@@ -151,6 +151,10 @@ class Cells:
         """The mean number of copies of a document, by which priors are multiplied: duplicates add no evidence."""
         return self.n_documents / max(1, len(self.lengths))
 
+    def sum_by_label(self, values: Floats) -> Floats:
+        """Return the sum of the values of the cells of each label, (n_labels,)."""
+        return np.bincount(self.labels, weights=values, minlength=self.n_labels).astype(np.float64, copy=False)
+
     def probabilities(self, fit: Combination) -> Floats:
         """Return the probability of each pair, (n_cells,)."""
         return np.concatenate([np.zeros(0), *(sigmoid(_score(part, fit)[0]) for part in self.parts())])
@@ -169,7 +173,7 @@ class Cells:
     def curvatures(self, log_odds: Floats, slopes: Any) -> Floats:
         """Return the second derivative of the loss by each bias, (n_labels,); `slopes` are those of the log-odds."""
         p = sigmoid(log_odds)
-        return _by_label(self, self.documents * p * (1 - p) * slopes**2)
+        return self.sum_by_label(self.documents * p * (1 - p) * slopes**2)
 
     def leave_out(self, log_odds: Floats, slopes: Any, curvatures: Floats) -> Floats:
         """Return the log-odds of each pair with the bias of its label fitted without the pair, by one Newton step.
@@ -363,10 +367,10 @@ class _State:
                 weighted = columns * curvature
                 gradient += np.einsum("ij,j->i", columns, residuals)
                 hessian += np.einsum("ij,kj->ik", weighted, columns)
-                bias_gradient = bias_gradient + _by_label(part, residuals * of_bias)
+                bias_gradient = bias_gradient + part.sum_by_label(residuals * of_bias)
                 weighted *= of_bias
-                bias_hessian += _by_label(part, curvature * of_bias**2)
-                mixed += np.stack([_by_label(part, row) for row in weighted])
+                bias_hessian += part.sum_by_label(curvature * of_bias**2)
+                mixed += np.stack([part.sum_by_label(row) for row in weighted])
         return cls(loss, gradient, hessian, bias_gradient, bias_hessian, mixed)
 
     def step(self, damping: float) -> tuple[Floats, Floats]:
@@ -380,7 +384,3 @@ class _State:
     def gain(self, step: tuple[Floats, Floats]) -> float:
         """Return how much lower the loss is after a small step of Newton's method."""
         return -0.5 * (_dot(self.gradient, step[0]) + _dot(self.bias_gradient, step[1]))
-
-
-def _by_label(part: Cells, values: Floats) -> Floats:
-    return np.bincount(part.labels, weights=values, minlength=part.n_labels).astype(np.float64, copy=False)

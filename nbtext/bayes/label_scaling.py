@@ -112,10 +112,7 @@ def _step(cells: Cells, common: Floats, biases: Floats, damping: float) -> tuple
     p = sigmoid(_log_odds(cells, common, biases))
     residuals, curvature = cells.documents * p - cells.positives, cells.documents * p * (1 - p)
     scaled = np.exp(common[0]) * cells.scores[0]
-
-    def by_label(values: Floats) -> Floats:
-        return np.bincount(cells.labels, weights=values, minlength=cells.n_labels).astype(np.float64, copy=False)
-
+    by_label = cells.sum_by_label
     gradient = np.array([np.sum(residuals * scaled), np.sum(residuals)]) + PRECISIONS * (common - MEANS)
     cross = float(np.sum(curvature * scaled))
     hessian = np.array([[np.sum(curvature * scaled**2), cross], [cross, np.sum(curvature)]]) + np.diag(PRECISIONS)

@@ -78,10 +78,7 @@ def fit_label_posteriors(cells: Cells, probabilities: Floats) -> LabelPosteriors
 
     probabilities  (n_cells,)
     """
-
-    def by_label(values: Floats) -> Floats:
-        return np.bincount(cells.labels, weights=values, minlength=cells.n_labels).astype(np.float64, copy=False)
-
+    by_label = cells.sum_by_label
     with_label = by_label(cells.positives)
     documents = np.stack((cells.n_documents - with_label, with_label), axis=1)
     weights = (cells.documents - cells.positives, cells.positives)

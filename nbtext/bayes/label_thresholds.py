@@ -51,8 +51,7 @@ def fit_thresholds(cells: Cells, probabilities: Floats, *, by_label: bool) -> Th
     order, floor = np.argsort(cells.labels, kind="stable"), _highest_dropped(cells, probabilities)
     bounds = np.searchsorted(cells.labels[order], np.arange(cells.n_labels + 1))
     n_contents = np.bincount(cells.labels[cells.positives > 0], minlength=cells.n_labels)
-    n_elsewhere = cells.class_documents - np.bincount(cells.labels, weights=cells.positives, minlength=cells.n_labels)
-    is_single = (n_contents < 2) & (n_elsewhere < 1)
+    is_single = (n_contents < 2) & (cells.sum_by_label(cells.positives) >= cells.class_documents)
     values, fallback = np.empty(cells.n_labels), []
     for k in range(cells.n_labels):
         own = order[bounds[k] : bounds[k + 1]]
@@ -83,10 +82,7 @@ def measure(
     is_single  (n_labels,), labels whose F1 is 0: they have one document
     """
     is_predicted = probabilities >= values[cells.labels]
-
-    def by_label(counts: Floats) -> Floats:
-        return np.bincount(cells.labels, weights=counts, minlength=cells.n_labels).astype(np.float64, copy=False)
-
+    by_label = cells.sum_by_label
     correct, predicted = by_label(cells.positives * is_predicted), by_label(cells.documents * is_predicted)
     true = by_label(cells.positives)
     label_f1 = np.divide(2 * correct, predicted + true, out=np.zeros(cells.n_labels), where=predicted + true > 0)

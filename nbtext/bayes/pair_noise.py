@@ -117,9 +117,8 @@ def find_wrong_pairs(
     labels: NDArray[np.int64],
     is_given: NDArray[np.bool_],
     probabilities: Floats,
-    minimum: float = 0.5,
 ) -> PairNoise:
-    """Return the pairs of a document and a label that are wrong with a probability above `minimum`.
+    """Return the pairs of a document and a label that are wrong with a probability above ½.
 
     Parameters
     ----------
@@ -129,7 +128,7 @@ def find_wrong_pairs(
     rates = fit_noise_rates(is_given.astype(np.float64), np.ones(len(is_given)), probabilities)
     given, missing = rates.wrong(probabilities)
     wrong = np.where(is_given, given, missing)
-    found = np.flatnonzero(wrong > minimum)
+    found = np.flatnonzero(wrong > 0.5)
     return PairNoise(
         documents[found], labels[found], is_given[found], wrong[found], len(np.unique(documents)), int(is_given.sum()),
         float(wrong[is_given].sum()), float(wrong[~is_given].sum()),
@@ -142,8 +141,7 @@ def _divide(corpus: RelevanceLeaveOneOut) -> Iterator[tuple[int, RelevanceLeaveO
     while start < len(hashes):
         last = min(start + MAX_AT_ONCE, len(hashes)) - 1
         stop = int(np.searchsorted(hashes, hashes[last], side="right"))
-        n_hapax = None if corpus.n_hapax is None else corpus.n_hapax[start:stop]
-        yield start, replace(corpus, documents=corpus.documents.slice(start, stop), n_hapax=n_hapax)
+        yield start, corpus.slice(start, stop)
         start = stop
 
 

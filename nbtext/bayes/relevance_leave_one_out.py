@@ -114,21 +114,22 @@ class RelevanceLeaveOneOut:
         hashes = self.documents.hashes
         if size >= len(hashes):
             return self
-        return self._slice(int(np.searchsorted(hashes, hashes[max(1, size) - 1], side="right")))
+        return self.slice(0, int(np.searchsorted(hashes, hashes[max(1, size) - 1], side="right")))
 
     def drop_last_content(self) -> RelevanceLeaveOneOut:
         """Return a sample without its last group of duplicates, which may be incomplete."""
         hashes = self.documents.hashes
-        return self._slice(int(np.searchsorted(hashes, hashes[-1]))) if len(hashes) else self
+        return self.slice(0, int(np.searchsorted(hashes, hashes[-1]))) if len(hashes) else self
 
     def take(self, documents: NDArray[np.int64]) -> RelevanceLeaveOneOut:
         """Return only these documents; they must include all duplicates of each."""
         n_hapax = None if self.n_hapax is None else self.n_hapax[documents]
         return replace(self, documents=self.documents.take(documents), n_hapax=n_hapax)
 
-    def _slice(self, stop: int) -> RelevanceLeaveOneOut:
-        n_hapax = None if self.n_hapax is None else self.n_hapax[:stop]
-        return replace(self, documents=self.documents.slice(0, stop), n_hapax=n_hapax)
+    def slice(self, start: int, stop: int) -> RelevanceLeaveOneOut:
+        """Return only these documents; they must include all duplicates of each."""
+        n_hapax = None if self.n_hapax is None else self.n_hapax[start:stop]
+        return replace(self, documents=self.documents.slice(start, stop), n_hapax=n_hapax)
 
     @cached_property
     def contents(self) -> NDArray[np.int64]:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from nbtext.errors import SettingsError, printable
 from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
-
-if TYPE_CHECKING:
-    pass
 
 NAME = "X-Nbtext-Label"
 DIGITS = 6  # decimals of a probability
