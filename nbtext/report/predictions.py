@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,25 @@ from numpy.typing import NDArray
 from nbtext.errors import SettingsError, printable
 from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
 from nbtext.output import Writer
-from nbtext.report.records import DIGITS, FASTTEXT, HEADER, field_text, format_records, join_labels, write_text
+from nbtext.report.records import (
+    DIGITS,
+    FASTTEXT,
+    HEADER,
+    field_text,
+    format_records,
+    format_rows,
+    join_labels,
+    write_text,
+)
+
+try:
+    from nbtext.documents._lines import join_records
+except ImportError:  # the kernel is not installed
+
+    def join_records(names: Sequence[str], labels: list[str | None], probabilities: NDArray[np.float64]) -> str | None:
+        """Return None: the lines are formatted in plain Python."""
+        return None
+
 
 if TYPE_CHECKING:
     from nbtext.model.predictor import Predictions
@@ -23,6 +42,7 @@ if TYPE_CHECKING:
 
 MAX_SCORED, FEW_SCORED = 1000, 64  # labels whose probabilities a record has, of several: all, or the most probable ones
 FASTTEXT_PREFIX = "__label__"
+SHORT_COLUMNS = ("id", "label", "probability")
 
 
 def write_predictions(
@@ -59,6 +79,9 @@ def write_predictions(
         return
     fields = ("labels", "probabilities", "label_set") if is_multilabel else ("label", "probability", "labels")
     columns = ("id", *(fields if with_sets else fields[:2]), *top_columns(top_k))
+    if output_format == "tsv" and columns == SHORT_COLUMNS:
+        write_text(map(_short_lines, predictions), file)
+        return
     texts = format_records(
         predictions,
         output_format=output_format,
@@ -68,6 +91,15 @@ def write_predictions(
         table=lambda batch: _table(batch, top_k),
     )
     write_text(texts, file)
+
+
+def _short_lines(batch: AnyPredictions) -> str:
+    """Format the columns `SHORT_COLUMNS` as TSV."""
+    lines = None
+    with suppress(UnicodeEncodeError):
+        if not isinstance(batch, MultilabelPredictions):
+            lines = join_records(batch.ids, batch.labels, batch.best)
+    return lines if lines is not None else format_rows(SHORT_COLUMNS, _rows(batch, None), output_format="tsv")
 
 
 def top_columns(top_k: int | None) -> list[str]:

@@ -44,6 +44,36 @@ def test_golden_tsv() -> None:
     assert written("tsv", predictions_of(["a.txt", "b.txt"], ["no", None])) == "a.txt\tno\t0.750000\nb.txt\t\t\n"
 
 
+ID = st.none() | st.text(st.characters(exclude_categories=("Cs",)), max_size=6) | st.text("ab\t\n\r\\é", max_size=4)
+LABEL = st.sampled_from(["no", "no", "yes", "déjà", "手紙", "a\tb", "c\\d", "\udcff", None])
+TIES = st.integers(0, 2**20).map(lambda n: n / 2**20) | st.integers(0, 10**7).map(lambda n: n / 10**7)
+PROBABILITY = st.floats(0, 1) | TIES | st.sampled_from([float("nan"), 5e-324, 5e-7, 0.0, 1.0, 0.9999995, 1.0000001])
+
+
+@given(st.lists(st.tuples(ID, LABEL, PROBABILITY), min_size=1, max_size=5), st.sampled_from(["file:", "ordné\t:"]))
+def test_records_of_json_lines_are_those_of_any_documents(
+    rows: list[tuple[str | None, str | None, float]], origin: str
+) -> None:
+    """The compiled function that writes the ids of JSON lines writes what plain Python writes."""
+    scanner = pytest.importorskip("nbtext.documents._lines", reason="the kernel is not compiled")
+    names, labels, probabilities = map(list, zip(*rows, strict=True))
+    data = "".join(json.dumps({"id": name, "text": ""}) + "\n" for name in names).encode()
+    _, ids, _ = scanner.scan(data, ("text",), "id", (), origin, 1)
+    likely = np.array([[0.0, each] for each in probabilities])
+    plain = replace(predictions_of(list(ids), labels), probabilities=likely, decided=np.ones(len(rows), dtype=np.int64))
+    assert written("tsv", replace(plain, ids=ids)) == written("tsv", plain)
+
+
+@given(st.lists(PROBABILITY.filter(lambda each: 0 <= each <= 1), min_size=1, max_size=20))
+def test_probabilities_are_rounded_as_python_rounds_them(probabilities: list[float]) -> None:
+    """Six decimals of the binary value, half to even."""
+    scanner = pytest.importorskip("nbtext.documents._lines", reason="the kernel is not compiled")
+    n = len(probabilities)
+    _, ids, _ = scanner.scan(b'{"text": ""}\n' * n, ("text",), "id", (), "", 1)
+    lines = "".join(f"{row + 1}\tyes\t{each:.6f}\n" for row, each in enumerate(probabilities))
+    assert scanner.join_records(ids, ["yes"] * n, np.array(probabilities)) == lines
+
+
 def test_columns_of_a_table_are_below_each_other() -> None:
     """However wide the characters of labels are: 手紙 takes as much room as four letters."""
     answers = replace(predictions_of(["a", "b"], ["手紙", "mail"]), classes=("mail", "手紙"))
