@@ -206,10 +206,6 @@ class ClassStatistics:
         """Return, for each entry of documents of this corpus, the entry of its feature and class in the statistics."""
         return documents.locate(self.indptr, self.classes)
 
-    def may_contain(self, documents: DocumentCounts) -> NDArray[np.bool_]:
-        """Return whether each document, taken alone, may be one of this corpus, shape (n_documents,)."""
-        return self.count_possible(documents) > 0
-
     def count_possible(self, documents: DocumentCounts) -> NDArray[np.int64]:
         """Return how many copies of each document, taken alone, may be in this corpus, shape (n_documents,)."""
         keys = documents.indices.astype(np.int64) * self.n_classes + documents.classes[documents.entry_documents]

@@ -186,7 +186,10 @@ def _open_table(stream: ByteStream) -> Iterator[IO[bytes] | None]:
     MissingExtra
         pyarrow is not installed.
     """
-    import_pyarrow("reading Parquet and Arrow files")
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise MissingExtra("reading Parquet and Arrow files", library="pyarrow", extra="arrow") from None
     path = stream.location
     if stream.compression is not None:
         hint = "unpack it first; its columns are compressed already"
@@ -198,21 +201,6 @@ def _open_table(stream: ByteStream) -> Iterator[IO[bytes] | None]:
         return
     with open_seekable(path) if is_url(path) else open(path, "rb") as file:
         yield file
-
-
-def import_pyarrow(purpose: str) -> Any:
-    """Import and return pyarrow.
-
-    Raises
-    ------
-    MissingExtra
-        It is not installed.
-    """
-    try:
-        import pyarrow
-    except ImportError:
-        raise MissingExtra(purpose, library="pyarrow", extra="arrow") from None
-    return pyarrow
 
 
 class _StreamFile:

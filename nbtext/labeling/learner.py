@@ -11,11 +11,10 @@ from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.label_selection import MultilabelFit, default_multilabel_fit
-from nbtext.bayes.label_sets import ALL_DOCUMENTS
+from nbtext.bayes.label_sets import ALL_DOCUMENTS, drop_totals
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import Selection
 from nbtext.documents.batch import Batch
-from nbtext.features.csr import running_sums
 from nbtext.features.document_counts import concatenate
 from nbtext.features.settings import FeatureSettings
 from nbtext.labeling.pool import PoolDocument
@@ -112,7 +111,7 @@ class Learner:
             return None
         counts, statistics = self._counts, self._counts.statistics
         if counts.is_multilabel:
-            statistics = _drop_totals(statistics)
+            statistics = drop_totals(statistics)
         _, mine, theirs = unite_vocabularies(counts, pool)
         n_united = int(max(mine.max(initial=-1), theirs.max(initial=-1))) + 1
         classes = np.arange(statistics.n_classes)
@@ -147,12 +146,3 @@ class Learner:
         if self._earlier is not None:
             return Selection(self._earlier.hyperparameters, transfer_calibration(self._earlier, self.labels))
         return Selection(Hyperparameters(SMOOTHING), Calibration(temperature=length_temperature(len(self.labels))))
-
-
-def _drop_totals(statistics: ClassStatistics) -> ClassStatistics:
-    """Return the statistics of the labels, without those of all documents."""
-    is_label = statistics.classes > 0
-    return ClassStatistics(
-        statistics.class_documents[1:], running_sums(is_label)[statistics.indptr], statistics.classes[is_label] - 1,
-        statistics.documents[is_label], statistics.occurrences[is_label],
-    )  # fmt: skip

@@ -181,7 +181,7 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
     if needs_all_documents(features, settings):
         raise ModelError("only Naive Bayes models of counts can be calibrated after training", hint="train it again")
     judged = replace(model.counts, sample=_align_sample(counts, model.counts))
-    is_new = ~model.counts.statistics.may_contain(judged.sample) | model.counts.statistics.is_decayed
+    is_new = (model.counts.statistics.count_possible(judged.sample) == 0) | model.counts.statistics.is_decayed
     is_selected = model.fitted.is_model_selected
     fitted = fit_model(judged, features, settings, jobs=jobs, is_new=is_new, is_model_selected=is_selected)
     return make_trained_model(_keep_choice(_keep_input(fitted, model.fitted), model.fitted), model.counts)

@@ -313,10 +313,6 @@ def inspect_matrix(matrix: Matrix) -> MatrixInspection:
         {
             name: value
             for name, value in matrix.settings.items()
-            if not _is_default(value, getattr(defaults, name, ...))
+            if (tuple(value) if isinstance(value, list) else value) != getattr(defaults, name, ...)
         },
     )
-
-
-def _is_default(value: Any, default: Any) -> bool:
-    return bool((tuple(value) if isinstance(value, list) else value) == default)
