@@ -4,7 +4,7 @@
 from cpython.bytes cimport PyBytes_AS_STRING
 from libc cimport errno
 from libc.stdint cimport SIZE_MAX
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcmp, memcpy, strrchr
 
 cdef extern from "<fcntl.h>" nogil:
@@ -24,6 +24,7 @@ cdef extern from "<sys/stat.h>" nogil:
     bint S_ISREG(unsigned mode)
 
 cdef enum:
+    BLOCK_FILES = 256  # of one piece of memory, as in file_documents.py
     MAX_FOLDER_BYTES = 4096  # files in a folder with a longer path are opened by their whole path
 
 cdef size_t MORE = 65536  # bytes of a further read, if a file has grown or its size is wrong, as in /proc
@@ -132,11 +133,11 @@ cdef class Contents:
 
     cdef list paths
     cdef size_t limit
-    cdef Content content
+    cdef Content* pieces  # one for BLOCK_FILES files
     cdef const char** names
     cdef int* errors
-    cdef size_t* ends
-    cdef Py_ssize_t n_read
+    cdef size_t* ends  # of a file within its piece
+    cdef Py_ssize_t n_read, n_freed
     cdef bint is_stopped
 
     def __cinit__(self, list paths, size_t limit):
@@ -146,7 +147,8 @@ cdef class Contents:
         self.names = <const char**> realloc(NULL, (n_files + 1) * sizeof(char*))
         self.errors = <int*> realloc(NULL, (n_files + 1) * sizeof(int))
         self.ends = <size_t*> realloc(NULL, (n_files + 1) * sizeof(size_t))
-        if self.names == NULL or self.errors == NULL or self.ends == NULL:
+        self.pieces = <Content*> calloc(n_files // BLOCK_FILES + 1, sizeof(Content))
+        if self.names == NULL or self.errors == NULL or self.ends == NULL or self.pieces == NULL:
             raise MemoryError
         for i in range(n_files):
             path = <bytes?> self.paths[i]
@@ -156,20 +158,34 @@ cdef class Contents:
         free(self.names)
         free(self.errors)
         free(self.ends)
-        free(self.content.data)
+        if self.pieces != NULL:
+            self.free_pieces(len(self.paths) // BLOCK_FILES + 1)
+        free(self.pieces)
+
+    cdef void free_pieces(self, Py_ssize_t stop) noexcept:
+        """Free the memory of the pieces before a number."""
+        while self.n_freed < stop:
+            free(self.pieces[self.n_freed].data)
+            self.pieces[self.n_freed].data = NULL
+            self.n_freed += 1
 
     def read(self, size_t n_bytes):
         cdef Folder folder = Folder(-1, NULL, 0)
         cdef Py_ssize_t i, n_files = len(self.paths)
+        cdef size_t n_before = 0  # bytes of the pieces before the current one
+        cdef Content* piece
         with nogil:
             for i in range(n_files):
-                if self.is_stopped or self.content.size >= n_bytes:
+                piece = &self.pieces[i // BLOCK_FILES]
+                if i and i % BLOCK_FILES == 0:
+                    n_before += self.ends[i - 1]
+                if self.is_stopped or n_before + piece.size >= n_bytes:
                     break
                 if self.errors[i] == 0:
                     if n_files > 1:
                         enter_folder(&folder, self.names[i])
-                    self.errors[i] = read_file(self.names[i], &folder, self.limit, &self.content)
-                self.ends[i] = self.content.size
+                    self.errors[i] = read_file(self.names[i], &folder, self.limit, piece)
+                self.ends[i] = piece.size
                 self.n_read = i + 1
             leave_folder(&folder)
 
@@ -182,10 +198,12 @@ cdef class Contents:
     def take(self, Py_ssize_t start, Py_ssize_t stop):
         cdef Py_ssize_t i
         cdef size_t begin
+        cdef const char* data
         cdef list contents = []
-        for i in range(max(start, 0), min(stop, self.n_read)):
-            begin = self.ends[i - 1] if i else 0
-            contents.append(self.errors[i] if self.errors[i] else self.content.data[begin : self.ends[i]])
+        self.free_pieces(start // BLOCK_FILES)
+        for i in range(start, min(stop, self.n_read)):
+            begin, data = self.ends[i - 1] if i % BLOCK_FILES else 0, self.pieces[i // BLOCK_FILES].data
+            contents.append(self.errors[i] if self.errors[i] else data[begin : self.ends[i]])
         return contents
 
 

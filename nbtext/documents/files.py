@@ -54,7 +54,10 @@ class PlainContents:
         return len(self._contents)
 
     def take(self, start: int, stop: int) -> list[bytes | int]:
-        """Return the contents, or error numbers, of some of these files; see `read_files_plainly`."""
+        """Return the contents, or error numbers, of some of these files; see `read_files_plainly`.
+
+        Take them in order: the memory of files before `start` may be freed.
+        """
         return self._contents[start:stop]
 
 

@@ -23,7 +23,7 @@ from nbtext.documents.settings import InputSettings
 from nbtext.documents.shards import Shard
 from nbtext.errors import NbtextError
 
-MAX_BYTES = 24 << 20  # that are kept until they are needed
+MAX_BYTES = 16 << 20  # that are kept until they are needed
 MAX_FILES = 1 << 15
 COMPRESSED = tuple(SUFFIXES)
 
@@ -74,8 +74,11 @@ class ReadAhead:
             while start < n_read and (contents := self._take(shard, start)):
                 files = slice(start, start + len(contents))
                 paths, labels = list(shard.paths[files]), list(shard.labels[files])
-                yield FileDocuments(paths, labels, options.encoding, limit, shard.root, contents)
+                block = FileDocuments(paths, labels, options.encoding, limit, shard.root, contents)
                 start = files.stop
+                del contents, paths, labels
+                yield block
+                del block
             del self._contents
         yield from read_file_documents(shard.paths, shard.labels, options, shard.root, start)
 

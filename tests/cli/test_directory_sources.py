@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from nbtext.features.kernel import HAS_KERNEL
 
 TOP = Path(__file__).parents[2]
 
@@ -183,3 +188,25 @@ def test_a_readme_of_the_tree_is_skipped(nbtext: Any, fruit: Path) -> None:
     assert result.status == 0, result.err
     assert "5 documents" in result.err
     assert "skipped 2: file about the directory, such as README or LICENSE" in result.err
+
+
+@pytest.mark.skipif(not HAS_KERNEL or shutil.which("strace") is None, reason="needs the kernel and strace")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_document_is_opened_once_by_its_name_in_the_folder(tmp_path: Path, jobs: str) -> None:
+    """Files are opened relative to their open folder, without a stat of each, except for a sample of sizes."""
+    for label in "ab":
+        (tmp_path / "docs" / label).mkdir(parents=True)
+        for number in range(320):
+            (tmp_path / "docs" / label / f"doc-{number:03}").write_text(f"{label} text {number}")
+    traced = "trace=open,openat,stat,lstat,newfstatat,statx,access,faccessat,readlink"
+    command = [sys.executable, "-m", "nbtext", "train", "docs", "-o", "model", "-j", jobs, "-q"]
+    done = subprocess.run(
+        ["strace", "-f", "-e", traced, "-o", "log", *command], cwd=tmp_path, capture_output=True, check=False
+    )
+    if done.returncode:
+        pytest.skip("strace is not allowed here")
+    calls = re.findall(r"(\w+)\((\w+), \"([^\"]*doc-\d+)\"|(\w+)\(\"([^\"]*doc-\d+)\"", (tmp_path / "log").read_text())
+    opened = [call for call in calls if "open" in call[0] + call[3]]
+    assert len(opened) == 640
+    assert all(folder.isdecimal() and "/" not in name for _, folder, name, *_ in opened)
+    assert len(calls) - len(opened) <= 640 / 32 + 2

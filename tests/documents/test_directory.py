@@ -276,6 +276,9 @@ def test_contents_are_read_until_they_have_enough_bytes(make: Any, tmp_path: Pat
     assert len(contents) == 3
     assert contents.take(0, 4) == [b"aaaa", errno.ENOENT, b"bbbb"]
     assert contents.take(1, 2) == [errno.ENOENT]
+    many = make(paths * 200, 100)
+    many.read(1 << 30)
+    assert many.take(0, 300) + many.take(300, 511) + many.take(511, 900) == read_files_plainly(paths * 200, 100)
     stopped = make(paths, 100)
     stopped.stop()
     stopped.read(100)

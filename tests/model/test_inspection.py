@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.scorer import ClassWeights
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import SettingsError
@@ -258,3 +259,17 @@ def test_the_best_features_are_those_of_a_full_ranking(options: dict[str, Any], 
                 order = np.argsort(-scores, kind="stable")[:n]
                 found = inspector.best(k, by, n)
                 np.testing.assert_allclose(scores[found], scores[order[scores[order] > 0]], atol=1e-12)
+
+
+@pytest.mark.parametrize("model", ["multinomial", "complement", "bernoulli", "nbsvm"])
+def test_no_label_is_compared_with_all_features(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inspecting and explaining take time for the stored weights, not for labels times features."""
+    rows: list[int] = []
+    dense = ClassWeights.row
+    monkeypatch.setattr(ClassWeights, "row", lambda self, k: rows.append(k) or dense(self, k))
+    texts, labels = [f"word{n % 9} more{n} of{n % 20}" for n in range(100)], [str(n % 20) for n in range(100)]
+    classifier = TextClassifier(model=model).fit(texts, labels)
+    for by in CRITERIA:
+        assert len(inspect(classifier, by=by, words=["of3"]).labels) == 20
+    assert len(classifier.explain(texts[:5])) == 5
+    assert rows == []
