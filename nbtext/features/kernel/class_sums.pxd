@@ -62,7 +62,7 @@ cdef inline uint64_t add_features(
     for i in range(count):
         if i + 2 * AHEAD < count:
             nb_prefetch(&nodes[features[i + 2 * AHEAD]])
-            prefetch_block(pool, &nodes[features[i + AHEAD]], group)
+            nb_prefetch(block_at(pool, nodes[features[i + AHEAD]].block))
         node = &nodes[features[i]]
         if node.group != group or node.occurrences == MAX_CURRENT:
             switch_class(pool, node, group)
@@ -71,12 +71,6 @@ cdef inline uint64_t add_features(
         node.occurrences += 1
         total += node.hash
     return mix64(total)
-
-
-cdef inline void prefetch_block(const Pool* pool, const Node* node, uint32_t group) noexcept nogil:
-    """Prefetch the block that the sums of the current class will be flushed to."""
-    if node.group != group and node.block:
-        nb_prefetch(block_at(pool, node.block))
 
 
 cdef inline uint32_t next_document(Pool* pool, Tree* tree) noexcept nogil:
