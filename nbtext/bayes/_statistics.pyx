@@ -9,8 +9,8 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 import numpy as np
 
 from nbtext.bayes.left_out cimport (
-    COUNT_BITS, LARGEST, MAX_REMOVED, MAX_VALUES, ROW_BITS, Corpus, Counted, FeatureValues, LeftOutRows, Logarithms, Uses,
-    add_complements, add_feature
+    COUNT_BITS, LARGEST, MAX_ENTRIES, MAX_REMOVED, MAX_VALUES, ROW_BITS, Corpus, Counted, FeatureValues, LeftOutRows,
+    Logarithms, Uses, add_complements, add_feature
 )
 from nbtext.features.kernel.entries cimport sort_entries
 from nbtext.features.kernel.memory cimport Buffer, is_indptr, release, reserve
@@ -18,6 +18,9 @@ from nbtext.features.kernel.memory cimport Buffer, is_indptr, release, reserve
 ctypedef fused Number:
     int64_t
     double
+
+cdef enum:
+    MAX_KEPT = 1 << 22  # bytes of keys that are kept for the next call
 
 cdef int64_t NO_CLASS = 0x80000000
 
@@ -130,6 +133,9 @@ cdef class Memory:
         release(&self.rests)
 
 
+cdef list memories = []  # that no thread uses
+
+
 cdef int64_t sum_rows(
     const LeftOutRows* rows, size_t n_rows, const Corpus* corpus, const Logarithms* logs, Memory memory
 ) except -1 nogil:
@@ -139,7 +145,7 @@ cdef int64_t sum_rows(
     the values of a feature are computed once for all of its documents. In each sum, features still follow each other in
     ascending order.
     """
-    cdef size_t first = 0, stop, row, i, n, width = corpus.n_classes * logs.n_smoothings
+    cdef size_t first = 0, limit, stop, row, i, n, width = corpus.n_classes * logs.n_smoothings
     cdef uint64_t* keys
     cdef int64_t entry
     cdef Uses uses
@@ -147,7 +153,9 @@ cdef int64_t sum_rows(
         <double*> memory.values.data, <double*> memory.rests.data, <int64_t*> memory.occurrences.data
     )
     while first < n_rows:
-        stop = min(n_rows, first + max(<size_t> 1, min(<size_t> 1 << ROW_BITS, MAX_VALUES // width)))
+        limit, stop = min(n_rows, first + min(<size_t> 1 << ROW_BITS, MAX_VALUES // width)), first + 1
+        while stop < limit and rows.starts[stop + 1] - rows.starts[first] <= MAX_ENTRIES:
+            stop += 1
         n = <size_t> (rows.starts[stop] - rows.starts[first])
         reserve(&memory.keys, n, sizeof(uint64_t))
         keys, i = <uint64_t*> memory.keys.data, 0
@@ -230,7 +238,7 @@ cdef sum_left_out(rows, row_classes, copies, corpus, everywhere, n_classes, loga
     cdef const double[::1] alphas = logarithms[0], log_alphas = logarithms[1]
     cdef const double[:, ::1] table = logarithms[2]
     cdef Py_ssize_t n_rows = len(row_classes), n_smoothings = len(alphas)
-    cdef Memory memory = Memory()
+    cdef Memory memory = memories.pop() if memories else Memory()  # new memory has to be mapped, page by page
     cdef bint is_part = True
     check_arrays(starts, features, counts, own, corpus, n_classes, alphas, log_alphas, table)
     cdef Logarithms logs = Logarithms(&table[0, 0], len(table), &alphas[0], &log_alphas[0], n_smoothings)
@@ -254,4 +262,6 @@ cdef sum_left_out(rows, row_classes, copies, corpus, everywhere, n_classes, loga
         is_part = sum_rows(&left_out, n_rows, &whole, &logs, memory) > 0
     if not is_part:
         raise ValueError("a document is not part of the corpus")
+    if memory.keys.size <= MAX_KEPT:
+        memories.append(memory)
     return sums, base

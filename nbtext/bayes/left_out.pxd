@@ -20,6 +20,7 @@ cdef extern from *:
 
 cdef enum:
     MAX_VALUES = 1 << 17  # sums of the documents that are scored together: 1 MB, so that a core's cache holds them
+    MAX_ENTRIES = 1 << 17  # of these documents, unless one has more
     ROW_BITS = 10  # of the number of one of these documents; below them in a key are the bits of a count
     COUNT_BITS = 22
     LARGEST = (1 << COUNT_BITS) - 1  # for all counts that have more bits
