@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 import warnings
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import click
@@ -65,17 +66,28 @@ fish  _NBTEXT_COMPLETE=fish_source nbtext | source
 """
 
 
+@contextlib.contextmanager
+def _without_empty_line() -> Iterator[None]:
+    """Pass an interrupt to click as `Abort`, for which it does not print an empty line on standard error."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise click.Abort from error
+
+
 class LazyGroup(click.Group):
     """The group of all commands; a command is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for commands in COMMANDS.values() for name in commands]
 
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        with _without_empty_line():
+            return super().make_context(*arguments, **options)
+
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with _without_empty_line():
             return super().invoke(ctx)
-        except KeyboardInterrupt as error:  # click would print an empty line on standard error
-            raise click.Abort from error
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
