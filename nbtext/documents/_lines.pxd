@@ -17,4 +17,5 @@ cdef class Column:
         str origin  # of ids: where there is none, it is this and the number of the line; None for texts
         size_t first_line
 
+    cdef int copy_letters(self) except -1
     cdef object text(self, size_t row)

@@ -10,9 +10,10 @@ def count_byte(data: bytes, wanted: int) -> int:
     """Return the number of occurrences of a byte."""
 
 class Column(Sequence[str]):
-    """The texts or ids of the lines of a block of bytes, which it keeps alive.
+    """The texts or ids of the lines of a block of bytes.
 
-    A text becomes a str each time it is asked for; the compiled counter reads ASCII texts in the block.
+    A text becomes a str each time it is asked for; the compiled counter reads ASCII texts in the block, which a column
+    of texts keeps alive. A column of ids has a copy of its letters.
     """
 
     @overload

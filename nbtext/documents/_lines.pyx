@@ -210,6 +210,8 @@ cdef class Lines:
                 column.strings[line] = self.text_of(value)
                 column.spans[line].letters = NULL
         column.n_rows = self.n_lines
+        if origin is not None:
+            column.copy_letters()
         return column
 
     cdef list labels(self, size_t name):
@@ -249,6 +251,22 @@ cdef class Column:
 
     def __dealloc__(self):
         free(self.spans)
+
+    cdef int copy_letters(self) except -1:
+        """Keep a copy of the letters instead of the block: ids are kept longer than texts."""
+        cdef size_t row, n_letters = 0
+        cdef uint8_t* place
+        for row in range(self.n_rows):
+            n_letters += self.spans[row].length if self.spans[row].letters != NULL else 0
+        letters = PyBytes_FromStringAndSize(NULL, n_letters)
+        place = <uint8_t*> PyBytes_AS_STRING(letters)
+        for row in range(self.n_rows):
+            if self.spans[row].letters != NULL:
+                memcpy(place, self.spans[row].letters, self.spans[row].length)
+                self.spans[row].letters = place
+                place += self.spans[row].length
+        self.owner = letters
+        return 0
 
     cdef object text(self, size_t row):
         cdef const Span* span = &self.spans[row]

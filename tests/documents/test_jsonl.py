@@ -211,6 +211,18 @@ def test_a_column_is_a_sequence_of_texts() -> None:
     assert (len(scanner.Column()), list(scanner.Column())) == (0, [])
 
 
+def test_ids_do_not_keep_the_block_in_memory() -> None:
+    """Ids are kept with all predictions, texts are not: only the texts keep the bytes of the file."""
+    scanner = pytest.importorskip("nbtext.documents._lines", reason="the kernel is not compiled")
+    data = FLAT + b'{"id": "a", "text": "b"}'
+    n_uses = sys.getrefcount(data)
+    (texts,), ids, _ = scanner.scan(data, ("text",), "id", (), "file:", 7)
+    assert sys.getrefcount(data) > n_uses
+    del texts
+    assert sys.getrefcount(data) == n_uses
+    assert ids == ["17", "file:8", "file:9", "file:10", "a"]
+
+
 @settings(max_examples=100, deadline=None)
 @given(
     texts=st.lists(st.text() | st.text('aB é\u03a3\u0130\u4e2d_.\n"\\', max_size=90), min_size=1, max_size=6),
