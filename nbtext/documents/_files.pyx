@@ -24,8 +24,15 @@ cdef extern from "<sys/stat.h>" nogil:
     bint S_ISREG(unsigned mode)
 
 cdef enum:
+    MAPPED_BYTES = 1048576  # that are mapped at first; memory is used only for pages with data
     BLOCK_FILES = 256  # of one piece of memory, as in file_documents.py
     MAX_FOLDER_BYTES = 4096  # files in a folder with a longer path are opened by their whole path
+
+cdef extern from "<sys/mman.h>" nogil:
+    void* mmap(void* address, size_t length, int protection, int flags, int descriptor, long offset)
+    int munmap(void* address, size_t length)
+    int PROT_READ, PROT_WRITE, MAP_PRIVATE, MAP_ANONYMOUS
+    void* MAP_FAILED
 
 cdef size_t MORE = 65536  # bytes of a further read, if a file has grown or its size is wrong, as in /proc
 
@@ -33,6 +40,7 @@ cdef struct Content:
     char* data
     size_t capacity  # allocated bytes
     size_t size  # used bytes
+    bint is_mapped  # outside the heap, where its memory would leave holes among what lives longer
 
 
 cdef bint reserve(Content* content, size_t more) noexcept nogil:
@@ -42,11 +50,29 @@ cdef bint reserve(Content* content, size_t more) noexcept nogil:
     if capacity <= content.capacity:
         return True
     capacity = max(capacity, 2 * content.capacity)
-    data = <char*> realloc(content.data, capacity)
-    if data == NULL:
-        return False
+    if content.is_mapped:
+        capacity = max(capacity, MAPPED_BYTES)
+        data = <char*> mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        if data == MAP_FAILED:
+            return False
+        if content.data != NULL:
+            memcpy(data, content.data, content.size)
+            munmap(content.data, content.capacity)
+    else:
+        data = <char*> realloc(content.data, capacity)
+        if data == NULL:
+            return False
     content.data, content.capacity = data, capacity
     return True
+
+
+cdef void release(Content* content) noexcept nogil:
+    """Free the memory."""
+    if content.is_mapped and content.data != NULL:
+        munmap(content.data, content.capacity)
+    elif not content.is_mapped:
+        free(content.data)
+    content.data, content.capacity = NULL, 0
 
 
 cdef int read_descriptor(int descriptor, size_t limit, Content* content) noexcept nogil:
@@ -140,7 +166,7 @@ cdef class Contents:
     cdef Py_ssize_t n_read, n_freed
     cdef bint is_stopped
 
-    def __cinit__(self, list paths, size_t limit):
+    def __cinit__(self, list paths, size_t limit, bint is_mapped=True):
         cdef Py_ssize_t i, n_files = len(paths)
         cdef bytes path
         self.paths, self.limit = list(paths), limit
@@ -150,6 +176,8 @@ cdef class Contents:
         self.pieces = <Content*> calloc(n_files // BLOCK_FILES + 1, sizeof(Content))
         if self.names == NULL or self.errors == NULL or self.ends == NULL or self.pieces == NULL:
             raise MemoryError
+        for i in range(n_files // BLOCK_FILES + 1):
+            self.pieces[i].is_mapped = is_mapped
         for i in range(n_files):
             path = <bytes?> self.paths[i]
             self.names[i], self.errors[i] = PyBytes_AS_STRING(path), errno.EINVAL if b"\0" in path else 0
@@ -165,8 +193,7 @@ cdef class Contents:
     cdef void free_pieces(self, Py_ssize_t stop) noexcept:
         """Free the memory of the pieces before a number."""
         while self.n_freed < stop:
-            free(self.pieces[self.n_freed].data)
-            self.pieces[self.n_freed].data = NULL
+            release(&self.pieces[self.n_freed])
             self.n_freed += 1
 
     def read(self, size_t n_bytes):
@@ -185,6 +212,9 @@ cdef class Contents:
                     if n_files > 1:
                         enter_folder(&folder, self.names[i])
                     self.errors[i] = read_file(self.names[i], &folder, self.limit, piece)
+                    if self.errors[i] == errno.ENOMEM and piece.is_mapped:
+                        self.errors[i] = 0  # it is read again when there may be memory
+                        break
                 self.ends[i] = piece.size
                 self.n_read = i + 1
             leave_folder(&folder)
@@ -209,6 +239,6 @@ cdef class Contents:
 
 def read_files(list paths, size_t limit):
     """Return the content of each file, or its error number; see `files.read_files_plainly`."""
-    contents = Contents(paths, limit)
+    contents = Contents(paths, limit, False)
     contents.read(SIZE_MAX)
     return contents.take(0, len(paths))

@@ -89,7 +89,10 @@ class FileDocuments:
         batch = Batch(ids, (texts,), self.labels)
         codec, may_hold_nul = self.encoding.codec, self.encoding.width > 1
         skipped: list[int] = []
-        for row, (path, content) in enumerate(zip(self.paths, self.contents or self._read(batch), strict=True)):
+        contents = self.contents or self._read(batch)
+        if self.root is not None:
+            self.contents = None  # frees the memory before the texts are counted; files can be read again
+        for row, (path, content) in enumerate(zip(self.paths, contents, strict=True)):
             if (
                 isinstance(content, int)
                 or (path[-1:] in LAST_LETTERS and path.endswith(SPECIAL_SUFFIXES))

@@ -23,7 +23,7 @@ from nbtext.documents.settings import InputSettings
 from nbtext.documents.shards import Shard
 from nbtext.errors import NbtextError
 
-MAX_BYTES = 16 << 20  # that are kept until they are needed
+MAX_BYTES = 8 << 20  # that are kept until they are needed
 MAX_FILES = 1 << 15
 COMPRESSED = tuple(SUFFIXES)
 
