@@ -165,9 +165,9 @@ def compare_event_models(corpora: Sequence[ScoredCorpus], smoothing: float | Non
     """
     if len(corpora) == 1 or any(len(corpus) == 0 for corpus in corpora):
         return 0
-    size = min(COMPARISON_SIZE, MAX_SCORES // max(1, corpora[0].corpus.statistics.n_classes))
+    size = min(COMPARISON_SIZE, _count_at_once(corpora[0].corpus))
     smoothings = [10.0**exponent for exponent in STARTS] if smoothing is None else [smoothing]
-    found = dict(enumerate(_answer(corpora, RACE_SIZE, [smoothings] * len(corpora))))
+    found = dict(enumerate(_answer(corpora, min(RACE_SIZE, size), [smoothings] * len(corpora))))
     left = _remaining([is_correct for is_correct, _ in found.values()])
     if len(left) > 1:
         found = dict(zip(left, _answer([corpora[i] for i in left], size, [[found[i][1]] for i in left]), strict=True))
@@ -214,13 +214,18 @@ def _lowest_loss(corpus: ScoredCorpus, size: int, smoothing: float | None) -> fl
     return _score_smoothing(corpus.corpus.first(size), scores, smoothing, None)[0]
 
 
+def _count_at_once(corpus: LeaveOneOut) -> int:
+    """Return how many documents are scored at once."""
+    return max(1, MAX_SCORES // max(1, corpus.statistics.n_classes))
+
+
 def choose_documents(corpus: LeaveOneOut, goals: Goals, size: int | None) -> ScoredCorpus:
     """Return the documents that select the smoothing and fit the calibration: about the first `size`; None: all.
 
     If decisions have to achieve something, it is achieved on documents that are scored at once.
     """
     if goals.optimize is not None or goals.targets:
-        at_once = max(1, MAX_SCORES // max(1, corpus.statistics.n_classes))
+        at_once = _count_at_once(corpus)
         size = at_once if size is None else min(at_once, size)
     return ScoredCorpus.of(corpus, size)
 
@@ -242,7 +247,7 @@ def select_smoothing(
     if len(corpus) == 0 or n_classes < 2:
         refuse_targets(goals.targets)
         return Selection(Hyperparameters(LAPLACE if smoothing is None else smoothing))
-    at_once = max(1, MAX_SCORES // n_classes)
+    at_once = _count_at_once(judged)
     first = judged.first(at_once)
     blocks = judged.split(min(at_once, max(1, BLOCK_SCORES // n_classes)), start=len(first.documents))
     best, near = _search(corpus) if smoothing is None else (smoothing, None)
@@ -293,14 +298,15 @@ def calibrate_with_noise(corpus: LeaveOneOut) -> tuple[float, TemperatureScaling
 
 def _search(corpus: ScoredCorpus) -> tuple[float, TemperatureScaling]:
     """Return the smoothing with the lowest calibrated log-loss on about SEARCH_SIZE documents, and that calibration."""
-    searched, jobs = corpus.corpus.first(SEARCH_SIZE), corpus.corpus.jobs
+    size, jobs = min(SEARCH_SIZE, _count_at_once(corpus.corpus)), corpus.corpus.jobs
+    searched = corpus.corpus.first(size)
     losses: dict[float, tuple[float, TemperatureScaling]] = {}
     best, near = 0.0, None
     for step in (None, *STEPS):
         around = STARTS if step is None else (best - step, best + step)
         exponents = [exponent for exponent in around if DECADES[0] <= exponent <= DECADES[1]]
         smoothings = [10.0**exponent for exponent in exponents]
-        scores = corpus.scores(SEARCH_SIZE, *smoothings)
+        scores = corpus.scores(size, *smoothings)
         fit = partial(_score_smoothing, searched, near=near)
         calls = [partial(fit, *each) for each in zip(scores, smoothings, strict=True)]
         losses.update(zip(exponents, parallel_calls(calls, jobs=jobs), strict=True))
