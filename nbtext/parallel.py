@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
+from threading import Thread
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -34,6 +35,21 @@ def share_heap() -> None:
 
     with suppress(AttributeError, OSError, TypeError):  # another C library
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
+
+
+def import_meanwhile(*modules: str) -> None:
+    """Import modules in a thread, so that they are there when this thread needs them.
+
+    If one cannot be imported, the import that needs it reports why.
+    """
+
+    def import_all() -> None:
+        with suppress(Exception):
+            for module in modules:
+                __import__(module)
+
+    with suppress(RuntimeError):  # the system allows no further thread
+        Thread(target=import_all, daemon=True).start()
 
 
 def parallel_map(function: Callable[[Item], Result], items: Iterable[Item], *, jobs: int = 1) -> Iterator[Result]:

@@ -17,7 +17,6 @@ from nbtext.model import growth
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.explanation import Explanation
 from nbtext.model.fitted_model import FittedModel, TrainedModel
-from nbtext.model.fitting import check_hashing, sample_size, train_on_counts, train_on_source
 from nbtext.model.groups import name_groups
 from nbtext.model.left_out import leave_one_out_probabilities
 from nbtext.model.multilabel_explanation import explain_batch
@@ -40,6 +39,7 @@ from nbtext.model.sklearn_multilabel import (
     decision_values,
     label_values,
 )
+from nbtext.model.training import check_hashing, sample_size, train_on_counts, train_on_source
 
 if TYPE_CHECKING:
     from nbtext.documents.matrix import Matrix

@@ -153,7 +153,7 @@ def load_model(path: str | os.PathLike[str]) -> TrainedModel:
         fitted = _read_fitted_model(record, features, model_settings, labels)
 
     def load_counts() -> CorpusCounts:
-        from nbtext.model.fitting import sample_size
+        from nbtext.model.training import sample_size
 
         with name_errors(path):
             known = fitted.vocabulary if record["selected"] is None else None  # the statistics were already audited

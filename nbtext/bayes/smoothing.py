@@ -40,7 +40,6 @@ RACE_SIZE = 512  # documents that all event models are compared on
 COMPARISON_SIZE = 2048  # documents that those are compared on which are not clearly less accurate
 SIGNIFICANT = 2.0  # standard deviations of a difference
 KEPT_SCORES = 1 << 22  # documents times labels times smoothings, of which the comparison keeps the scores
-CALIBRATION_SIZE = 4096  # documents that the selected one is calibrated with
 LOW_TEMPERATURE = 4.0  # the second search for label noise starts at the found temperature divided by this
 MIN_NOISE = 0.001
 SEARCH_SIZE = 1024  # documents that the search scores; more of them hardly move the minimum of the log-loss

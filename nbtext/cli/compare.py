@@ -167,7 +167,7 @@ def _compute_curves(
     """Compute the learning curves of models."""
     from nbtext.bayes.event_models import EVENT_MODELS
     from nbtext.evaluation.learning_curves import compute_learning_curves
-    from nbtext.model.fitting import check_hashing
+    from nbtext.model.training import check_hashing
     from nbtext.report.terminal import track_progress
 
     names = curves.models or [name for name, record in EVENT_MODELS.items() if record.sufficient_statistics is None]

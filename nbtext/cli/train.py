@@ -31,6 +31,7 @@ from nbtext.cli.training_options import (
 )
 from nbtext.errors import SettingsError
 from nbtext.model.settings import UnlabeledSettings
+from nbtext.parallel import import_meanwhile
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
@@ -178,8 +179,7 @@ class _Training:
 
     def fit(self, searching: SearchSettings, cluster: ClusterSettings) -> TrainedModel:
         """Fit a model to documents or a matrix."""
-        from nbtext.model.fitting import train_on_source
-        from nbtext.report.training import format_script_hint
+        from nbtext.model.training import train_on_source
 
         if is_search(self.model_settings):
             return self._search(searching)
@@ -194,9 +194,13 @@ class _Training:
             open_documents(self.sources, self.input_settings, self.run) as (source, on_batch),
             open_workers(self.sources, cluster, self.run) as workers,
         ):
+            if self.run.jobs > 1:
+                import_meanwhile("nbtext.model.fitting", "nbtext.artifact.model", "nbtext.report.training")
             trained = train_on_source(
                 source, features, model_settings, jobs=self.run.jobs, on_batch=on_batch, executor=workers, is_saved=True
             )
+        from nbtext.report.training import format_script_hint
+
         if hint := format_script_hint(trained):
             say(hint, quiet=self.run.quiet)
         return trained

@@ -19,8 +19,9 @@ from nbtext.features.settings import FeatureSettings, convert_parameters
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import FittedModel
-from nbtext.model.fitting import fit_model, sample_size
+from nbtext.model.fitting import fit_model
 from nbtext.model.sklearn_compat import classifier_tags, refuse_unfitted
+from nbtext.model.training import sample_size
 
 HASHED = FeatureSettings(hash_bits=1)  # features are columns without names
 LARGEST_COUNT = np.iinfo(np.int32).max

@@ -23,7 +23,7 @@ from nbtext.features.kernel import HAS_KERNEL
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import UNSPACED, compute_unspaced_share, find_first_words
 from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.fitting import sample_size
+from nbtext.model.training import sample_size
 from nbtext.records import dataclass
 
 WORDS, PAIRS, TRIPLES, CHARACTERS, GIVEN = "words", "pairs", "triples", "characters", "given"

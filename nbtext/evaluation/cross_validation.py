@@ -21,7 +21,7 @@ from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel
-from nbtext.model.fitting import align_to_vocabulary, check_hashing, fit_model, sample_size
+from nbtext.model.fitting import align_to_vocabulary, fit_model
 from nbtext.model.groups import find_groups
 from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
 from nbtext.model.multilabel_predictor import predict_counts
@@ -29,6 +29,7 @@ from nbtext.model.predictor import MOST_PROBABLE, Predictions, Predictor, apply_
 from nbtext.model.settings import DecisionSettings, check_decisions
 from nbtext.model.source_counting import OnBatch, count_blocks, count_source
 from nbtext.model.source_prediction import MAX_PROBABILITIES
+from nbtext.model.training import check_hashing, sample_size
 from nbtext.parallel import parallel_map
 
 if TYPE_CHECKING:

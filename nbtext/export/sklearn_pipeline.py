@@ -19,8 +19,8 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import TrainedModel
-from nbtext.model.fitting import train_on_counts
 from nbtext.model.sklearn_compat import label_texts
+from nbtext.model.training import train_on_counts
 
 SUPPORTED = (
     "CountVectorizer or TfidfVectorizer, optionally TfidfTransformer, then MultinomialNB, BernoulliNB or ComplementNB"

@@ -25,6 +25,8 @@ from nbtext.records import dataclass
 LabelSet = tuple[str, ...]  # sorted
 Name = TypeVar("Name", str, LabelSet)
 MAX_SETS = 2**16  # label sets whose counts are kept apart while documents are counted
+CALIBRATION_SIZE = 4096  # documents that a selected event model is calibrated with
+SELECTION_SIZE = CALIBRATION_SIZE * 5 // 4  # documents retained for that; the last ones may lack duplicates
 SAMPLE_SIZE = 2**14  # documents retained for leave-one-out: all of most corpora; about 50 MB of counts
 
 

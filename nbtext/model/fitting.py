@@ -1,4 +1,4 @@
-"""Training: from a corpus's counts to a fitted model."""
+"""Fitting: from a corpus's counts to a fitted model."""
 
 from __future__ import annotations
 
@@ -16,112 +16,23 @@ from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
 from nbtext.bayes.left_out_groups import count_group_hapaxes
 from nbtext.bayes.scored_corpus import ScoredCorpus
 from nbtext.bayes.settings import AUTO, DECISION_METRICS, SELECTABLE_MODELS, ModelSettings
-from nbtext.bayes.smoothing import (
-    CALIBRATION_SIZE,
-    Selection,
-    choose_documents,
-    compare_event_models,
-    select_smoothing,
-)
+from nbtext.bayes.smoothing import Selection, choose_documents, compare_event_models, select_smoothing
 from nbtext.bayes.targets import Goals, find_goals
-from nbtext.errors import InputError, ModelError, SettingsError
+from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import is_selective, select_columns
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
-from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
-from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
+from nbtext.model.corpus_counts import CALIBRATION_SIZE, CorpusCounts
+from nbtext.model.fitted_model import FittedModel
 from nbtext.model.groups import count_groups, find_groups, group_corpus
 from nbtext.model.linear_fitting import check_complete, fit_linear_model, fit_linear_multilabel_model, fit_weighting
-from nbtext.model.source_counting import CountingTask, Executor, OnBatch, ThreadExecutor
 
 if TYPE_CHECKING:
     from nbtext.bayes.label_selection import MultilabelFit
-    from nbtext.documents.source import Source
 
-SELECTION_SIZE = CALIBRATION_SIZE * 5 // 4  # documents retained to select a model; the last ones may lack duplicates
 Unseen = tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]  # see count_unseen
-MAX_DERIVED = 1 << 27  # columns that are derived from hashed features
-
-
-def train_on_source(
-    source: Source,
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    *,
-    jobs: int = 1,
-    on_batch: OnBatch | None = None,
-    executor: Executor | None = None,
-    is_saved: bool = False,
-) -> TrainedModel:
-    """Train on all documents of a source; the result does not depend on the number of threads.
-
-    Parameters
-    ----------
-    jobs
-        Number of threads.
-    executor
-        Counts the documents instead of threads; `nbtext.cluster` has one for Dask.
-    is_saved
-        Whether the caller only saves the model, and does not update or refit it in memory. Then fewer documents are
-        retained while it is trained.
-    """
-    check_hashing(features, model_settings)
-    features, size = replace(features, fields=source.field_names), sample_size(features, model_settings)
-    is_selected = model_settings.model == AUTO and model_settings.keep_sample is None and features.is_counting
-    if is_saved and is_selected and size is not None and source.has_single_labels:
-        size = SELECTION_SIZE
-    task = CountingTask(features, size)
-    counts = (executor or ThreadExecutor(jobs)).count(source, task, on_batch)
-    if not counts.labels:
-        raise InputError("SOURCE has no documents to train on")
-    model = train_on_counts(counts, features, model_settings, jobs=jobs)
-    return replace(model, fitted=replace(model.fitted, input=source.model_input))
-
-
-def train_on_counts(
-    counts: CorpusCounts,
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    *,
-    jobs: int = 1,
-) -> TrainedModel:
-    """Train on a counted corpus. If documents are grouped, the sample of the model cannot be combined with others."""
-    fitted = fit_model(counts, features, model_settings, jobs=jobs)
-    return make_trained_model(fitted, counts if model_settings.group is None else replace(counts, sample_size=0))
-
-
-def sample_size(features: FeatureSettings, model_settings: ModelSettings) -> int | None:
-    """Return how many documents the counts must retain for such a model to be fitted; None: all of them."""
-    if needs_all_documents(features, model_settings) or model_settings.group is not None:
-        return None
-    return model_settings.keep_sample or SAMPLE_SIZE
-
-
-def check_hashing(features: FeatureSettings, model_settings: ModelSettings) -> None:
-    """Raise SettingsError if a model of hashed features would need too much memory. Call it before counting.
-
-    Some event models have several columns for each feature, and hashing creates all columns, used or not.
-    """
-    derive = None if model_settings.is_linear else model_settings.event_model.derivation
-    if features.hash_bits is None or derive is None or is_selective(features):
-        return
-    derivation = derive(model_settings.values)
-    maximum = (MAX_DERIVED // derivation.width).bit_length() - 1
-    if features.hash_bits > maximum:
-        hint = f"use at most {maximum}; 20 is enough for most texts"
-        raise SettingsError(
-            f"{features.hash_bits} is too large for {model_settings.model} models", where="--hash-bits", hint=hint
-        )
-
-
-def needs_all_documents(features: FeatureSettings, model_settings: ModelSettings) -> bool:
-    """Return whether the model needs the counts of each document, because class statistics are not sufficient."""
-    if model_settings.is_linear:
-        return True
-    event_model = model_settings.event_model
-    return event_model.sufficient_statistics is not None or not (features.is_linear or event_model.is_binary)
 
 
 def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how to compute

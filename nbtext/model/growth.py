@@ -32,9 +32,10 @@ from nbtext.model.fitted_model import (
     parts_fitted_to_documents,
     transfer_calibration,
 )
-from nbtext.model.fitting import fit_model, needs_all_documents, sample_size
+from nbtext.model.fitting import fit_model
 from nbtext.model.multilabel import keep_multilabel, transfer_multilabel
 from nbtext.model.source_counting import OnBatch, check_fields, count_source
+from nbtext.model.training import needs_all_documents, sample_size
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source

@@ -22,7 +22,7 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting, document_frequencies
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import TrainedModel
-from nbtext.model.fitting import sample_size, train_on_counts
+from nbtext.model.training import sample_size, train_on_counts
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source

@@ -27,12 +27,13 @@ from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts, concatenate, number_contents
 from nbtext.model.corpus_counts import CorpusCounts, LabelSet, align_documents
 from nbtext.model.fitted_model import TrainedModel
-from nbtext.model.fitting import align_to_vocabulary, count_unseen, needs_all_documents, select_features
+from nbtext.model.fitting import align_to_vocabulary, count_unseen, select_features
 from nbtext.model.growth import check_growth, check_undecayed
 from nbtext.model.left_out import make_left_out
 from nbtext.model.multilabel_predictor import fit_of
 from nbtext.model.reservoir import ALL_HASHES
 from nbtext.model.review_reading import ReviewedCorpus
+from nbtext.model.training import needs_all_documents
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,9 +27,10 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts, unite_vocabularies
 from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
-from nbtext.model.fitting import align_to_vocabulary, fit_model, sample_size, train_on_counts
+from nbtext.model.fitting import align_to_vocabulary, fit_model
 from nbtext.model.settings import UnlabeledSettings
 from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor, count_source
+from nbtext.model.training import sample_size, train_on_counts
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source

@@ -71,10 +71,10 @@ from nbtext.evaluation.label_curves import Ranking
 from nbtext.evaluation.search import Search, search_model
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
-from nbtext.model.fitting import sample_size
 from nbtext.model.predictor import MOST_PROBABLE, Predictor
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import count_source
+from nbtext.model.training import sample_size
 from nbtext.text_classifier import TextClassifier
 
 Options = dict[str, Any]

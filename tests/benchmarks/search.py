@@ -52,8 +52,8 @@ from nbtext.evaluation.search import search_model
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import TrainedModel
-from nbtext.model.fitting import train_on_counts
 from nbtext.model.predictor import Predictor
+from nbtext.model.training import train_on_counts
 
 MEGABYTE = 1_000_000
 TABLE = ("corpus", "model", "budget", "search, s", "accuracy", "CPU, s", "wall, s", "MB")

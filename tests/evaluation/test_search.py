@@ -19,7 +19,7 @@ from nbtext.evaluation.candidates import CHARACTERS, GIVEN, PAIRS, TRIPLES, WORD
 from nbtext.evaluation.search import search_model
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
-from nbtext.model.fitting import train_on_counts
+from nbtext.model.training import train_on_counts
 
 
 def test_the_default_model_comes_first_and_linear_models_are_there() -> None:

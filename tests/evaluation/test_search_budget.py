@@ -19,7 +19,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
 from nbtext.linear.one_vs_rest import OneVsRest
 from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.fitting import train_on_counts
+from nbtext.model.training import train_on_counts
 
 
 @pytest.mark.exhaustive

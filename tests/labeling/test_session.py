@@ -19,8 +19,8 @@ from nbtext.labeling.pool import Pool, PoolDocument, read_pool
 from nbtext.labeling.session import Session
 from nbtext.model.corpus_counts import CorpusCounter
 from nbtext.model.fitted_model import TrainedModel
-from nbtext.model.fitting import train_on_counts
 from nbtext.model.growth import update
+from nbtext.model.training import train_on_counts
 
 FEATURES = FeatureSettings()
 TEXTS = {

@@ -20,9 +20,9 @@ from nbtext.documents.source import open_source
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
-from nbtext.model.fitting import sample_size
 from nbtext.model.growth import calibrate, forget, merge, refit, update
 from nbtext.model.reservoir import ALL_HASHES
+from nbtext.model.training import sample_size
 
 Documents = list[tuple[str, str]]
 SPLITS = int(os.environ.get("NBTEXT_TEST_SPLITS", "3"))  # of 20 Newsgroups; 200 take half an hour

@@ -26,9 +26,9 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.linear import label_learning, lbfgs, one_vs_rest
 from nbtext.linear.one_vs_rest import OneVsRest
 from nbtext.model.fitted_model import TrainedModel
-from nbtext.model.fitting import train_on_source
 from nbtext.model.multilabel_explanation import MultilabelExplainer
 from nbtext.model.source_prediction import predict_any_source
+from nbtext.model.training import train_on_source
 from nbtext.text_classifier import TextClassifier
 
 MODELS = pytest.mark.parametrize("model", ["svm", "nbsvm"])

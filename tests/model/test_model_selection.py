@@ -16,7 +16,7 @@ from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import ModelError
 from nbtext.features.settings import FeatureSettings
-from nbtext.model import fitting
+from nbtext.model import fitting, training
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.growth import calibrate, merge, refit
 
@@ -182,7 +182,7 @@ def test_a_model_that_is_only_saved_retains_fewer_documents(
 ) -> None:
     """It has the bytes of one that retains more. Every fifth document is a duplicate, also of another label."""
     monkeypatch.setattr(fitting, "CALIBRATION_SIZE", 40)
-    monkeypatch.setattr(fitting, "SELECTION_SIZE", 50)
+    monkeypatch.setattr(training, "SELECTION_SIZE", 50)
     texts, labels = corpus(5, n_documents=300)
     for row, (text, label) in enumerate(zip(texts, labels, strict=True)):
         (tmp_path / "in" / label).mkdir(parents=True, exist_ok=True)
@@ -190,7 +190,7 @@ def test_a_model_that_is_only_saved_retains_fewer_documents(
     found = []
     for is_saved in (False, True):
         source = open_source([str(tmp_path / "in")], InputSettings())
-        trained = fitting.train_on_source(source, FeatureSettings(), ModelSettings(), jobs=jobs, is_saved=is_saved)
+        trained = training.train_on_source(source, FeatureSettings(), ModelSettings(), jobs=jobs, is_saved=is_saved)
         save_model(trained, tmp_path / "model")
         found.append((tmp_path / "model").read_bytes())
         assert len(trained.counts.sample) == (50 if is_saved else 300)

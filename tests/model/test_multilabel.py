@@ -24,13 +24,14 @@ from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import TrainedModel, make_trained_model
-from nbtext.model.fitting import fit_model, sample_size, train_on_counts, train_on_source
+from nbtext.model.fitting import fit_model
 from nbtext.model.growth import calibrate, decay_counts, forget, merge, refit, update
 from nbtext.model.inspection import inspect
 from nbtext.model.multilabel_predictor import MultilabelPredictor
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import count_source
 from nbtext.model.source_prediction import predict_any_source
+from nbtext.model.training import sample_size, train_on_counts, train_on_source
 from nbtext.parallel import available_cpus
 from nbtext.report.inspection import format_inspection
 from nbtext.report.training import format_approximation

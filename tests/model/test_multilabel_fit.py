@@ -21,8 +21,8 @@ from nbtext.features.kernel import HAS_KERNEL
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter
 from nbtext.model.fitted_model import TrainedModel
-from nbtext.model.fitting import train_on_counts
 from nbtext.model.multilabel_predictor import MultilabelPredictor, fit_of
+from nbtext.model.training import train_on_counts
 from nbtext.parallel import parallel_map
 
 Documents = Sequence[tuple[str, tuple[str, ...]]]

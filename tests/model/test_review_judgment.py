@@ -19,12 +19,13 @@ from nbtext.documents.source import Source, open_source
 from nbtext.features.settings import FeatureSettings
 from nbtext.model import review_judgment
 from nbtext.model.fitted_model import TrainedModel, make_trained_model
-from nbtext.model.fitting import fit_model, train_on_source
+from nbtext.model.fitting import fit_model
 from nbtext.model.multilabel_predictor import MultilabelPredictor
 from nbtext.model.predictor import Predictor
 from nbtext.model.review import single_label
 from nbtext.model.review_judgment import ModelJudge
 from nbtext.model.review_reading import ReviewedCorpus, ReviewReader
+from nbtext.model.training import train_on_source
 
 WORDS = ("apple", "pear", "plum", "saw", "nail", "drill", "wave", "boat")
 OWN = {"fruit": WORDS[:3], "tools": WORDS[3:6], "sea": WORDS[6:]}

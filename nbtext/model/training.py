@@ -1,0 +1,104 @@
+"""Training: from a source, or a corpus's counts, to a model.
+
+The modules that fit models are imported when the documents have been counted, so that they can be imported meanwhile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nbtext.bayes.settings import AUTO, ModelSettings
+from nbtext.errors import InputError, SettingsError
+from nbtext.features.selection import is_selective
+from nbtext.features.settings import FeatureSettings
+from nbtext.model.corpus_counts import SAMPLE_SIZE, SELECTION_SIZE, CorpusCounts
+from nbtext.model.source_counting import CountingTask, Executor, OnBatch, ThreadExecutor
+
+if TYPE_CHECKING:
+    from nbtext.documents.source import Source
+    from nbtext.model.fitted_model import TrainedModel
+
+MAX_DERIVED = 1 << 27  # columns that are derived from hashed features
+
+
+def train_on_source(
+    source: Source,
+    features: FeatureSettings,
+    model_settings: ModelSettings,
+    *,
+    jobs: int = 1,
+    on_batch: OnBatch | None = None,
+    executor: Executor | None = None,
+    is_saved: bool = False,
+) -> TrainedModel:
+    """Train on all documents of a source; the result does not depend on the number of threads.
+
+    Parameters
+    ----------
+    jobs
+        Number of threads.
+    executor
+        Counts the documents instead of threads; `nbtext.cluster` has one for Dask.
+    is_saved
+        Whether the caller only saves the model, and does not update or refit it in memory. Then fewer documents are
+        retained while it is trained.
+    """
+    check_hashing(features, model_settings)
+    features, size = replace(features, fields=source.field_names), sample_size(features, model_settings)
+    is_selected = model_settings.model == AUTO and model_settings.keep_sample is None and features.is_counting
+    if is_saved and is_selected and size is not None and source.has_single_labels:
+        size = SELECTION_SIZE
+    task = CountingTask(features, size)
+    counts = (executor or ThreadExecutor(jobs)).count(source, task, on_batch)
+    if not counts.labels:
+        raise InputError("SOURCE has no documents to train on")
+    model = train_on_counts(counts, features, model_settings, jobs=jobs)
+    return replace(model, fitted=replace(model.fitted, input=source.model_input))
+
+
+def train_on_counts(
+    counts: CorpusCounts,
+    features: FeatureSettings,
+    model_settings: ModelSettings,
+    *,
+    jobs: int = 1,
+) -> TrainedModel:
+    """Train on a counted corpus. If documents are grouped, the sample of the model cannot be combined with others."""
+    from nbtext.model.fitted_model import make_trained_model
+    from nbtext.model.fitting import fit_model
+
+    fitted = fit_model(counts, features, model_settings, jobs=jobs)
+    return make_trained_model(fitted, counts if model_settings.group is None else replace(counts, sample_size=0))
+
+
+def sample_size(features: FeatureSettings, model_settings: ModelSettings) -> int | None:
+    """Return how many documents the counts must retain for such a model to be fitted; None: all of them."""
+    if needs_all_documents(features, model_settings) or model_settings.group is not None:
+        return None
+    return model_settings.keep_sample or SAMPLE_SIZE
+
+
+def check_hashing(features: FeatureSettings, model_settings: ModelSettings) -> None:
+    """Raise SettingsError if a model of hashed features would need too much memory. Call it before counting.
+
+    Some event models have several columns for each feature, and hashing creates all columns, used or not.
+    """
+    derive = None if model_settings.is_linear else model_settings.event_model.derivation
+    if features.hash_bits is None or derive is None or is_selective(features):
+        return
+    derivation = derive(model_settings.values)
+    maximum = (MAX_DERIVED // derivation.width).bit_length() - 1
+    if features.hash_bits > maximum:
+        hint = f"use at most {maximum}; 20 is enough for most texts"
+        raise SettingsError(
+            f"{features.hash_bits} is too large for {model_settings.model} models", where="--hash-bits", hint=hint
+        )
+
+
+def needs_all_documents(features: FeatureSettings, model_settings: ModelSettings) -> bool:
+    """Return whether the model needs the counts of each document, because class statistics are not sufficient."""
+    if model_settings.is_linear:
+        return True
+    event_model = model_settings.event_model
+    return event_model.sufficient_statistics is not None or not (features.is_linear or event_model.is_binary)
