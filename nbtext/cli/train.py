@@ -195,7 +195,7 @@ class _Training:
             open_workers(self.sources, cluster, self.run) as workers,
         ):
             if self.run.jobs > 1:
-                import_meanwhile("nbtext.model.fitting", "nbtext.artifact.model", "nbtext.report.training")
+                import_meanwhile("nbtext.model.fitting", "nbtext.report.training")
             trained = train_on_source(
                 source, features, model_settings, jobs=self.run.jobs, on_batch=on_batch, executor=workers, is_saved=True
             )
