@@ -11,7 +11,7 @@ FEW      = -n logical --dist worksteal
 # without cached bytecode each start of the program takes twice the time, and pytest rewrites all tests in each process
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all quick check format lint types plain docs dist release lowest man site bench bench-all fuzz torture corpora clean
+.PHONY: demo test test-all quick check format lint types plain docs dist release lowest site bench bench-all fuzz torture corpora clean
 
 demo: $(VENV)/.nbtext
 	$(BIN)/nbtext train corpora/letters/train -o $(VENV)/letters.joblib
@@ -43,7 +43,8 @@ types: $(VENV)/.check
 	$(BIN)/mypy
 
 # The tests of code that calls the kernel, with its pure-Python version. tests/features compares the two versions.
-PLAIN = tests/bayes tests/model tests/cli/test_main_job.py
+PLAIN = tests/bayes tests/model tests/cli/test_main_job.py tests/documents/test_directory.py tests/documents/test_jsonl.py \
+        tests/report/test_records.py
 LONG = tests/model/test_growth.py tests/model/test_explanation.py
 
 plain: $(VENV)/.check
@@ -78,10 +79,6 @@ lowest: dist
 	env -u NBTEXT_KERNEL $(VENV)/lowest/bin/nbtext export $(VENV)/lowest/letters.joblib --to onnx -o $(VENV)/lowest/letters.onnx
 	env -u NBTEXT_KERNEL $(VENV)/lowest/bin/nbtext predict file://$(CURDIR)/corpora/letters/test/trash/001.txt -m $(VENV)/lowest/letters.joblib
 
-# Man pages, generated from the text of --help.
-man: $(VENV)/.nbtext
-	$(BIN)/python -m nbtext.cli.manual $(VENV)/share/man/man1
-
 # The documentation site, in $(VENV)/site: the guides, and references of the commands and the library.
 site: $(VENV)/.check
 	$(BIN)/python .github/site/build.py $(VENV)/site
@@ -112,7 +109,8 @@ fuzz: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
 	$(BIN)/python tests/fuzz all $(FUZZ_RUNS)
 
-# Attacks, flipped bits, killed processes, hostile texts and short fuzzing runs: the reliability figures in one table.
+# Attacks, flipped bits, killed processes, hostile texts, tables and requests, files in the way and short fuzzing runs: the
+# reliability figures in one table.
 torture: $(VENV)/.dev
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
 	$(BIN)/python tests/torture 100000

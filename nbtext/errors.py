@@ -16,14 +16,15 @@ The message of each is one line: the place, what is wrong, and what to do.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, ParamSpec, Self, TypeVar, cast
 
 T = TypeVar("T", bound=Callable[..., Any])
 P = ParamSpec("P")
 R = TypeVar("R")
-OPTION = r"(?<!pip install )--(?P<negation>no-)?(?P<name>[A-Za-z][a-z-]*[a-z]|C\b)"
+OPTION = r"(?<![\w'\"-])--(?P<negation>no-)?(?P<name>[A-Za-z][a-z\d-]*)(?![\w'\"])"
+PARAMETERS: set[str] = set()  # fields of settings, and options of requests: errors of the library name these
 
 
 def printable(text: str) -> str:
@@ -35,6 +36,12 @@ def number_of(number: int | float, noun: str) -> str:
     """Return a number and its noun, such as `1 document` or `2,000 documents`; a float has six significant digits."""
     text = f"{number:,.6g}" if isinstance(number, float) else f"{number:,}"
     return f"{text} {noun}" if number == 1 else f"{text} {noun}s"
+
+
+def list_some(names: Iterable[str], most: int = 10) -> str:
+    """Return the first names, with a mark at the end if there are more."""
+    found = list(names)
+    return ", ".join([*found[:most], *(["…"] if len(found) > most else [])])
 
 
 class NbtextError(Exception):
@@ -71,11 +78,14 @@ class NbtextError(Exception):
 
 
 def name_parameters(text: str) -> str:
-    """Return the text with the parameters of the library in place of options: `min_df` for `--min-df`."""
+    """Return the text with the parameters of the library in place of options: `min_df` for `--min-df`.
+
+    Other words with dashes stay, such as a label, and so does what is in quotes.
+    """
 
     def rename(found: re.Match[str]) -> str:
         name = found["name"].replace("-", "_")
-        return f"{name}=False" if found["negation"] else name
+        return found[0] if name not in PARAMETERS else f"{name}=False" if found["negation"] else name
 
     return re.sub(OPTION, rename, text)
 
@@ -149,6 +159,10 @@ class SettingsError(NbtextError):
 
 class NbtextWarning(UserWarning):
     """A problem that does not stop the command. The command line prints each category once."""
+
+
+class KernelWarning(NbtextWarning):
+    """The compiled kernel is missing, so that the work takes longer."""
 
 
 class ConvergenceWarning(NbtextWarning):

@@ -1,4 +1,4 @@
-"""Atomic output files, resumable output files, and file locks."""
+"""Atomic output files, and file locks."""
 
 from __future__ import annotations
 
@@ -112,31 +112,6 @@ def atomic_output(path: str) -> Iterator[BinaryIO]:
             return
         with _open_replacement(os.path.realpath(path)) as file:
             yield file
-
-
-@contextmanager
-def resumable_output(path: str) -> Iterator[BinaryIO]:
-    """Open a file for reading and writing, at its beginning, and lock it; create it if it is missing.
-
-    Unlike `atomic_output`, this writes to the file directly.
-
-    Raises
-    ------
-    OutputError
-        The path is not a regular file, cannot be written, or another process has locked it.
-    """
-    if path in STANDARD_OUTPUT:
-        raise OutputError("standard output cannot be resumed", where="--resume", hint="name a file with -o")
-    with convert_errors(path):
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | BINARY | getattr(os, "O_NONBLOCK", 0), 0o666)
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
-            raise OutputError("only a regular file can be resumed", where=path, hint="leave out --resume")
-        with os.fdopen(descriptor, "r+b") as file:
-            lock_descriptor(descriptor, path)
-            yield file
-            file.flush()
-            os.fsync(descriptor)
 
 
 def lock_descriptor(descriptor: int, path: str) -> None:

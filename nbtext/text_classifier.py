@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from nbtext.model.predictor import Predictor
 from nbtext.model.sklearn_compat import (
     change_parameters,
     classifier_tags,
+    document_parameters,
     list_parameters,
     list_texts,
     refuse_unfitted,
@@ -54,72 +55,6 @@ class TextClassifier:
     It follows scikit-learn's conventions without importing it. Texts are any iterable of str, such as a list or a
     column of pandas. Labels are str, int, float or bool, all of one kind. The parameters are those of `nbtext train`.
 
-    Parameters
-    ----------
-    analyzer : {"word", "char", "char_wb"}
-        The unit of features: words, characters, or characters within words.
-    ngrams : (int, int)
-        The shortest and the longest n-gram.
-    token_pattern : str, optional
-        A regular expression for a token; None is ``(?u)\\b\\w\\w+\\b``.
-    lowercase : bool
-        Convert texts to lower case.
-    strip_accents : {"unicode", "ascii"}, optional
-        Remove accents, or all characters that are not ASCII afterwards.
-    stop_words : tuple of str or "english"
-        Words that are not features.
-    stem : str, optional
-        Stem words by Snowball's algorithm for this language.
-    fields : tuple of str
-        Text fields whose words are different features. `fit_source` sets it.
-    min_df, max_df : int or float
-        Leave out features in fewer, or more, documents: an int is a number of documents, a float a share of them.
-    max_features : int, optional
-        Keep only the most frequent features.
-    vocabulary : tuple of str, optional
-        The features to count; all others are ignored.
-    hash_bits : int, optional
-        Hash features into 2^hash_bits columns; no vocabulary is kept.
-    select : (str, int), optional
-        ("mi", n) or ("chi2", n): keep the n features with the highest mutual information or chi-squared statistic.
-    tf, idf, norm : str
-        Term-frequency scaling: "count", "binary", "relative" or "log"; inverse-document-frequency variant: "none",
-        "plain", "plus-one" or "smooth"; norm to which each document is scaled: "none", "l1" or "l2".
-    model : str
-        "auto" selects multinomial or complement, on counts or binary counts, by leave-one-out accuracy. Others:
-        "multinomial", "bernoulli", "complement", "categorical", "gaussian", "logistic", "nbsvm" or "svm".
-    smoothing : float, optional
-        Additive smoothing of an event model; None selects it by leave-one-out.
-    prior : "empirical", "uniform" or tuple of float, optional
-        Class priors, or a weight for each label in sorted order; None is "uniform" for complement, else "empirical".
-    class_weight : "balanced" or dict of label to float, optional
-        How many documents one of a label counts as, in the class prior or a linear model's loss; "balanced": equal sums
-    calibrate : bool
-        Calibrate probabilities with leave-one-out scores.
-    optimize : {"accuracy", "macro_f1", "log_loss"}, optional
-        Fit decision offsets (for log_loss a prior adjustment) that optimize this metric on leave-one-out scores.
-    min_recall, min_precision : dict of label to float, optional
-        Minimum recall or precision of labels on new documents, such as {"ham": 0.995}, by decision offsets that are
-        chosen on leave-one-out scores.
-    confidence : float
-        Probability that new documents meet each of these targets.
-    normalize_weights : bool
-        complement: scale each class's weights to sum to 1.
-    values : int
-        categorical: distinguish the counts 0 to values - 1; larger counts are values - 1.
-    keep_sample : int, optional
-        Retain the counts of this many documents, so that updates select the smoothing again.
-    group : {"near-duplicates", "field"}, optional
-        What leave-one-out leaves out together: near duplicates, or the `groups` that `fit` is given, which sets this.
-    C : float or "auto"
-        logistic, nbsvm, svm: inverse regularization strength; "auto" selects it by cross-validation.
-    loss : {"squared-hinge", "logistic"}
-        nbsvm: loss function.
-    interpolation, ratio_smoothing : float
-        nbsvm: from 0 (log-count ratios alone) to 1 (support vector machine); additive smoothing of the ratios.
-    folds, seed : int
-        logistic, nbsvm, svm: folds for calibration and the selection of C; seed of the order of documents.
-
     Attributes
     ----------
     classes_ : (n_classes,)
@@ -145,50 +80,11 @@ class TextClassifier:
     _predictor: Predictor | None = None
     _rows: NDArray[np.int64] | None = None  # the text of each document of the retained sample
     _n_fitted: int = 0
-    _n_columns: int | None = None  # of the indicator matrix of labels
 
-    def __init__(  # noqa: PLR0913 - scikit-learn reads the parameters from here
-        self,
-        *,
-        analyzer: str = "word",
-        ngrams: tuple[int, int] = (1, 1),
-        token_pattern: str | None = None,
-        lowercase: bool = True,
-        strip_accents: str | None = None,
-        stop_words: Iterable[str] | str = (),
-        stem: str | None = None,
-        fields: Iterable[str] = (),
-        min_df: int | float = 1,
-        max_df: int | float = 1.0,
-        max_features: int | None = None,
-        vocabulary: Iterable[str] | None = None,
-        hash_bits: int | None = None,
-        select: tuple[str, int] | None = None,
-        tf: str = "count",
-        idf: str = "none",
-        norm: str = "none",
-        model: str = "auto",
-        smoothing: float | str | None = None,
-        prior: str | Iterable[float] | None = None,
-        class_weight: str | Mapping[Any, float] | Iterable[tuple[Any, float]] | None = None,
-        calibrate: bool = True,
-        optimize: str | None = None,
-        min_recall: Mapping[Any, float] | Iterable[tuple[Any, float]] = (),
-        min_precision: Mapping[Any, float] | Iterable[tuple[Any, float]] = (),
-        confidence: float = 0.95,
-        normalize_weights: bool = False,
-        values: int = 4,
-        keep_sample: int | None = None,
-        group: str | None = None,
-        C: float | str = 1.0,
-        loss: str = "squared-hinge",
-        interpolation: float = 1.0,
-        ratio_smoothing: float = 1.0,
-        folds: int = 5,
-        seed: int = 0,
-    ) -> None:
-        parameters = {name: value for name, value in locals().items() if name != "self"}
+    def __init__(self, **parameters: Any) -> None:
         self.feature_settings, self.model_settings = FeatureSettings(), ModelSettings()
+        if unknown := sorted(parameters.keys() - self.get_params().keys()):
+            raise TypeError(f"TextClassifier() got an unexpected keyword argument {unknown[0]!r}")
         self.set_params(**parameters)
 
     @classmethod
@@ -200,9 +96,13 @@ class TextClassifier:
 
     @classmethod
     def from_model(cls, model: TrainedModel) -> TextClassifier:
-        """Return a classifier that predicts with a trained model."""
-        classifier = cls.from_settings(*model.fitted.requested_settings)
-        return classifier._become(model)
+        """Return a classifier that predicts with a trained model.
+
+        Its parameters are those of the model, without what only the documents of the model had: fields, and groups.
+        """
+        features, settings = model.fitted.requested_settings
+        settings = replace(settings, group=None) if settings.group == GROUP_FIELD else settings
+        return cls.from_settings(replace(features, fields=()), settings)._become(model)
 
     @classmethod
     def from_sklearn(cls, pipeline: Any) -> TextClassifier:
@@ -252,34 +152,31 @@ class TextClassifier:
                 same
         groups  the group of each text, such as its author; leave-one-out leaves out whole groups
         """
-        if groups is not None:
-            self.set_params(group=GROUP_FIELD)
-        check_hashing(self.feature_settings, self.model_settings)
-        counts, label_type, rows = self._count(X, y, sample_size(self.feature_settings, self.model_settings))
+        settings = self.model_settings if groups is None else replace(self.model_settings, group=GROUP_FIELD)
+        check_hashing(self.feature_settings, settings)
+        n_columns = count_columns(y)
+        counts, label_type, rows = self._count(X, y, sample_size(self.feature_settings, settings))
         if groups is not None:
             counts = name_groups(counts, groups, rows)
-        self.fit_counts(counts, label_type=label_type)
-        self._rows, self._n_fitted, self._n_columns = rows, counts.statistics.n_documents, count_columns(y)
+        model = train_on_counts(counts, self.feature_settings, settings)
+        fitted = replace(model.fitted, label_type=label_type, label_columns=n_columns)
+        self._become(replace(model, fitted=fitted))
+        self._rows, self._n_fitted = rows, counts.statistics.n_documents
         return self
 
     def fit_source(self, source: Source, *, jobs: int = 1) -> TextClassifier:
         """Fit to all documents of a source, in `jobs` threads; the result does not depend on their number."""
-        model = train_on_source(source, self.feature_settings, self.model_settings, jobs=jobs)
-        self.feature_settings, _ = model.fitted.requested_settings
-        return self._become(model)
+        return self._become(train_on_source(source, self.feature_settings, self.model_settings, jobs=jobs))
 
     def fit_matrix(self, matrix: Matrix) -> TextClassifier:
         """Fit to a matrix of documents; its settings make features of the texts to predict."""
         from nbtext.model.matrices import train_on_matrix
 
-        model = train_on_matrix(matrix, self.model_settings)
-        self.feature_settings, _ = model.fitted.requested_settings
-        return self._become(model)
+        return self._become(train_on_matrix(matrix, self.model_settings))
 
-    def fit_counts(self, counts: CorpusCounts, *, label_type: str = "str") -> TextClassifier:
+    def fit_counts(self, counts: CorpusCounts) -> TextClassifier:
         """Fit to a counted corpus."""
-        model = train_on_counts(counts, self.feature_settings, self.model_settings)
-        return self._become(replace(model, fitted=replace(model.fitted, label_type=label_type)))
+        return self._become(train_on_counts(counts, self.feature_settings, self.model_settings))
 
     def partial_fit(self, X: Iterable[str], y: Sequence[Any], classes: Sequence[Any] | None = None) -> TextClassifier:
         """Train on more texts X and their labels y; new labels are added, and `classes` is ignored."""
@@ -287,7 +184,11 @@ class TextClassifier:
             return self.fit(X, y)
         growth.check_growth(self._model)
         counts, _, _ = self._count(X, y, growth.growth_sample_size(self._model), self._model.fitted)
-        return self._become(growth.update(self._model, counts))
+        model, n_columns = growth.update(self._model, counts), count_columns(y)
+        if model.fitted.label_columns is not None and n_columns is not None:
+            n_columns = max(n_columns, model.fitted.label_columns)
+            model = replace(model, fitted=replace(model.fitted, label_columns=n_columns))
+        return self._become(model)
 
     def forget(self, X: Iterable[str], y: Sequence[Any]) -> TextClassifier:
         """Remove texts X with their labels y from the model, as if it had not been trained on them.
@@ -302,16 +203,22 @@ class TextClassifier:
         return self._become(growth.merge([self.model_, *(other.model_ for other in others)]))
 
     def predict(self, X: Iterable[str]) -> Any:
-        """Return the label of each text, shape (n_documents,); with several labels, a tuple for each, or a matrix."""
-        return decide(self.fitted_, self._log_posterior(X), self._n_columns)
+        """Return the label of each text, shape (n_documents,); with several labels, a tuple for each, or a matrix.
+
+        A text without a known word gets the most frequent label; with several labels, none.
+        """
+        return decide(self.fitted_, *self._log_posterior(X))
 
     def predict_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
-        """Return the probability of each label, shape (n_documents, n_classes), in the order of `classes_`."""
+        """Return the probability of each label, shape (n_documents, n_classes), in the order of `classes_`.
+
+        Those of a text without a known word are the prior.
+        """
         return np.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
         """Return the natural logarithms of the probabilities, shape (n_documents, n_classes)."""
-        return self._arrange(self._log_posterior(X), absent=-np.inf)
+        return self._arrange(self._log_posterior(X)[0], absent=-np.inf)
 
     def decision_function(self, X: Iterable[str]) -> NDArray[np.float64]:
         """Return log-probabilities plus decision offsets; the largest one determines the label.
@@ -319,7 +226,7 @@ class TextClassifier:
         Shape (n_documents, n_classes); with two labels (n_documents,), the log-odds of the second one. If texts have
         several labels, log-odds minus those of the threshold; a label is predicted from 0 on.
         """
-        return decision_values(self.fitted_, self._log_posterior(X), self._n_columns)
+        return decision_values(self.fitted_, *self._log_posterior(X))
 
     def score(self, X: Iterable[str], y: Sequence[Any]) -> float:
         """Return the accuracy on texts X with labels y; with several labels, all of a text must be correct."""
@@ -332,13 +239,13 @@ class TextClassifier:
         against  the label to compare with; None: the most probable other one
         """
         names = [None if each is None else str(each) for each in (label, against)]
-        return explain_batch(self.fitted_, text_batch(list_texts(X)), *names)
+        return explain_batch(self.fitted_, text_batch(list_texts(X, self.fitted_.feature_settings)), *names)
 
     def prevalence(self, X: Iterable[str]) -> Prevalence:
         """Estimate the share of each label among texts X, with 95 % intervals, as `nbtext prevalence` does."""
         from nbtext.model.prevalence import estimate_text_prevalence
 
-        return estimate_text_prevalence(self.fitted_, self._log_posterior(X))
+        return estimate_text_prevalence(self.model_, list_texts(X, self.fitted_.feature_settings))
 
     @property
     def model_(self) -> TrainedModel:
@@ -363,14 +270,14 @@ class TextClassifier:
 
     @property
     def classes_(self) -> NDArray[Any]:
-        return label_values(self.fitted_, self._n_columns)
+        return label_values(self.fitted_)
 
     @property
     def class_log_prior_(self) -> NDArray[np.float64]:
         return self._arrange(self.fitted_.log_prior, absent=-np.inf)
 
     def _arrange(self, values: NDArray[np.float64], *, absent: float) -> NDArray[np.float64]:
-        return arrange_columns(self.fitted_, values, self._n_columns, absent=absent)
+        return arrange_columns(self.fitted_, values, absent=absent)
 
     def _become(self, model: TrainedModel) -> TextClassifier:
         self._model, self._predictor, self._rows = model, None, None
@@ -384,11 +291,12 @@ class TextClassifier:
         label_type = None if fitted is None else fitted.label_type
         return count_texts(X, y, settings, sample_size=size, label_type=label_type)
 
-    def _log_posterior(self, X: Iterable[str]) -> NDArray[np.float64]:
-        """Return log-probabilities in the order of the model's classes."""
+    def _log_posterior(self, X: Iterable[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return log-probabilities in the order of the model's classes, and whether each text has a known word."""
         if self._predictor is None:
             self._predictor = Predictor(self.fitted_)
-        return self._predictor.log_posterior(self._predictor.score((list_texts(X),)))
+        scores = self._predictor.score((list_texts(X, self.fitted_.feature_settings),))
+        return self._predictor.log_posterior(scores), scores.n_known > 0
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_predictor": None}
@@ -398,3 +306,6 @@ class TextClassifier:
 
     def __sklearn_tags__(self) -> Any:
         return classifier_tags(takes_texts=True, multi_label=True)
+
+
+document_parameters(TextClassifier, FeatureSettings, ModelSettings)

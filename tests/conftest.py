@@ -37,9 +37,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """No example of a property has a deadline: on a loaded machine it would fail."""
+    """No example of a property has a deadline: on a loaded machine it would fail.
+
+    A missing kernel is switched off for the commands that the tests run, so that they do not warn of it.
+    """
     from hypothesis import settings
 
+    from nbtext.kernel import HAS_KERNEL
+
+    if not HAS_KERNEL:
+        os.environ["NBTEXT_KERNEL"] = "off"
     settings.register_profile("nbtext", deadline=None)
     settings.load_profile("nbtext")
 
@@ -77,7 +84,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=left_out)
     from hypothesis import settings
 
-    from nbtext.features.kernel import HAS_KERNEL
+    from nbtext.kernel import HAS_KERNEL
 
     properties = {item.obj for item in kept if getattr(item.obj, "is_hypothesis_test", False)}
     for test in properties:
@@ -94,7 +101,7 @@ def split_sample(items: Iterable[pytest.Item]) -> tuple[list[pytest.Item], list[
     `exhaustive` none. Without the kernel, `exhaustive(plain=n)` replaces that number, where plain Python takes much
     longer. Each test in a browser uses seconds of the processor, so it is exhaustive, too.
     """
-    from nbtext.features.kernel import HAS_KERNEL
+    from nbtext.kernel import HAS_KERNEL
 
     n_cases: Counter[str] = Counter()
     kept, left_out = [], []

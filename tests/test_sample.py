@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nbtext.features.kernel import HAS_KERNEL
+from nbtext.kernel import HAS_KERNEL
 
 TESTS = Path(__file__).parent
 # the sample has none of their tests

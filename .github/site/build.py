@@ -19,7 +19,6 @@ import click
 
 from nbtext.cli.command import SOURCE_HELP, Command
 from nbtext.cli.main import COMMANDS, COMPLETION, cli
-from nbtext.cli.manual import STATUS
 
 HERE = Path(__file__).parent
 TOP = HERE.parents[1]
@@ -42,6 +41,13 @@ PAGES[f"{GUIDES}/README.md"] = "guides/index.md"
 # the sections of the README that become pages of their own
 SECTIONS = {"install.md": ("Install",), "quick-start.md": ("Quick start", "Python")}
 API = ("nbtext.TextClassifier", "nbtext.Vectorizer", "nbtext.load_model", "nbtext.save_model")
+STATUS = (
+    ("0", "Success."),
+    ("1", "The input or a model cannot be used, or the output cannot be written."),
+    ("2", "The command line is wrong."),
+    ("3", "A metric is worse than its threshold of --fail-under."),
+    ("130", "The command was interrupted."),
+)
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)((?:#[^)\s]*)?)(?=\))")
 CODE = re.compile(r"(^```.*?^```$|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
 

@@ -11,8 +11,9 @@ raise ArtifactError if a value is wrong, and `storage.name_errors` adds the name
 
 from __future__ import annotations
 
+from dataclasses import MISSING, fields
 from math import isfinite
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from numpy.typing import NDArray
 from nbtext.artifact.stream import foreign_error
 from nbtext.documents.names import are_ascending, are_utf8
 from nbtext.errors import ArtifactError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 T = TypeVar("T")
 MAX_NUMBER = 1e100  # largest absolute value: products with counts, and sums of them, stay finite
@@ -44,12 +48,32 @@ def invalid_value(key: str, what: str) -> ArtifactError:
 def read_section(
     record: dict[str, Any], key: str, keys: tuple[str, ...], *, optional: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Return the dictionary at `key`, "" for the record itself; it has these keys, and of others only optional ones."""
+    """Return the dictionary at `key`, "" for the record itself; it has these keys, and of others only optional ones.
+
+    A key that is unknown was probably written by a newer nbtext, and the error says so.
+    """
     found = read_value(record, key, dict) if key else record
     if missing := [name for name in keys if name not in found]:
         raise invalid_value(f"{key}.{missing[0]}" if key else missing[0], "is missing")
     if unknown := sorted(found.keys() - set(keys) - set(optional)):
-        raise invalid_value(f"{key}.{unknown[0]}" if key else unknown[0], "is unknown")
+        name = f"{key}.{unknown[0]}" if key else unknown[0]
+        what = f'was written by a newer nbtext: this one does not know its entry "{name}"'
+        raise ArtifactError(what, hint="update nbtext: pip install --upgrade nbtext")
+    return found
+
+
+def read_fields(
+    record: dict[str, Any], key: str, kind: type[DataclassInstance], *, without: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Return the section at `key`, whose keys are the fields of a data class but for some.
+
+    A field that was added since the file was written is missing: its default is added to the section.
+    """
+    known = [each for each in fields(kind) if each.name not in without]
+    defaults = {each.name: each.default for each in known if each.default is not MISSING}
+    required = tuple(each.name for each in known if each.name not in defaults)
+    found = read_section(record, key, required, optional=tuple(defaults))
+    found.update({name: value for name, value in defaults.items() if name not in found})
     return found
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -13,7 +14,6 @@ from nbtext import __version__
 from nbtext.artifact import audit
 from nbtext.artifact.audit import MAX_NUMBER
 from nbtext.artifact.record import (
-    OPTIONAL_SETTINGS,
     narrow_integers,
     read_calibration,
     read_estimate,
@@ -21,10 +21,9 @@ from nbtext.artifact.record import (
     read_input,
     read_unlabeled,
     write_calibration,
-    write_estimate,
+    write_fields,
     write_input,
     write_mean_posteriors,
-    write_model_settings,
     write_unlabeled,
 )
 from nbtext.artifact.sample import read_sample, write_sample
@@ -41,8 +40,16 @@ from nbtext.features.formulas import NORMS, TERM_FREQUENCIES
 from nbtext.features.settings import FeatureSettings, find_invalid_field
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
-from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.fitted_model import LABEL_TYPES, FittedModel, TrainedModel, are_labels_of
+from nbtext.model.corpus_counts import CorpusCounts, LabelSet
+from nbtext.model.fitted_model import (
+    LABEL_TYPES,
+    MAX_LABEL_COLUMNS,
+    FittedModel,
+    TrainedModel,
+    are_columns,
+    are_labels_of,
+    default_class,
+)
 
 if TYPE_CHECKING:
     from nbtext.bayes.label_selection import MultilabelFit
@@ -56,7 +63,7 @@ KEYS = (
     "hyperparameters", "calibration", "estimate", "approximate", "is_model_selected", "is_binary_selected",
     "sample", "unlabeled", "input",
 )  # fmt: skip
-OPTIONAL_KEYS = ("mean_posteriors", "multilabel")
+OPTIONAL_KEYS = ("mean_posteriors", "multilabel", "label_columns", "empty")
 
 
 def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
@@ -77,7 +84,7 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
             "nbtext": __version__,
             "features": asdict(replace(model.fitted.feature_settings, vocabulary=None)),
             "given": _write_vocabulary(_given_vocabulary(model.fitted.feature_settings)),
-            "model": write_model_settings(fitted.model_settings),
+            "model": write_fields(fitted.model_settings, "group", "duplicates"),
             "labels": _write_vocabulary(Vocabulary.from_terms(fitted.labels)),
             "label_type": fitted.label_type,
             "class_documents": statistics.class_documents,
@@ -106,15 +113,17 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
             },
             "hyperparameters": asdict(fitted.hyperparameters),
             "calibration": write_calibration(fitted.calibration),
-            "estimate": write_estimate(fitted.estimate),
+            "estimate": write_fields(fitted.estimate, "groups", "unanswered", "other"),
             "approximate": fitted.approximate,
             "is_model_selected": fitted.is_model_selected,
             "is_binary_selected": fitted.is_binary_selected,
             "sample": write_sample(counts, model.fitted.model_settings.keep_sample),
             "unlabeled": write_unlabeled(fitted.unlabeled),
             "input": write_input(fitted.input),
+            **_write_empty(counts, fitted.model_settings),
             **write_mean_posteriors(fitted.calibration.mean_posteriors),
             **_write_multilabel(fitted.multilabel),
+            **({} if fitted.label_columns is None else {"label_columns": fitted.label_columns}),
         },
         path,
     )
@@ -160,7 +169,7 @@ def load_model(path: str | os.PathLike[str]) -> TrainedModel:
             counts = _read_corpus_counts(record, features, labels, known)
             if model_settings.keep_sample is None:
                 return counts
-            counts = read_sample(record, counts)
+            counts = replace(read_sample(record, counts), empty=_read_empty(record, counts))
             return replace(counts, sample_size=sample_size(features, model_settings))
 
     return TrainedModel(fitted, load_counts)
@@ -261,7 +270,9 @@ def _read_fitted_model(
     has_likelihood = not model_settings.is_linear and model_settings.event_model.is_generative
     if not has_likelihood and (calibration.likelihoods is not None or calibration.outlier_threshold is not None):
         raise audit.invalid_value("calibration.likelihoods", f"do not belong to {model_settings.model} models")
-    estimate = read_estimate(record, n_classes)
+    estimate, known = read_estimate(record, n_classes), read_input(record)
+    if known.separate_fields and not features.fields:
+        raise audit.invalid_value("input.separate_fields", "is true, and the features are of no separate fields")
     if not {label for _, label, _ in model_settings.targets} <= set(labels):
         raise audit.invalid_value("model", "has a target for a label that it does not have")
     if estimate is not None and estimate.groups and model_settings.group is None:
@@ -270,12 +281,44 @@ def _read_fitted_model(
         raise audit.invalid_value("estimate.targets", "should be one for each target of the settings")
     if estimate is not None and estimate.optimized is not None and model_settings.optimize is None:
         raise audit.invalid_value("estimate.optimized", "should be set only if a metric is optimized")
+    log_priors, default = _read_log_prior(record, model_settings, labels, unlabeled)
     return FittedModel(
-        labels, features, model_settings, selected, None, weighting, scorer,
-        _read_log_prior(record, model_settings, labels, unlabeled),
+        labels, features, model_settings, selected, None, weighting, scorer, log_priors,
         hyperparameters, calibration, estimate, unlabeled, approximate,
-        *_read_event_model_selection(record, features, model_settings), label_type, read_input(record), multilabel,
+        *_read_event_model_selection(record, features, model_settings), label_type, known, multilabel,
+        _read_label_columns(record, labels), default,
     )  # fmt: skip
+
+
+def _read_label_columns(record: Record, labels: tuple[str, ...]) -> int | None:
+    if "label_columns" not in record:
+        return None
+    n_columns = audit.read_integer(record, "label_columns", maximum=MAX_LABEL_COLUMNS)
+    if "multilabel" not in record or record["label_type"] != "int" or not are_columns(labels, n_columns):
+        raise audit.invalid_value("label_columns", "does not match the labels")
+    return n_columns
+
+
+def _write_empty(counts: CorpusCounts, settings: ModelSettings) -> Record:
+    """Return the part of the record that tells how many documents of each label have no token, if some have none.
+
+    A model that selects its smoothing again needs it, unless its documents have several labels.
+    """
+    empty = counts.empty_documents
+    if settings.keep_sample is None or counts.is_multilabel or not empty:
+        return {}
+    return {"empty": np.array([empty.get(label, 0) for label in counts.labels], dtype=np.int64)}
+
+
+def _read_empty(record: Record, counts: CorpusCounts) -> Mapping[str | LabelSet, int] | None:
+    if counts.is_multilabel:
+        return None
+    if "empty" not in record:
+        return {}
+    numbers = audit.read_integers(record, "empty", len(counts.labels))
+    if (numbers > counts.statistics.class_documents).any():
+        raise audit.invalid_value("empty", "should be at most the documents of the class")
+    return {label: n for label, n in zip(counts.labels, numbers.tolist(), strict=True) if n}
 
 
 def _write_multilabel(fit: MultilabelFit | None) -> Record:
@@ -297,25 +340,27 @@ def _read_multilabel(
         check_multilabel_settings(features, model_settings)
     except SettingsError as error:
         raise audit.invalid_value("multilabel", f"does not fit the settings: {error}") from error
-    fit = read_multilabel(record, len(labels), is_linear=model_settings.is_linear)
-    if len(_read_counts(record, "class_documents")) != len(labels) + 1:
-        raise audit.invalid_value("class_documents", f"should be {len(labels) + 1:,} numbers")
-    return fit
+    return read_multilabel(record, len(labels), is_linear=model_settings.is_linear)
 
 
 def _read_log_prior(
     record: Record, model_settings: ModelSettings, labels: tuple[str, ...], unlabeled: Unlabeled | None
-) -> NDArray[np.float64]:
-    """Return the class log priors that follow from the settings and the documents of each class."""
+) -> tuple[NDArray[np.float64], int | None]:
+    """Return the class log priors, and the default class, of the settings and the documents of each class."""
+    class_documents, n_classes = _read_counts(record, "class_documents"), len(labels) + ("multilabel" in record)
+    if len(class_documents) != n_classes:
+        raise audit.invalid_value(
+            "class_documents", f"should be {n_classes:,} numbers, and is {len(class_documents):,}"
+        )
     if unlabeled is not None:
-        return np.array(unlabeled.log_prior)
+        return np.array(unlabeled.log_prior), int(np.argmax(unlabeled.log_prior))
     if "multilabel" in record:
         from nbtext.model.multilabel import log_shares
 
-        return log_shares(_read_counts(record, "class_documents"))
+        return log_shares(class_documents), None
     try:
-        class_documents = _read_counts(record, "class_documents")
-        return log_prior(class_documents, model_settings.prior_of(labels))
+        log_priors = log_prior(class_documents, model_settings.prior_of(labels))
+        return log_priors, default_class(labels, class_documents, model_settings)
     except NbtextError as error:
         raise audit.invalid_value("class_documents", f"and the settings do not fit together: {error}") from error
 
@@ -359,7 +404,7 @@ def _read_corpus_counts(
     class_documents, documents = _read_counts(record, "class_documents"), _read_counts(record, "statistics.documents")
     occurrences = _read_counts(record, "statistics.occurrences")
     for key, found, expected in (
-        ("class_documents", class_documents, len(labels)),
+        ("class_documents", class_documents, len(class_documents)),  # its length is checked with the prior
         ("statistics.documents", documents, len(classes)),
         ("statistics.occurrences", occurrences, len(classes)),
     ):
@@ -367,7 +412,7 @@ def _read_corpus_counts(
             raise audit.invalid_value(key, f"should be {expected:,} numbers, and is {len(found):,}")
         if found.sum(dtype=np.float64) > MAX_COUNTED:
             raise audit.invalid_value(key, f"should sum to at most {MAX_COUNTED:,}")
-    if (documents <= 0).any():
+    if (documents <= 0).any() and documents.any():  # all are 0 in models of scikit-learn's, which does not count them
         raise audit.invalid_value("statistics.documents", "should be more than 0")
     if (documents > class_documents[classes] * ROUNDING).any():
         raise audit.invalid_value("statistics.documents", "should be at most the documents of the class")
@@ -381,12 +426,7 @@ def _read_corpus_counts(
 
 def _read_settings(record: Record, key: str, kind: type[Settings]) -> Settings:
     """Return the settings at `key`; each has its type and is among its choices."""
-    names = tuple(field.name for field in fields(kind) if field.name not in OPTIONAL_SETTINGS)
-    optional = tuple(field.name for field in fields(kind) if field.name in OPTIONAL_SETTINGS)
-    given = audit.read_section(record, key, names, optional=optional)
-    for known in given.keys() & set(optional):
-        audit.read_value(record, f"{key}.{known}", str)
-    found: Record = {**dict.fromkeys(optional), **given}
+    found = audit.read_fields(record, key, kind)
     if (name := find_invalid_field(kind, found)) is not None:
         raise audit.invalid_value(f"{key}.{name}", "is not a setting")
     try:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbtext.artifact import audit
-from nbtext.artifact.record import read_quantiles
+from nbtext.artifact.record import read_quantiles, read_share, write_fields
 from nbtext.bayes.binary_relevance import Smoothing
 from nbtext.bayes.label_calibration import Combination
 from nbtext.bayes.label_scaling import ScoreScaling
@@ -21,7 +21,6 @@ KEYS = (
     "estimate", "nonconformity", "posteriors",
 )  # fmt: skip
 LINEAR_KEYS = ("scale", "intercept", "biases", "thresholds", "fallback", "estimate", "nonconformity", "posteriors")
-ESTIMATE = ("documents", "micro_f1", "macro_f1", "precision_at_1", "log_loss", "label_f1")
 MAX_DOCUMENTS = 2**53  # the largest whole number up to which float64 has all
 SMALLEST, LARGEST = 1e-20, 1e20  # of smoothing and weights, so that products are finite
 
@@ -47,7 +46,7 @@ def write_multilabel(fit: MultilabelFit) -> Record:
         "biases": fit.combination.biases,
         "thresholds": fit.thresholds,
         "fallback": fit.fallback,
-        "estimate": None if estimate is None else {name: getattr(estimate, name) for name in ESTIMATE},
+        "estimate": write_fields(estimate, "unanswered", "duplicates", "other"),
         "nonconformity": None if fit.nonconformity is None else asdict(fit.nonconformity),
         "posteriors": None if fit.posteriors is None else asdict(fit.posteriors),
     }
@@ -112,12 +111,15 @@ def _read_posteriors(record: Record, n_labels: int) -> LabelPosteriors:
 
 def _read_estimate(record: Record, n_labels: int) -> MultilabelEstimate:
     key = "multilabel.estimate"
-    audit.read_section(record, key, ESTIMATE)
+    audit.read_fields(record, key, MultilabelEstimate)
     label_f1 = audit.read_floats(record, f"{key}.label_f1", n_labels)
     audit.check_within(f"{key}.label_f1", label_f1, 0, 1)
     micro, macro, precision = (
-        audit.read_number(record, f"{key}.{name}", minimum=0, maximum=1) for name in ESTIMATE[1:4]
+        audit.read_number(record, f"{key}.{name}", minimum=0, maximum=1)
+        for name in ("micro_f1", "macro_f1", "precision_at_1")
     )
     log_loss = audit.read_number(record, f"{key}.log_loss", minimum=0)
     n_documents = audit.read_integer(record, f"{key}.documents")
-    return MultilabelEstimate(n_documents, micro, macro, precision, log_loss, label_f1)
+    unanswered = audit.read_integer(record, f"{key}.unanswered", maximum=n_documents)
+    figures = unanswered, audit.read_integer(record, f"{key}.duplicates"), read_share(record, f"{key}.other")
+    return MultilabelEstimate(n_documents, micro, macro, precision, log_loss, label_f1, *figures)

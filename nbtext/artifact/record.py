@@ -22,28 +22,30 @@ from nbtext.bayes.diagnostics import (
 )
 from nbtext.bayes.prediction_sets import MAX_POINTS, Quantiles
 from nbtext.bayes.prevalence import MeanPosteriors
-from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.documents.formats import INPUT_UNITS
 from nbtext.documents.settings import ModelInput
 
 Record = dict[str, Any]
-OPTIONAL_SETTINGS = ("group",)  # settings of models, which only some models have
 SEVERAL_LABELS = ("label_separator", "label_fields")  # keys of the input, which only some models have
 MIN_PRIOR = 1e-300  # of a class, so that its logarithm is finite
 SUM_TOLERANCE = 1e-6  # of probabilities
 
 
-def write_model_settings(settings: ModelSettings) -> Record:
-    """Return the record of some settings, without those that only some models have, and this one has not."""
-    return {
-        name: value for name, value in asdict(settings).items() if value is not None or name not in OPTIONAL_SETTINGS
-    }
+def write_fields(found: Any, *later: str) -> Record | None:
+    """Return the fields of a data class; None of None.
+
+    later  fields that older files do not have: they are left out if they are their default, so that files stay the same
+    """
+    if found is None:
+        return None
+    defaults = {each.name: each.default for each in fields(found) if each.name in later}
+    return {name: value for name, value in asdict(found).items() if name not in later or value != defaults[name]}
 
 
 def read_hyperparameters(record: Record) -> Hyperparameters:
     """Return the hyperparameters of the record."""
-    audit.read_section(record, "hyperparameters", tuple(field.name for field in fields(Hyperparameters)))
+    audit.read_fields(record, "hyperparameters", Hyperparameters)
     C = None
     if audit.read_optional(record, "hyperparameters.C", float) is not None:
         C = audit.read_number(record, "hyperparameters.C", minimum=0)
@@ -58,18 +60,13 @@ def write_input(known: ModelInput) -> Record:
 
 def read_input(record: Record) -> ModelInput:
     """Return the input of the training documents."""
-    found = audit.read_value(record, "input", dict)
-    several = tuple(name for name in SEVERAL_LABELS if name in found)
-    audit.read_section(record, "input", ("unit", "text_field", "label_field", "separate_fields", *several))
+    audit.read_fields(record, "input", ModelInput)
     has_unit = audit.read_optional(record, "input.unit", str) is not None
     unit = audit.read_choice(record, "input.unit", INPUT_UNITS) if has_unit else None
     names = tuple(audit.read_texts(record, "input.text_field"))
     label = audit.read_value(record, "input.label_field", str)
-    separator, labels = None, tuple[str, ...]()
-    if "label_separator" in several:
-        separator = audit.read_value(record, "input.label_separator", str)
-    if "label_fields" in several:
-        labels = tuple(audit.read_texts(record, "input.label_fields", distinct=True))
+    separator = audit.read_optional(record, "input.label_separator", str)
+    labels = tuple(audit.read_texts(record, "input.label_fields", distinct=True))
     is_separate = audit.read_value(record, "input.separate_fields", bool)
     given = (*names, label, *labels, "," if separator is None else separator)
     if not names or not all(0 < len(name) <= MAX_LABEL_CHARACTERS for name in given):
@@ -79,8 +76,7 @@ def read_input(record: Record) -> ModelInput:
 
 def read_calibration(record: Record, n_classes: int) -> Calibration:
     """Return the calibration of the record."""
-    names = tuple(field.name for field in fields(Calibration) if field.name != "mean_posteriors")
-    audit.read_section(record, "calibration", names)
+    audit.read_fields(record, "calibration", Calibration, without=("mean_posteriors",))
     temperature = threshold = None
     if audit.read_optional(record, "calibration.temperature", dict) is not None:
         audit.read_section(record, "calibration.temperature", ("a", "b", "noise"))
@@ -125,7 +121,7 @@ def _read_mean_posteriors(record: Record, n_classes: int) -> MeanPosteriors | No
     key = "mean_posteriors"
     if key not in record:
         return None
-    audit.read_section(record, key, tuple(field.name for field in fields(MeanPosteriors)))
+    audit.read_fields(record, key, MeanPosteriors)
     means = audit.read_array(record, f"{key}.means", "float64", shape=(n_classes, n_classes))
     spreads = audit.read_floats(record, f"{key}.spreads", n_classes)
     prior = audit.read_floats(record, f"{key}.prior", n_classes)
@@ -138,18 +134,10 @@ def _read_mean_posteriors(record: Record, n_classes: int) -> MeanPosteriors | No
     return MeanPosteriors(means, audit.read_integers(record, f"{key}.documents", n_classes), spreads, prior)
 
 
-def write_estimate(estimate: LeaveOneOutEstimate | None) -> Record | None:
-    """Return the record of an estimate; only one by groups has their number."""
-    if estimate is None:
-        return None
-    return {name: value for name, value in asdict(estimate).items() if value or name != "groups"}
-
-
 def read_estimate(record: Record, n_classes: int) -> LeaveOneOutEstimate | None:
     if audit.read_optional(record, "estimate", dict) is None:
         return None
-    keys = tuple(field.name for field in fields(LeaveOneOutEstimate) if field.name != "groups")
-    found = audit.read_section(record, "estimate", keys, optional=("groups",))
+    audit.read_fields(record, "estimate", LeaveOneOutEstimate)
     documents = audit.read_integer(record, "estimate.documents")
     pairs = audit.read_value(record, "estimate.confused", tuple)
     confused = tuple(_read_confusion(pair, n_classes) for pair in pairs)
@@ -166,8 +154,16 @@ def read_estimate(record: Record, n_classes: int) -> LeaveOneOutEstimate | None:
         audit.read_integer(record, "estimate.held_out", maximum=documents),
         _read_optimized(record),
         tuple(_read_proportion(each, documents) for each in audit.read_value(record, "estimate.targets", tuple)),
-        audit.read_integer(record, "estimate.groups", minimum=1) if "groups" in found else 0,
+        audit.read_integer(record, "estimate.groups"),
+        audit.read_integer(record, "estimate.unanswered", maximum=documents),
+        read_share(record, "estimate.other"),
     )
+
+
+def read_share(record: Record, key: str) -> float | None:
+    """Return the number from 0 to 1 at a key; None if there is none."""
+    is_there = audit.read_optional(record, key, float) is not None
+    return audit.read_number(record, key, minimum=0, maximum=1) if is_there else None
 
 
 def _read_optimized(record: Record) -> tuple[float, float] | None:
@@ -189,7 +185,7 @@ def _read_proportion(found: Any, documents: int) -> Proportion:
 
 def _read_confusion(pair: Any, n_classes: int) -> Confusion:
     record = {"confused": pair}
-    audit.read_section(record, "confused", tuple(field.name for field in fields(Confusion)))
+    audit.read_fields(record, "confused", Confusion)
     first = audit.read_integer(record, "confused.first", maximum=n_classes - 2)
     second = audit.read_integer(record, "confused.second", minimum=first + 1, maximum=n_classes - 1)
     ways = (audit.read_integer(record, f"confused.{way}") for way in ("first_as_second", "second_as_first"))

@@ -63,6 +63,8 @@ def read_sample(record: Record, counts: CorpusCounts) -> CorpusCounts:
     sample = DocumentCounts(
         indptr, indices.astype(np.int32), numbers.astype(np.int32), classes.astype(np.int32), hashes
     )
+    if len(hashes) and hashes[0] == 0:  # a file of an earlier version, in which documents without a token are the first
+        sample = sample.with_empty_last().smallest(None)
     try:
         statistics - counts.count(sample)
     except ModelError:

@@ -52,7 +52,11 @@ def save(record: dict[str, Any], path: str) -> None:
     if list(record.items())[:2] != [("format", FORMAT), ("version", VERSION)]:
         raise ValueError("the record does not begin with its format and version")
     content = copy_canonically(record)
-    check_plain(content)
+    try:
+        check_plain(content)
+    except ArtifactError as error:
+        hint = "give fewer stop words, or other values of settings"
+        raise ArtifactError(f"cannot be written: a model file never {error.what}", where=path, hint=hint) from None
     with atomic_output(path) as file:
         write_record(content, file)
 

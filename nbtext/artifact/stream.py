@@ -30,8 +30,8 @@ KNOWN_FILES = (  # first bytes, kind of file, hint
     (b"\x28\xb5\x2f\xfd", "is compressed by zstd, and models are not", TRAIN_HINT),
     (
         b"PK\x03\x04",
-        "looks like a zip archive, such as a matrix file (.npz), not a model",
-        "train a model on a matrix file first",
+        "looks like a zip archive, such as a matrix file (.npz) or an office document (.docx), not a model",
+        TRAIN_HINT,
     ),
     (b"version https://git-lfs", "is a Git LFS pointer, not the model itself", "fetch the model with git lfs pull"),
     (b"{", "looks like JSON, not a model", TRAIN_HINT),

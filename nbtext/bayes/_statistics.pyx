@@ -31,7 +31,7 @@ cdef int64_t combine(
 ) noexcept nogil:
     """Write the entries of a + sign * b that are not zero; return their number, or -1 if one is negative."""
     cdef size_t feature
-    cdef int64_t i, k, d, n = 0
+    cdef int64_t i, k, d, counted, n = 0
     cdef int64_t of_a, of_b  # NO_CLASS, above all int32, if the feature has no more entries
     cdef Number t
     for feature in range(n_features):
@@ -39,16 +39,16 @@ cdef int64_t combine(
         while i < a.starts[feature + 1] or k < b.starts[feature + 1]:
             of_a = a.classes[i] if i < a.starts[feature + 1] else NO_CLASS
             of_b = b.classes[k] if k < b.starts[feature + 1] else NO_CLASS
-            d, t = 0, 0
+            d, t, counted = 0, 0, 0
             if of_a <= of_b:
-                d, t = a.documents[i], occurrences_a[i]
+                d, t, counted = a.documents[i], occurrences_a[i], a.documents[i]
                 i += 1
             if of_b <= of_a:
-                d, t = d + sign * b.documents[k], t + sign * occurrences_b[k]
+                d, t, counted = d + sign * b.documents[k], t + sign * occurrences_b[k], counted | b.documents[k]
                 k += 1
             if d < 0 or t < 0:
                 return -1
-            if d > 0:
+            if d > 0 or (t > 0 and counted == 0):  # scikit-learn's models do not count documents
                 classes[n], documents[n], occurrences[n] = <int32_t> min(of_a, of_b), d, t
                 n += 1
         ends[feature + 1] = n

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes import plain
-from nbtext.errors import ModelError, SettingsError
+from nbtext.errors import ModelError, SettingsError, list_some
 from nbtext.features.csr import entries_of, run_starts, running_sums
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.kernel import choose_version
+from nbtext.kernel import choose_version
 from nbtext.records import dataclass
 
 combine_entries = choose_version(plain.combine_entries, "nbtext.bayes._statistics")
@@ -292,6 +292,19 @@ def _total(statistics: ClassStatistics) -> int:
     return max(exact, int(statistics.documents.sum()), int(statistics.class_documents.sum()))
 
 
+def log_priors(class_documents: NDArray[Any], prior: Prior) -> NDArray[np.float64]:
+    """Return the log priors of several corpora with the same classes, (n_corpora, n_classes).
+
+    class_documents  (n_corpora, n_classes); of a class without documents, the prior may be −∞
+    prior            see `log_prior`
+    """
+    if prior != "empirical" and not isinstance(prior, WeightedPrior):
+        return np.tile(log_prior(np.ones(class_documents.shape[1]), prior), (len(class_documents), 1))
+    weights = class_documents * (np.array(prior.weights) if isinstance(prior, WeightedPrior) else 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.log(weights) - np.log(weights.sum(axis=1, keepdims=True)))
+
+
 def log_prior(class_documents: NDArray[Any], prior: Prior) -> NDArray[np.float64]:
     """Return the logarithm of each class's prior probability, shape (n_classes,).
 
@@ -313,7 +326,7 @@ def log_prior(class_documents: NDArray[Any], prior: Prior) -> NDArray[np.float64
         if len(weights) != len(class_documents) or not is_sound.all():
             raise SettingsError(
                 f"{len(class_documents)} numbers from {SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g} are needed, one for each "
-                f"label in sorted order; found {', '.join(f'{weight:g}' for weight in weights[:10])}",
+                f"label in sorted order; found {list_some(f'{weight:g}' for weight in weights)}",
                 where="prior",
             )
     return np.asarray(np.log(weights) - np.log(weights.sum()))

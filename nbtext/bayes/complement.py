@@ -14,7 +14,7 @@ from nbtext.bayes import plain
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel, LeftOut, SklearnClass
 from nbtext.bayes.scorer import CLIP, Floats, LinearScorer
-from nbtext.features.kernel import choose_version
+from nbtext.kernel import choose_version
 
 if TYPE_CHECKING:
     from nbtext.bayes.left_out_groups import LeftOutGroups

@@ -46,15 +46,19 @@ class StepMetric(NamedTuple):
     gains: Callable[[NDArray[Any], NDArray[Any], int, NDArray[Any]], NDArray[Any]]
 
 
-def fit_decision_offsets(log_posterior: Floats, classes: NDArray[Any], metric: str) -> Optimized:
+def fit_decision_offsets(
+    log_posterior: Floats, classes: NDArray[Any], metric: str, missed: NDArray[Any] | None = None
+) -> Optimized:
     """Return the offsets that optimize a metric on documents that the model has not seen.
 
     log_posterior  (n_documents, n_classes), finite, left out or held out, in random order
     classes        (n_documents,), the true class of each
     metric         a name in STEP_METRICS, or `log_loss`
+    missed         (n_classes,), more documents of each class, which get no label; None: none; ignored for log_loss
     """
     if metric in STEP_METRICS:
-        return _maximize(STEP_METRICS[metric], log_posterior, classes)
+        missed = np.zeros(log_posterior.shape[1], dtype=np.int64) if missed is None else missed
+        return _maximize(STEP_METRICS[metric], log_posterior, classes, missed)
     return _minimize_log_loss(log_posterior, classes)
 
 
@@ -66,7 +70,7 @@ def _minimize_log_loss(log_posterior: Floats, classes: NDArray[Any]) -> Optimize
     return Optimized(offsets, before, after)
 
 
-def _maximize(metric: StepMetric, log_posterior: Floats, classes: NDArray[Any]) -> Optimized:
+def _maximize(metric: StepMetric, log_posterior: Floats, classes: NDArray[Any], missed: NDArray[Any]) -> Optimized:
     """Maximize a metric that is a step function of the offsets.
 
     It is maximized class by class: the other offsets stay fixed, and every threshold that changes a prediction is
@@ -75,26 +79,30 @@ def _maximize(metric: StepMetric, log_posterior: Floats, classes: NDArray[Any]) 
     """
     n_classes = log_posterior.shape[1]
     used = slice(max(PARTS, MAX_WORK // n_classes**2))
+    missed = missed * len(classes[used]) // max(1, len(classes))
     log_posterior, classes = log_posterior[used], classes[used]
     parts = np.arange(len(classes)) % PARTS
     offsets = np.zeros((PARTS, n_classes))
     predicted = np.zeros(len(classes), dtype=np.int64)
     for part in range(PARTS if len(classes) >= PARTS else 0):
         others, own = parts != part, parts == part
-        offsets[part] = _ascend(log_posterior[others], classes[others], metric)
+        offsets[part] = _ascend(log_posterior[others], classes[others], metric, missed * others.mean())
         predicted[own] = (log_posterior[own] + offsets[part]).argmax(axis=1)
-    before, after = (metric.evaluate(each, classes, n_classes) for each in (log_posterior.argmax(axis=1), predicted))
+    whole = np.append(classes, np.repeat(np.arange(n_classes), missed))
+    none = np.full(len(whole) - len(classes), -1)
+    found = (np.append(each, none) for each in (log_posterior.argmax(axis=1), predicted))
+    before, after = (metric.evaluate(each, whole, n_classes) for each in found)
     return Optimized(offsets.mean(axis=0), before, after) if after > before else Optimized(None, before, before)
 
 
-def _ascend(log_posterior: Floats, classes: NDArray[Any], metric: StepMetric) -> Floats:
+def _ascend(log_posterior: Floats, classes: NDArray[Any], metric: StepMetric, missed: Floats) -> Floats:
     """Return the result of coordinate ascent from 0: each class's offset in turn is set to the best value."""
     offset = np.zeros(log_posterior.shape[1])
     support = np.bincount(classes, minlength=len(offset))
     for _ in range(ROUNDS):
         before = offset.copy()
         for k in np.flatnonzero(support >= MIN_DOCUMENTS).tolist():
-            offset[k] += _best_step(log_posterior + offset, classes, k, support, metric)
+            offset[k] += _best_step(log_posterior + offset, classes, k, support + missed, metric)
         if (offset == before).all():
             break
     return offset
@@ -153,7 +161,7 @@ def _accuracy(predicted: NDArray[Any], classes: NDArray[Any], _: int) -> float:
 
 def _macro_f1(predicted: NDArray[Any], classes: NDArray[Any], n_classes: int) -> float:
     right = np.bincount(classes[predicted == classes], minlength=n_classes)
-    whole = np.bincount(predicted, minlength=n_classes) + np.bincount(classes, minlength=n_classes)
+    whole = np.bincount(predicted[predicted >= 0], minlength=n_classes) + np.bincount(classes, minlength=n_classes)
     return float((2 * right / np.maximum(1, whole)).mean())
 
 

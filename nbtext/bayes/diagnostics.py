@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nbtext.records import dataclass
 
 MAX_PAIRS = 20  # pairs of confused labels that are kept
-METHODS = ("em", "marginals")  # of training on unlabeled documents
+METHODS = ("em",)  # of training on unlabeled documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +63,18 @@ class LeaveOneOutEstimate:
     """The leave-one-out estimate for new documents of the same kind.
 
     documents   number of scored documents, on which all figures are computed
-    accuracy    share of correct predictions
+    accuracy    share of correct predictions; an unanswered document is not correct
     log_loss    mean −log P(true label), in nats; of calibrated probabilities if the model is calibrated
     confused    the pairs of labels that are confused most often
-    duplicates  number of documents that repeat another one; all copies are left out together
+    duplicates  number of documents that repeat another one; see `ModelSettings.duplicates`
     unjudged    number of documents (and their duplicates) that are the only ones of their label; they cannot be scored
     held_out    number of documents that are not in the training set, so that they did not have to be left out
     optimized   the optimized metric before and after; equal if no decision offsets improve it; None: none is optimized
     targets     recall or precision of each target: those of `min_recall`, then those of `min_precision`
     groups      number of groups of documents, each of which is left out as a whole; 0: only duplicates are
+    unanswered  number of documents without a word that the model of the others knows; it gives them no label
+    other       accuracy if duplicates are left out separately instead of together, or together instead of separately;
+                None: it differs by no more than `error_of` the accuracy
     """
 
     documents: int
@@ -84,6 +87,31 @@ class LeaveOneOutEstimate:
     optimized: tuple[float, float] | None = None
     targets: tuple[Proportion, ...] = ()
     groups: int = 0
+    unanswered: int = 0
+    other: float | None = None
+
+    @property
+    def metric(self) -> float:
+        """The figure that `other` is compared with."""
+        return self.accuracy
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedTexts:
+    """The documents of equal content in a cross-validation, and how much the result depends on their folds.
+
+    documents   number of documents that repeat another one
+    duplicates  `together`: they are in one fold; `separate`: they may be in different folds
+    metric      `accuracy`, or `micro_f1` of documents with several labels
+    together    the metric for new texts, with duplicates in one fold; None: both are about the same, or not known
+    separate    the metric if texts repeat as they do here, with duplicates in any folds; None as above
+    """
+
+    documents: int
+    duplicates: str
+    metric: str
+    together: float | None
+    separate: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +136,7 @@ class Unlabeled:
     documents        number of unlabeled documents
     weight           λ, the weight of an unlabeled document relative to a labeled one
     log_prior        (n_classes,), the class log priors, which the counts of labeled documents do not determine
-    log_likelihoods  of em, penalized, in nats: before the first step and after each step
+    log_likelihoods  penalized, in nats: before the first step and after each step
     """
 
     method: str
@@ -116,6 +144,12 @@ class Unlabeled:
     weight: float
     log_prior: tuple[float, ...]
     log_likelihoods: tuple[float, ...]
+
+
+def error_of(share: float, documents: int) -> float:
+    """Return two standard errors of a share of documents, with half a success and half a failure added."""
+    p = (share * documents + 0.5) / (documents + 1)
+    return float(2 * (p * (1 - p) / max(1, documents)) ** 0.5)
 
 
 def count_confusions(classes: NDArray[Any], predicted: NDArray[Any]) -> tuple[Confusion, ...]:

@@ -186,7 +186,6 @@ class EventModel:
     allows_negative          whether it accepts negative weights
     is_generative            whether its scores are log P(document | class), which gives log P(document)
     is_in_nats               whether scores are sums of logarithms of probabilities
-    has_feature_marginals    whether it can be trained on unlabeled documents by feature marginals
     normalized               the variant with normalized weights, if there is one
     sklearn                  see SklearnClass; None: scikit-learn does not have the model
     options                  fields of ModelSettings that only some models take, and it takes
@@ -212,7 +211,6 @@ class EventModel:
     allows_negative: bool = False
     is_generative: bool = True
     is_in_nats: bool = True
-    has_feature_marginals: bool = False
     normalized: EventModel | None = None
     sklearn: SklearnClass | None = None
     options: tuple[str, ...] = ("smoothing", "prior")

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import WeightedPrior, count_classes, log_prior
+from nbtext.bayes.class_statistics import count_classes, log_priors
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.left_out_groups import LeftOutGroups, count_group_hapaxes, split_groups
 from nbtext.bayes.scorer import Floats
@@ -44,6 +44,11 @@ class GroupedLeaveOneOut(LeaveOneOut):
     def n_duplicates(self) -> int:
         """0: whole groups are left out, and duplicates only with their group."""
         return 0
+
+    @property
+    def copies(self) -> NDArray[np.int64]:
+        """1 for each document: duplicates are left out only with their group."""
+        return np.ones(len(self.documents), dtype=np.int64)
 
     def take(self, documents: NDArray[np.int64]) -> GroupedLeaveOneOut:
         """Return only these documents; their groups stay complete."""
@@ -101,7 +106,11 @@ class GroupedLeaveOneOut(LeaveOneOut):
             scores = self._refit(part, smoothings)
         else:
             scores = leave_out(self.statistics, part, smoothings=smoothings)
-        return np.asarray(scores + self._log_priors(part)[part.groups])
+        priors = log_priors(self.statistics.class_documents - part.class_documents, self.prior)
+        return np.asarray(scores + priors[part.groups])
+
+    def unanswered_log_posterior(self) -> Floats:
+        return self._log_priors_without(self.groups, self.member_groups, self.members.classes)
 
     def _refit(self, part: LeftOutGroups, smoothings: tuple[float, ...]) -> Floats:
         """Return the scores by models that are fitted without each group, and without the prior."""
@@ -116,15 +125,6 @@ class GroupedLeaveOneOut(LeaveOneOut):
                 scorer = self.model.compile(others, smoothing=smoothing)
                 scores[number, rows] = scorer.scores(own.indptr, own.indices, own.counts)
         return scores
-
-    def _log_priors(self, part: LeftOutGroups) -> Floats:
-        """Return the log priors without each group, (n_groups, n_classes); of a class without documents −∞."""
-        if self.prior != "empirical" and not isinstance(self.prior, WeightedPrior):
-            return np.tile(log_prior(self.statistics.class_documents, self.prior), (part.n_groups, 1))
-        weights = np.array(self.prior.weights) if isinstance(self.prior, WeightedPrior) else 1.0
-        remaining = (self.statistics.class_documents - part.class_documents) * weights
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(np.log(remaining) - np.log(remaining.sum(axis=1, keepdims=True)))
 
     def ignore_hapaxes(self, scores: Floats, smoothing: float) -> Floats:
         """Return the scores (n_documents, n_classes) without features that are out of vocabulary."""

@@ -130,6 +130,7 @@ class Cells:
     lengths     (n_contents,), known tokens of each content
     class_documents  (n_labels,), documents with each label in the whole corpus
     n_documents      whose scores these are
+    n_unanswered     of these documents, those without a known word
     """
 
     contents: NDArray[np.int64]
@@ -141,6 +142,7 @@ class Cells:
     lengths: Floats
     class_documents: NDArray[Any]
     n_documents: int
+    n_unanswered: int = 0
 
     @property
     def n_labels(self) -> int:
@@ -150,6 +152,11 @@ class Cells:
     def n_copies(self) -> float:
         """The mean number of copies of a document, by which priors are multiplied: duplicates add no evidence."""
         return self.n_documents / max(1, len(self.lengths))
+
+    @property
+    def is_answered(self) -> NDArray[np.bool_]:
+        """Whether the document of each cell has a known word, (n_cells,); another document gets no label."""
+        return np.asarray(self.lengths[self.contents] > 0)
 
     def sum_by_label(self, values: Floats) -> Floats:
         """Return the sum of the values of the cells of each label, (n_labels,)."""
@@ -232,7 +239,7 @@ def collect_cells(
     contents, labels, positives, documents, *scores = map(np.concatenate, zip(*parts, strict=True))
     return Cells(
         contents, labels, positives, documents, tuple(scores), corpus.counts.priors, corpus.lengths,
-        corpus.counts.labels.class_documents, len(corpus.documents),
+        corpus.counts.labels.class_documents, len(corpus.documents), int(corpus.copies[corpus.lengths <= 0].sum()),
     )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ class LabelNoise:
     of its given one, and only the pairs of labels that occur among these are stored.
 
     rows               (n_judged,), the documents that have been judged; a document that is alone with its label is not
-    likely             (n_judged,), the most probable true label of each
+    likely             (n_judged,), the most probable true label of each; the given one if none is more probable
     given_probability  (n_judged,), the probability that the given label is true, given the document and the noise
     true, given        (n_pairs,), pairs of a true and a given label
     expected           (n_pairs,), expected number of documents of each pair
@@ -183,7 +183,7 @@ def estimate_noise(
         pseudo_counts = PSEUDO_COUNTS * n_classes * np.where(is_correct, 1 - wrong, wrong / others)
         sums = np.bincount(true, weights=expected, minlength=n_classes) + PSEUDO_COUNTS * n_classes
         noise = (expected + pseudo_counts) / sums[true]
-    rows = np.arange(len(given))
-    likely = labels[rows, probabilities.argmax(axis=1)].astype(np.int64)
     own = np.where(labels == given[:, None], probabilities, 0.0).sum(axis=1)
+    best = labels[np.arange(len(given)), probabilities.argmax(axis=1)]
+    likely = np.where(own < probabilities.max(axis=1), best, given).astype(np.int64)
     return likely, own, true, observed, expected.astype(np.float64)

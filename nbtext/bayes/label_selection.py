@@ -45,6 +45,10 @@ class MultilabelEstimate:
     precision_at_1  share of documents with a label whose most probable label is one of theirs
     log_loss        mean over documents of −Σ log P(label is there, or is not), in nats
     label_f1        (n_labels,)
+    unanswered      number of documents without a word that the model of the others knows; it gives them no label
+    duplicates      number of documents that repeat another one; see `ModelSettings.duplicates`
+    other           micro F1 if duplicates are left out separately instead of together, or together instead of
+                    separately; None: it differs by no more than `error_of` micro F1
     """
 
     documents: int
@@ -53,6 +57,14 @@ class MultilabelEstimate:
     precision_at_1: float
     log_loss: float
     label_f1: Floats
+    unanswered: int = 0
+    duplicates: int = 0
+    other: float | None = None
+
+    @property
+    def metric(self) -> float:
+        """The figure that `other` is compared with."""
+        return self.micro_f1
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,5 +237,5 @@ def _estimate(cells: Cells, probabilities: Floats, thresholds: Thresholds) -> Mu
     losses = -(cells.positives * present + (cells.documents - cells.positives) * absent)
     return MultilabelEstimate(
         cells.n_documents, thresholds.micro_f1, thresholds.macro_f1, precision_at_1(cells, probabilities),
-        float(losses.sum() / cells.n_documents), thresholds.label_f1,
+        float(losses.sum() / cells.n_documents), thresholds.label_f1, cells.n_unanswered,
     )  # fmt: skip

@@ -45,8 +45,12 @@ class Thresholds:
 
 def fit_thresholds(cells: Cells, probabilities: Floats, *, by_label: bool) -> Thresholds:
     """Return the thresholds: one for all labels that maximizes micro-F1, or one for each; see the module."""
+    is_answered = cells.is_answered
     if not by_label:
-        best, _ = _best_threshold(probabilities, cells.positives, cells.documents)
+        rows = slice(None) if is_answered.all() else np.flatnonzero(is_answered)
+        best, _ = _best_threshold(
+            probabilities[rows], cells.positives[rows], cells.documents[rows], true=float(cells.positives.sum())
+        )
         return measure(cells, probabilities, np.full(cells.n_labels, best))
     order, floor = np.argsort(cells.labels, kind="stable"), _highest_dropped(cells, probabilities)
     bounds = np.searchsorted(cells.labels[order], np.arange(cells.n_labels + 1))
@@ -55,8 +59,9 @@ def fit_thresholds(cells: Cells, probabilities: Floats, *, by_label: bool) -> Th
     values, fallback = np.empty(cells.n_labels), []
     for k in range(cells.n_labels):
         own = order[bounds[k] : bounds[k + 1]]
+        true, own = float(cells.positives[own].sum()), own[is_answered[own]]
         values[k], f1 = _best_threshold(
-            probabilities[own], cells.positives[own], cells.documents[own], is_lowest=True, floor=floor
+            probabilities[own], cells.positives[own], cells.documents[own], true=true, is_lowest=True, floor=floor
         )
         if f1 < MIN_F1 or is_single[k]:
             fallback.append(k)
@@ -81,7 +86,7 @@ def measure(
 
     is_single  (n_labels,), labels whose F1 is 0: they have one document
     """
-    is_predicted = probabilities >= values[cells.labels]
+    is_predicted = (probabilities >= values[cells.labels]) & cells.is_answered
     by_label = cells.sum_by_label
     correct, predicted = by_label(cells.positives * is_predicted), by_label(cells.documents * is_predicted)
     true = by_label(cells.positives)
@@ -97,17 +102,18 @@ def _best_threshold(
     positives: Floats,
     documents: Floats,
     *,
+    true: float,
     is_lowest: bool = False,
     floor: float = 0.0,
     n_tried: int | None = None,
 ) -> tuple[float, float]:
     """Return the threshold with the highest F1, and this F1.
 
+    true       positive pairs, also of documents that get no label
     is_lowest  return the lowest such threshold, at least `floor` if there is one; otherwise the one nearest to half
                of F1, which is the best one for probabilities that are right
     n_tried    how many of the highest probabilities are tried before all; None: four for each positive pair
     """
-    true = positives.sum()
     if len(probabilities) == 0 or true == 0:
         return 1.0, 0.0
     n_tried = int(4 * true) if n_tried is None else n_tried
@@ -119,7 +125,7 @@ def _best_threshold(
     best = int(f1.argmax())
     if len(order) < len(probabilities) and 2 * true / (predicted[-1] + true) >= f1[best]:  # a lower one may be better
         return _best_threshold(
-            probabilities, positives, documents, is_lowest=is_lowest, floor=floor, n_tried=4 * n_tried
+            probabilities, positives, documents, true=true, is_lowest=is_lowest, floor=floor, n_tried=4 * n_tried
         )
     threshold = descending[last[best]]
     lower = np.nextafter(descending[last[best + 1]], 1.0) if best + 1 < len(last) else 0.0
@@ -145,7 +151,8 @@ def precision_at_1(cells: Cells, probabilities: Floats) -> float:
     if len(starts) == 0:
         return 0.0
     sizes = np.diff(np.append(starts, len(probabilities)))
-    best = np.flatnonzero(probabilities == np.repeat(np.maximum.reduceat(probabilities, starts), sizes))
+    is_best = probabilities == np.repeat(np.maximum.reduceat(probabilities, starts), sizes)
+    best = np.flatnonzero(is_best & cells.is_answered)
     first = best[run_starts(cells.contents[best])]  # of equal probabilities, the first label
     copies = np.minimum.reduceat(cells.documents, starts)
     n_labeled = np.minimum(np.add.reduceat(cells.positives, starts), copies).sum()  # copies may differ in their labels

@@ -1,7 +1,8 @@
 """Exact leave-one-out scores: the scores of each training document under the model of all others, in one pass.
 
 Documents with equal content are left out together, each from its own class. Otherwise a document's duplicates would
-predict it, and the estimate for new documents would be too high.
+predict it, and the estimate for new texts would be too high. Where texts repeat by nature, such as short phrases, a
+document can be left out alone instead (`is_separate`): then the estimate is for texts that repeat as they do here.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import ClassStatistics, Prior, WeightedPrior, log_prior
+from nbtext.bayes.class_statistics import ClassStatistics, Prior, WeightedPrior, log_prior, log_priors
 from nbtext.bayes.event_model import LARGEST_INT32, EventModel, LeftOut
 from nbtext.bayes.scorer import Floats
 from nbtext.features.csr import run_starts
-from nbtext.features.document_counts import DocumentCounts, number_contents
+from nbtext.features.document_counts import DocumentCounts, count_copies, number_contents
 from nbtext.parallel import parallel_calls
 from nbtext.records import dataclass
 
@@ -70,16 +71,11 @@ class DuplicateGroups:
     def has_duplicates(self) -> bool:
         return len(self.left_out) < len(self.groups) or bool((self.rows != np.arange(len(self.rows))).any())
 
-    @property
-    def n_duplicates(self) -> int:
-        """The number of documents that repeat another one: all documents minus the distinct ones."""
-        return len(self.groups) - (int(self.groups.max(initial=-1)) + 1)
 
-
-def group_duplicates(documents: DocumentCounts) -> DuplicateGroups:
-    """Group documents of equal content."""
+def group_duplicates(documents: DocumentCounts, *, is_separate: bool = False) -> DuplicateGroups:
+    """Group documents of equal content; `is_separate`: each document is a group of its own."""
     n = len(documents)
-    if (documents.hashes[1:] > documents.hashes[:-1]).all():  # all differ, as in most samples
+    if is_separate or (documents.hashes[1:] > documents.hashes[:-1]).all():  # all differ, as in most samples
         rows, copies = np.arange(n), np.ones(n, dtype=np.int64)
         return DuplicateGroups(rows, rows, LeftOut(documents, copies, copies), rows)
     groups = number_contents(documents)
@@ -179,7 +175,8 @@ class LeaveOneOut:
     """The documents of a corpus, for leave-one-out scores with one event model and prior.
 
     A feature that occurs only in a document and its duplicates is out of vocabulary when they are left out. It is
-    ignored for the label, and used only for the likelihood of the document.
+    ignored for the label, and used only for the likelihood of the document. A document without any other feature has no
+    known word, and is unanswered, as it is by a model of the other documents that is fitted anew.
 
     statistics  sufficient statistics of the corpus for the event model
     documents   of the corpus, in the order of their hashes
@@ -187,6 +184,9 @@ class LeaveOneOut:
                 None: the vocabulary is hashed or given, so no feature is out of vocabulary
     is_new      (n_documents,), which documents are not part of the corpus; None: none
     n_hapax_features  (n_documents,), number of these features in each document; None: counted if it is needed
+    empty       (n_classes,), documents of each class of the corpus without a token; None: those among the documents
+    is_separate  whether each document is left out alone, without its duplicates; then the features of a document that
+                 has some remain in the vocabulary, and those that `n_hapax` counts are ignored
     """
 
     statistics: ClassStatistics
@@ -197,16 +197,33 @@ class LeaveOneOut:
     jobs: int = 1
     is_new: NDArray[np.bool_] | None = None
     n_hapax_features: NDArray[Any] | None = None
+    empty: NDArray[Any] | None = None
+    is_separate: bool = False
 
     @cached_property
     def duplicates(self) -> DuplicateGroups:
-        """The groups of duplicates among the documents of the corpus; new documents are not left out."""
-        return group_duplicates(self.documents if self.is_new is None else self.documents.filter(~self.is_new))
+        """The documents of the corpus that are left out together; new documents are not left out."""
+        documents = self.documents if self.is_new is None else self.documents.filter(~self.is_new)
+        return group_duplicates(documents, is_separate=self.is_separate)
+
+    @cached_property
+    def copies(self) -> NDArray[np.int64]:
+        """The number of documents of the corpus with the content of each document, (n_documents,); 0 for a new one."""
+        is_old = np.ones(len(self.documents), dtype=bool) if self.is_new is None else ~self.is_new
+        copies = np.zeros(len(is_old), dtype=np.int64)
+        copies[is_old] = count_copies(self.documents.filter(is_old))
+        return copies
 
     @property
     def n_duplicates(self) -> int:
-        """The number of documents that repeat another one, and are left out with it."""
-        return self.duplicates.n_duplicates
+        """The number of documents of the corpus that repeat another one: all minus the distinct ones."""
+        old = self.copies[self.copies > 0]
+        return len(old) - round(float((1 / old).sum()))
+
+    @property
+    def contents(self) -> NDArray[np.int64]:
+        """A number for what is left out with each document: its content, or only itself, (n_documents,)."""
+        return np.arange(len(self.documents)) if self.is_separate else number_contents(self.documents)
 
     def take(self, documents: NDArray[np.int64]) -> LeaveOneOut:
         """Return only these documents; they must include all duplicates of each."""
@@ -215,14 +232,17 @@ class LeaveOneOut:
     def slice(self, start: int, stop: int) -> LeaveOneOut:
         """Return only the documents from `start` up to `stop`, whose counts are not copied; see `take`."""
         selected = self._select(slice(start, stop), self.documents.slice(start, stop))
-        if self.is_new is None and "duplicates" in self.__dict__:
+        if self.is_new is None and not self.is_separate and "duplicates" in self.__dict__:
             selected.__dict__["duplicates"] = self.duplicates.slice(start, stop)
         return selected
 
     def _select(self, rows: Any, documents: DocumentCounts) -> LeaveOneOut:
         columns = (self.n_hapax, self.is_new, self.n_hapax_features)
         n_hapax, is_new, n_features = (None if column is None else column[rows] for column in columns)
-        return replace(self, documents=documents, n_hapax=n_hapax, is_new=is_new, n_hapax_features=n_features)
+        selected = replace(self, documents=documents, n_hapax=n_hapax, is_new=is_new, n_hapax_features=n_features)
+        if self.is_separate:
+            selected.__dict__["copies"] = self.copies[rows]
+        return selected
 
     def first(self, size: int) -> LeaveOneOut:
         """Return about the first `size` documents, up to the end of a group of duplicates."""
@@ -288,14 +308,43 @@ class LeaveOneOut:
     @property
     def n_known(self) -> NDArray[Any]:
         """The number of tokens of each document that are in the vocabulary of the others, shape (n_documents,)."""
-        return np.asarray(self.documents.lengths - (0 if self.n_hapax is None else self.n_hapax))
+        return np.asarray(self.documents.lengths - (0 if self.n_hapax is None else self._unseen(self.n_hapax)))
+
+    def _unseen(self, counts: NDArray[Any]) -> NDArray[Any]:
+        """Return the counts of features that are out of vocabulary when a document is left out; see `is_separate`."""
+        return np.where(self.copies > 1, 0, counts) if self.is_separate else counts
+
+    @property
+    def is_known(self) -> NDArray[np.bool_]:
+        """Whether each document has a word in the vocabulary of the others, shape (n_documents,)."""
+        return np.asarray((np.diff(self.documents.indptr) > 0) & (self.n_known > 0))
+
+    def unanswered_log_posterior(self) -> Floats:
+        """Return the log-probabilities of documents without a known word: the prior without each, and its duplicates.
+
+        Shape (n_documents, n_classes); −∞ of a class without another document.
+        """
+        classes, groups = self.documents.classes, np.full(len(self.documents), -1)
+        is_old = slice(None) if self.is_new is None else ~self.is_new
+        groups[is_old] = self.duplicates.groups
+        return self._log_priors_without(groups, groups[is_old], classes[is_old])
+
+    def _log_priors_without(
+        self, groups: NDArray[np.int64], member_groups: NDArray[np.int64], member_classes: NDArray[np.int32]
+    ) -> Floats:
+        """Return the log prior of the corpus without the members of each document's group, (n_documents, n_classes)."""
+        found, rows = np.unique(groups, return_inverse=True)
+        is_member = np.isin(member_groups, found)
+        left_out = np.zeros((len(found), self.statistics.n_classes))
+        np.add.at(left_out, (np.searchsorted(found, member_groups[is_member]), member_classes[is_member]), 1)
+        return log_priors(self.statistics.class_documents - left_out, self.prior)[rows]
 
     def ignore_hapaxes(self, scores: Floats, smoothing: float) -> Floats:
         """Return the scores (n_documents, n_classes) without features that are out of vocabulary."""
         unseen = self.model.out_of_vocabulary
         if unseen is None or not self.documents.is_counted or self.n_hapax is None or not self.n_hapax.any():
             return scores
-        counts = self.n_hapax if self._has_plain_counts else self._n_hapax_features
+        counts = self._unseen(self.n_hapax if self._has_plain_counts else self._n_hapax_features)
         weights = self.duplicates.spread(unseen(self.statistics, self.duplicates.left_out, smoothing=smoothing))
         if self.is_new is None:
             return np.asarray(scores - counts[:, None] * weights)

@@ -136,7 +136,7 @@ cdef inline bint add_feature(
                     target[a] += count * (
                         log_ratio(logs, corpus.occurrences[entry], a) if is_single else values[(entry - first) * S + a]
                     )
-        if 0 < others < count:
+        if others < count:
             return False
         if others > count:
             for a in range(S):
@@ -197,6 +197,8 @@ cdef inline bint add_complements(
                     target[a] += count * (
                         log_ratio(logs, left, a) - rests[a] if is_single else values[(entry - first) * S + a]
                     )
+        if of_own < rows.of_class[row] * count:
+            return False
         if of_own:
             left = everywhere - of_own - (rows.of_all[row] - rows.of_class[row]) * count
             if left < 0:

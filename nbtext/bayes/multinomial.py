@@ -11,7 +11,7 @@ from nbtext.bayes import plain
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut, SklearnClass
 from nbtext.bayes.scorer import Floats, LinearScorer, log_share
-from nbtext.features.kernel import choose_version
+from nbtext.kernel import choose_version
 
 if TYPE_CHECKING:
     from nbtext.bayes.left_out_groups import LeftOutGroups
@@ -139,6 +139,5 @@ MULTINOMIAL = EventModel(
     generate=draw_tokens,
     has_length=True,
     log_prior_density=sum_log_probabilities,
-    has_feature_marginals=True,
     sklearn=SklearnClass(name="MultinomialNB"),
 )

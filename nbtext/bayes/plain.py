@@ -16,7 +16,10 @@ Entries = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray
 
 
 def combine_entries(a: Entries, b: Entries, sign: int) -> Entries | None:
-    """Return the entries of a + sign * b that are not zero, or None if one is negative."""
+    """Return the entries of a + sign * b that are not zero, or None if one is negative.
+
+    An entry without documents is zero, unless neither a nor b counts its documents, as scikit-learn's models do not.
+    """
     n_classes = max(int(a[1].max(initial=0)), int(b[1].max(initial=0))) + 1
     keys = np.concatenate((_keys(a, n_classes), _keys(b, n_classes)))
     order = np.argsort(keys, kind="stable")
@@ -30,7 +33,8 @@ def combine_entries(a: Entries, b: Entries, sign: int) -> Entries | None:
     documents, occurrences = total(a[2], b[2]), total(a[3], b[3])
     if min(documents.min(initial=0), occurrences.min(initial=0)) < 0:
         return None
-    kept = documents > 0
+    counted = total(a[2], sign * b[2])  # documents of both
+    kept = (documents > 0) | ((counted == 0) & (occurrences > 0))
     features, classes = np.divmod(keys[starts][kept], n_classes)
     indptr = np.searchsorted(features, np.arange(len(a[0]))).astype(np.int64)
     return indptr, classes.astype(np.int32), documents[kept], occurrences[kept]
@@ -63,9 +67,9 @@ def left_out_gains(
     _, entries = entries_of(w_indptr, indices)
     documents = np.repeat(np.repeat(np.arange(len(row_classes)), np.diff(indptr)), widths)
     classes, times = w_classes[entries], np.repeat(counts, widths)
-    others = occurrences[entries] - np.where(classes == row_classes[documents], times, 0)
-    if others.min(initial=0) < 0:
-        raise ValueError("a document is not part of the corpus")
+    is_own = classes == row_classes[documents]
+    others = occurrences[entries] - np.where(is_own, times, 0)
+    _check_own(is_own, occurrences[entries], widths, counts)
     gains = np.zeros((len(row_classes), n_classes, len(smoothings)))
     places = documents * n_classes + classes
     for a, (smoothing, log_smoothing) in enumerate(zip(smoothings.tolist(), log_smoothings.tolist(), strict=True)):
@@ -73,6 +77,20 @@ def left_out_gains(
         sums = np.bincount(places, weights=times * logs, minlength=len(row_classes) * n_classes)
         gains[:, :, a] = sums.reshape(len(row_classes), n_classes)
     return gains
+
+
+def _check_own(
+    is_own: NDArray[np.bool_], occurrences: NDArray[np.int64], widths: NDArray[np.int64], counts: NDArray[Any]
+) -> None:
+    """Raise ValueError unless the own class of a document has these counts of its features, at least.
+
+    is_own, occurrences  of each class that has a feature of a document
+    widths, counts       of each feature of a document
+    """
+    of_own = np.zeros(len(widths), dtype=np.int64)
+    of_own[np.repeat(np.arange(len(widths)), widths)[is_own]] = occurrences[is_own]
+    if (of_own < counts).any():
+        raise ValueError("a document is not part of the corpus")
 
 
 def _check_rows(rows: Any, row_classes: NDArray[np.int32], corpus: Entries, n_classes: int) -> None:
@@ -115,6 +133,7 @@ def left_out_complements(
     _, entries = entries_of(w_indptr, indices)
     documents, classes, times = np.repeat(owners, widths), w_classes[entries], np.repeat(counts, widths)
     is_own = classes == row_classes[documents]
+    _check_own(is_own, occurrences[entries], widths, of_class[owners] * counts)
     gone = np.where(is_own, (of_all - of_class)[documents], of_all[documents]) * times
     left = np.repeat(everywhere[indices], widths) - occurrences[entries] - gone
     if min(rest.min(initial=0), left[is_own].min(initial=0)) < 0:

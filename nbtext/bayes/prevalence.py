@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.decision_offsets import fit_prior_adjustment
 from nbtext.bayes.scorer import Floats
+from nbtext.bayes.word_drift import WordDrift
 from nbtext.records import dataclass
 
 MAX_CLASSES = 512  # with more, the mean posteriors would take more than 2 MiB, and hardly any class has documents
@@ -116,17 +117,29 @@ class PosteriorSums:
         self.resampled += drawn.T @ posteriors
         self.weights += drawn.sum(axis=0, dtype=np.float64)
 
-    def estimate(self, known: MeanPosteriors) -> ShareEstimate:
+    def solve(self, known: MeanPosteriors) -> Floats:
+        """Return the shares of the documents, one at least."""
+        return solve_on_simplex(known.means.T, self.total / self.n_documents)
+
+    def estimate(self, known: MeanPosteriors, drift: WordDrift | None = None) -> ShareEstimate:
         """Return the shares of the documents, one at least, with intervals that cover them with CONFIDENCE.
 
         Each resample has one more document, of a random class. Without it, few documents would vary too little.
+
+        drift  how the documents differ from those of training; if it is too large, shares can be anything
         """
-        shares = solve_on_simplex(known.means.T, self.total / self.n_documents)
+        shares = self.solve(known)
+        if drift is not None and drift.is_too_large:
+            return ShareEstimate(shares, np.zeros(self.n_classes), np.ones(self.n_classes))
+        moved = None if drift is None or not len(drift.features) else drift.draw(np.random.default_rng(1), RESAMPLES)
         found = np.empty((RESAMPLES, self.n_classes))
         classes, added = self.rng.integers(self.n_classes, size=RESAMPLES), self.rng.standard_exponential(RESAMPLES)
         for i, (k, weight) in enumerate(zip(classes.tolist(), added.tolist(), strict=True)):
             means = known.resample(self.rng)
             mean = (self.resampled[i] + weight * means[k]) / (self.weights[i] + weight)
+            if moved is not None:
+                mean = np.maximum(mean + moved[i], 0.0)
+                mean /= mean.sum()
             found[i] = solve_on_simplex(means.T, mean, start=shares)
         tail = (1 - CONFIDENCE) / 2
         low, high = np.quantile(found, (tail, 1 - tail), axis=0)

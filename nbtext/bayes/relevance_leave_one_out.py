@@ -33,8 +33,8 @@ from nbtext.bayes.leave_one_out import count_hapaxes
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.errors import ModelError
 from nbtext.features.csr import run_starts, running_sums
-from nbtext.features.document_counts import DocumentCounts, number_contents
-from nbtext.features.kernel import HAS_KERNEL, choose_version
+from nbtext.features.document_counts import DocumentCounts, count_copies, number_contents
+from nbtext.kernel import HAS_KERNEL, choose_version
 from nbtext.records import LazyProperty, dataclass
 
 left_out_products = choose_version(plain.left_out_products, "nbtext.bayes._products")
@@ -95,19 +95,21 @@ class LabelCounts:
 
 @dataclass(frozen=True, eq=False)
 class RelevanceLeaveOneOut:
-    """The retained documents of a corpus, for exact leave-one-out scores. Duplicates leave together.
+    """The retained documents of a corpus, for exact leave-one-out scores. Identical documents are left out together.
 
     counts      of the whole corpus
     documents   some of its documents; the class of a document is the index of its set in `sets`
     sets        the label sets of the documents
     n_hapax     (n_documents,), tokens of each document whose features no other document has: they are out of
                 vocabulary. None: the vocabulary does not depend on the documents
+    is_separate  whether each document is a content of its own, and is left out alone
     """
 
     counts: LabelCounts
     documents: DocumentCounts
     sets: LabelSets
     n_hapax: NDArray[Any] | None
+    is_separate: bool = False
 
     def first(self, size: int) -> RelevanceLeaveOneOut:
         """Return about the first `size` documents, up to the end of a group of documents with equal hashes."""
@@ -134,7 +136,12 @@ class RelevanceLeaveOneOut:
     @cached_property
     def contents(self) -> NDArray[np.int64]:
         """The number of the content of each document; duplicates have the same number, shape (n_documents,)."""
-        return number_contents(self.documents)
+        return np.arange(len(self.documents)) if self.is_separate else number_contents(self.documents)
+
+    @cached_property
+    def n_copies(self) -> NDArray[np.int64]:
+        """The number of documents that are equal to each document, itself included, shape (n_documents,)."""
+        return count_copies(self.documents)
 
     @cached_property
     def distinct(self) -> DocumentCounts:
@@ -167,13 +174,17 @@ class RelevanceLeaveOneOut:
         counts = self.distinct.totals
         if self.n_hapax is None:
             return counts
-        return counts - count_hapaxes(self.counts.statistics, self.documents).tokens[self._first]
+        return np.asarray(counts - self._unseen(count_hapaxes(self.counts.statistics, self.documents).tokens))
 
     @cached_property
     def lengths(self) -> Floats:
         """The tokens of each distinct document, without features that no other document has."""
         lengths = self.distinct.lengths
-        return lengths if self.n_hapax is None else lengths - self.n_hapax[self._first]
+        return lengths if self.n_hapax is None else lengths - self._unseen(self.n_hapax)
+
+    def _unseen(self, n_hapax: NDArray[Any]) -> NDArray[Any]:
+        """Return for each distinct document the tokens that are out of vocabulary without it, of those of documents."""
+        return np.where(self.is_separate & (self.n_copies > 1), 0, n_hapax)[self._first]
 
     def scores_of(self, smoothing: Smoothing) -> Callable[[LeftOutBlock], RelevanceScores]:
         """Return the function that scores a block of this corpus."""

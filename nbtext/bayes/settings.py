@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
-from nbtext.errors import SettingsError
+from nbtext.errors import PARAMETERS, SettingsError, list_some
 from nbtext.records import dataclass
+from nbtext.settings import Excludes, check_settings, parse_label_share, parse_number_or_auto, refuse, require, setting
 
 if TYPE_CHECKING:
     from nbtext.bayes.class_statistics import Prior
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 LOSSES = ("squared-hinge", "logistic")
 AUTO = "auto"
+BEST = "best"  # the model that a search selects
 OF_SOME_MODELS = (  # fields of ModelSettings that a model takes if its record names them
     "C", "smoothing", "prior", "loss", "interpolation", "ratio_smoothing", "values", "normalize_weights",
 )  # fmt: skip
@@ -29,30 +31,50 @@ METRICS = (*DECISION_METRICS, "log_loss")  # log-loss is optimized by an adjustm
 PRIORS = ("empirical", "uniform")
 CONFIDENCE = 0.95  # of a target of recall or precision
 NEAR_DUPLICATES, GROUP_FIELD = GROUPINGS = ("near-duplicates", "field")
+TOGETHER, SEPARATE = DUPLICATES = ("together", "separate")
+
+
+def _parse_prior(text: str) -> str | tuple[float, ...]:
+    if text in PRIORS:
+        return text
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(f"{text!r} is neither empirical, uniform nor a list of numbers such as 1,3") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinearSettings:
     """The settings of linear models: regularization, loss, and the Naive Bayes weights of NB-SVM."""
 
-    C: float | str = 1.0
-    loss: str = field(default="squared-hinge", metadata={"choices": LOSSES})
-    interpolation: float = 1.0
-    ratio_smoothing: float = 1.0
-    # The folds of the cross-validation that calibrates and selects C, and the seed of the order of the documents. They
-    # are not options of `train`, because `evaluate` has options of these names for its own cross-validation.
-    folds: int = 5
-    seed: int = 0
+    C: float | str = setting(
+        1.0, "Inverse regularization strength. `auto` selects it by cross-validation. Only with --model logistic, "
+        "nbsvm or svm.", low=SMALLEST_C, high=LARGEST_C, parse=parse_number_or_auto(AUTO), metavar="auto|N",
+        wanted=f"auto, or a number from {SMALLEST_C:g} to {LARGEST_C:g}",
+    )  # fmt: skip
+    loss: str = setting("squared-hinge", "Loss function. Only with --model nbsvm.", choices=LOSSES, metavar="NAME")
+    interpolation: float = setting(
+        1.0, "Weight of the support vector machine, from 0 (log-count ratios only) to 1. Wang and Manning (2012) "
+        "recommend 0.25. Only with --model nbsvm.", low=0, high=1, metavar="N", flags=("--interpolation", "--beta"),
+    )  # fmt: skip
+    ratio_smoothing: float = setting(
+        1.0, "Additive smoothing of the log-count ratios. Only with --model nbsvm.",
+        low=SMALLEST, high=LARGEST, metavar="N",
+    )  # fmt: skip
+    # not options, because `evaluate` has options of these names for its own cross-validation
+    folds: int = setting(
+        5, "logistic, nbsvm, svm: number of folds of the cross-validation that calibrates and selects C.",
+        low=2, is_option=False,
+    )  # fmt: skip
+    seed: int = setting(
+        0, "logistic, nbsvm, svm: seed of the order of the documents.",
+        low=0, high=2**64 - 1, wanted="a whole number from 0 to 2^64 - 1", is_option=False,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
-        is_sound = self.C == AUTO if isinstance(self.C, str) else SMALLEST_C <= self.C <= LARGEST_C
-        _require(is_sound, self.C, f"auto, or a number from {SMALLEST_C:g} to {LARGEST_C:g}", "C")
-        _require(self.loss in LOSSES, self.loss, " or ".join(LOSSES), "loss")
-        _require(0 <= self.interpolation <= 1, self.interpolation, "a number from 0 to 1", "interpolation")
-        is_sound = SMALLEST <= self.ratio_smoothing <= LARGEST
-        _require(is_sound, self.ratio_smoothing, f"a number from {SMALLEST:g} to {LARGEST:g}", "ratio_smoothing")
-        _require(self.folds >= 2, self.folds, "a number of 2 or more", "folds")
-        _require(0 <= self.seed < 2**64, self.seed, "a whole number from 0 to 2^64 - 1", "seed")
+        check_settings(self)
+        if isinstance(self.C, str):
+            require(self.C == AUTO, self.C, "auto or a number", "C")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,21 +85,79 @@ class ModelSettings(LinearSettings):
     confidence                 the confidence in each of these targets
     group                      what is left out together: near duplicates, or documents with the same value of a field;
                                None: duplicates
+    duplicates                 whether documents of equal content are left out, or held out, together, which estimates
+                               how good predictions for new texts are; or separately, for texts that repeat as they do
+                               in the training set
     """
 
-    model: str = field(default=AUTO, metadata={"choices": (AUTO, *EVENT_MODELS, *LINEAR_MODELS)})
-    smoothing: float | None = None
-    prior: str | tuple[float, ...] | None = None
-    class_weight: str | tuple[tuple[str, float], ...] | None = None  # no option: --prior sets the priors
-    calibrate: bool = True
-    optimize: str | None = field(default=None, metadata={"choices": METRICS})
-    min_recall: tuple[tuple[str, float], ...] = ()
-    min_precision: tuple[tuple[str, float], ...] = ()
-    confidence: float = CONFIDENCE
-    normalize_weights: bool = False
-    values: int = 4
-    keep_sample: int | None = None
-    group: str | None = field(default=None, metadata={"choices": GROUPINGS})
+    TITLE = "Model"
+    RULES = (
+        Excludes("class_weight", "prior", because="both set the class priors"),
+        Excludes("keep_sample", "group", because="a model does not retain the groups of its documents"),
+        Excludes("duplicates", "group", because="a group is left out as a whole, with its duplicates"),
+    )
+
+    model: str = setting(
+        AUTO, "Model to train. `auto` selects multinomial or complement Naive Bayes, on counts or binary counts, by "
+        "leave-one-out accuracy.", choices=(AUTO, *EVENT_MODELS, *LINEAR_MODELS), metavar="NAME",
+    )  # fmt: skip
+    smoothing: float | None = setting(
+        None, "Additive smoothing of Naive Bayes, the pseudo-count of each feature in each class. `auto` selects it by "
+        "leave-one-out; 0 is maximum likelihood. With --model gaussian, N times the largest variance is added to all "
+        "variances; `auto` is 1e-9.", parse=parse_number_or_auto(None), metavar="auto|N", default_help="auto",
+    )  # fmt: skip
+    prior: str | tuple[float, ...] | None = setting(
+        None, "Class prior of Naive Bayes. N,N… is one weight for each label, in sorted order of the labels; only the "
+        "proportions of the weights matter.", parse=_parse_prior, metavar="empirical|uniform|N,N…",
+        default_help="empirical; uniform for complement",
+    )  # fmt: skip
+    class_weight: str | tuple[tuple[str, float], ...] | None = setting(
+        None, "How many documents one of a label counts as, in the class prior or in the loss of a linear model: a "
+        "dict of weights, or `balanced` for equal sums.", is_option=False,
+    )  # fmt: skip
+    calibrate: bool = setting(
+        True, "Calibrate probabilities with leave-one-out scores, or those of cross-validation for linear models.",
+        default_help="--calibrate",
+    )  # fmt: skip
+    optimize: str | None = setting(
+        None, "Metric to optimize on leave-one-out scores. For accuracy and macro_f1, an offset for each label is "
+        "added to its log-probability before the label is chosen; reported probabilities do not change. log_loss "
+        "adjusts the probabilities. For a multi-label model, macro_f1 selects a threshold for each label; by default, "
+        "one threshold of all labels maximizes micro F1.", choices=METRICS, metavar="METRIC",
+    )  # fmt: skip
+    min_recall: tuple[tuple[str, float], ...] = setting(
+        (), "Minimum recall of a label on new documents, such as ham=0.995; may be repeated. The threshold is chosen "
+        "on leave-one-out scores.", parse=parse_label_share, metavar="LABEL=P", is_repeated=True,
+    )  # fmt: skip
+    min_precision: tuple[tuple[str, float], ...] = setting(
+        (), "Minimum precision of a label on new documents, such as spam=0.99; may be repeated.",
+        parse=parse_label_share, metavar="LABEL=P", is_repeated=True,
+    )  # fmt: skip
+    confidence: float = setting(
+        CONFIDENCE, "Confidence of each target of --min-recall and --min-precision: the probability that it is met on "
+        "new documents, too.", metavar="P",
+    )  # fmt: skip
+    normalize_weights: bool = setting(
+        False, "Divide the weights of each class by their sum (Rennie et al. 2003). Only with --model complement."
+    )
+    values: int = setting(
+        4, "Number of categories of a feature. All counts from N - 1 upwards are one category. Only with --model "
+        "categorical.", low=2, high=MAX_VALUES, metavar="N",
+    )  # fmt: skip
+    keep_sample: int | None = setting(
+        None, "Number of documents, selected at random, whose counts the model retains; none by default. With them, "
+        "update, merge and forget refit smoothing and calibration.", low=1, high=MAX_KEPT, metavar="N",
+    )  # fmt: skip
+    group: str | None = setting(
+        None, "Groups that leave-one-out leaves out as a whole. Near-duplicates are documents whose sets of features "
+        "have a Jaccard similarity of 0.8 or more. Equal documents are always left out together. Cross-validation "
+        "keeps a group in one fold. Memory grows with the number of documents.", choices=GROUPINGS, metavar="NAME",
+    )  # fmt: skip
+    duplicates: str = setting(
+        TOGETHER, "How documents with equal words are left out, and split into folds. `together` estimates, calibrates "
+        "and selects for new texts. `separate` does so for texts that repeat as they do in SOURCE, such as short "
+        "phrases or standard sentences.", choices=DUPLICATES, metavar="NAME",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         LinearSettings.__post_init__(self)
@@ -87,50 +167,41 @@ class ModelSettings(LinearSettings):
             options = LINEAR_MODELS[self.model].options if self.is_linear else self._record.options
             for name in special:
                 if name not in options:
-                    hint = "leave out this option"
-                    raise SettingsError(f"{self.model} does not use this option", where=name, hint=hint)
+                    raise refuse(name, f"{self.model} does not use it")
         if self.smoothing is not None:
-            is_sound = self.smoothing == 0 or SMALLEST <= self.smoothing <= LARGEST
-            _require(is_sound, self.smoothing, f"0, or a number from {SMALLEST:g} to {LARGEST:g}", "smoothing")
+            is_right = self.smoothing == 0 or SMALLEST <= self.smoothing <= LARGEST
+            require(is_right, self.smoothing, f"0, or a number from {SMALLEST:g} to {LARGEST:g}", "smoothing")
         if isinstance(self.prior, str):
-            _require(self.prior in PRIORS, self.prior, f"{', '.join(PRIORS)} or a number for each label", "prior")
-        if not 2 <= self.values <= MAX_VALUES:
-            raise SettingsError(f"{self.values} is not between 2 and {MAX_VALUES}", where="values")
-        is_sound = self.keep_sample is None or 1 <= self.keep_sample <= MAX_KEPT
-        _require(is_sound, self.keep_sample, f"a number from 1 to {MAX_KEPT:,}", "keep_sample")
-        if self.group is not None and self.keep_sample is not None:
-            what = "a model does not retain the groups of its documents"
-            raise SettingsError(what, where="keep_sample", hint="leave out this option")
-        self._check_class_weight()
-        self._check_targets()
-
-    def _check_class_weight(self) -> None:
-        if self.class_weight is None:
-            return
+            require(self.prior in PRIORS, self.prior, f"{', '.join(PRIORS)} or a number for each label", "prior")
         if isinstance(self.class_weight, str):
-            _require(
-                self.class_weight == "balanced", self.class_weight, "balanced or a weight for labels", "class_weight"
-            )
-        else:
-            for label, weight in self.class_weight:
-                _require(SMALLEST <= weight <= LARGEST, f"{label}: {weight:g}", "a weight above 0", "class_weight")
-        if self.prior is not None:
-            what = "cannot be combined with --prior, because both set the class priors"
-            raise SettingsError(what, where="class_weight", hint="leave out one of them")
+            is_right = self.class_weight == "balanced"
+            require(is_right, self.class_weight, "balanced or a weight for labels", "class_weight")
+        for label, weight in self.class_weight if isinstance(self.class_weight, tuple) else ():
+            require(SMALLEST <= weight <= LARGEST, f"{label}: {weight:g}", "a weight above 0", "class_weight")
+        self._check_targets()
 
     def _check_targets(self) -> None:
         for name in ("min_recall", "min_precision"):
             targets = getattr(self, name)
             for label, minimum in targets:
-                _require(0 < minimum < 1, f"{label}={minimum:g}", "a number between 0 and 1", name)
+                require(0 < minimum < 1, f"{label}={minimum:g}", "a number between 0 and 1", name)
             if len({label for label, _ in targets}) < len(targets):
                 raise SettingsError("a label has two targets", where=name, hint="keep one of them")
-        _require(0 < self.confidence < 1, self.confidence, "a number between 0 and 1", "confidence")
+        require(0 < self.confidence < 1, self.confidence, "a number between 0 and 1", "confidence")
         if not self.has_targets and self.confidence != CONFIDENCE:
-            raise SettingsError("there is no target", where="confidence", hint="add min_recall or min_precision")
+            raise SettingsError("needs --min-recall or --min-precision", where="confidence", hint="add one of them")
         if self.has_targets and self.optimize in DECISION_METRICS:
             what = f"{self.optimize} and the targets of recall and precision both set the decision offsets"
             raise SettingsError(what, where="optimize", hint="leave out one of them; log_loss can be combined")
+
+    @property
+    def is_separate(self) -> bool:
+        """Whether each document is left out alone, although others have the same content."""
+        return self.duplicates == SEPARATE
+
+    def swap_duplicates(self) -> ModelSettings:
+        """Return the settings with duplicates left out separately instead of together, or the other way round."""
+        return replace(self, duplicates=TOGETHER if self.is_separate else SEPARATE)
 
     @property
     def has_targets(self) -> bool:
@@ -181,6 +252,14 @@ class ModelSettings(LinearSettings):
 
         return WeightedPrior(tuple(self.class_weights_of(labels, [1] * len(labels)) or ()))
 
+    def deciding_prior_of(self, labels: Sequence[str]) -> Prior:
+        """Return the prior whose most probable label is that of a document without a known word, if it must have one.
+
+        It is the one that is given, and otherwise the share of each label: the default of complement is uniform.
+        """
+        is_given = self.prior is not None or self.class_weight is not None
+        return self.prior_of(labels) if is_given else "empirical"
+
     def class_weights_of(self, labels: Sequence[str], n_documents: Sequence[int]) -> list[float] | None:
         """Return the weight of the documents of each label; None: 1.
 
@@ -195,12 +274,9 @@ class ModelSettings(LinearSettings):
             return [sum(n_documents) / (len(labels) * max(1, n)) for n in n_documents]
         weights = dict(self.class_weight)
         if unknown := sorted(weights.keys() - set(labels)):
-            hint = f"there are {', '.join(labels[:10])}"
+            hint = f"there are {list_some(labels)}"
             raise SettingsError(f"there is no label {unknown[0]}", where="class_weight", hint=hint)
         return [weights.get(label, 1.0) for label in labels]
 
 
-def _require(is_sound: bool, value: object, wanted: str, option: str) -> None:
-    if not is_sound:
-        shown = f"{value:g}" if isinstance(value, float) else value
-        raise SettingsError(f"{shown} is not a valid value", where=option, hint=f"give {wanted}")
+PARAMETERS.update(each.name for each in fields(ModelSettings))

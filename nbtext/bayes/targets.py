@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.diagnostics import Proportion
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import ModelSettings
-from nbtext.errors import SettingsError, number_of
+from nbtext.errors import SettingsError, list_some, number_of
 from nbtext.records import dataclass
 
 RECALL = "recall"  # the other metric is precision
@@ -71,7 +71,7 @@ def find_goals(settings: ModelSettings, labels: Sequence[str]) -> Goals:
             from difflib import get_close_matches
 
             nearest = get_close_matches(label, labels, n=1, cutoff=0.5)
-            hint = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(labels[:10])}"
+            hint = f"did you mean {nearest[0]}?" if nearest else f"there are {list_some(labels)}"
             raise SettingsError(f"there is no label {label}", where=f"min_{metric}", hint=hint)
         targets.append(Target(metric, label, labels.index(label), minimum, settings.confidence))
     return Goals(settings.optimize, tuple(targets))
@@ -89,7 +89,7 @@ def refuse_targets(targets: Sequence[Target]) -> None:
 
 
 def fit_targets(
-    log_posterior: Floats, classes: NDArray[Any], targets: Sequence[Target]
+    log_posterior: Floats, classes: NDArray[Any], targets: Sequence[Target], missed: NDArray[Any] | None = None
 ) -> tuple[Floats | None, tuple[Proportion, ...]]:
     """Return the decision offsets that meet all targets, and what each target's metric is on these documents.
 
@@ -101,21 +101,27 @@ def fit_targets(
     ----------
     log_posterior : (n_documents, n_classes), left out or held out
     classes : (n_documents,), the true class of each
+    missed : (n_classes,), more documents of each class, which get no label; None: none
 
     Raises
     ------
     SettingsError : a target cannot be met
     """
+    missed = np.zeros(log_posterior.shape[1], dtype=np.int64) if missed is None else missed
     offsets = np.zeros(log_posterior.shape[1])
     for _ in range(ROUNDS):
         before = offsets.copy()
         for target in targets:
-            find = _find_recall_step if target.metric == RECALL else _find_precision_step
-            offsets[target.number] += find(log_posterior + offsets, classes, target)
+            scores = log_posterior + offsets
+            offsets[target.number] += (
+                _find_recall_step(scores, classes, target, int(missed[target.number]))
+                if target.metric == RECALL
+                else _find_precision_step(scores, classes, target)
+            )
         if (offsets == before).all():
             break
     predicted = (log_posterior + offsets).argmax(axis=1)
-    found = tuple(measure(predicted, classes, target) for target in targets)
+    found = tuple(measure(predicted, classes, target, int(missed[target.number])) for target in targets)
     for target, proportion in zip(targets, found, strict=True):
         if len(targets) > 1 and proportion.lower_bound(target.confidence) < target.minimum:
             what = f"{target.metric} {target.minimum:g} of {target.label} cannot be reached"
@@ -127,14 +133,17 @@ def fit_targets(
     return offsets if offsets.any() else None, found
 
 
-def measure(predicted: NDArray[Any], classes: NDArray[Any], target: Target) -> Proportion:
-    """Return the recall or the precision of a target's label."""
+def measure(predicted: NDArray[Any], classes: NDArray[Any], target: Target, n_missed: int = 0) -> Proportion:
+    """Return the recall or the precision of a target's label, of which `n_missed` more documents get no label."""
     whole = (classes if target.metric == RECALL else predicted) == target.number
-    return Proportion(int((whole & (predicted == classes)).sum()), int(whole.sum()))
+    n_missed = n_missed if target.metric == RECALL else 0
+    return Proportion(int((whole & (predicted == classes)).sum()), int(whole.sum()) + n_missed)
 
 
-def _find_recall_step(scores: Floats, classes: NDArray[Any], target: Target) -> float:
+def _find_recall_step(scores: Floats, classes: NDArray[Any], target: Target, n_unanswered: int) -> float:
     """Return the smallest increase of a label's offset that meets a recall.
+
+    `n_unanswered` more documents of the label get no label, whatever the offset is.
 
     The margin of a document is the lead of the label over the best other one. The threshold of the margin is the k-th
     smallest of the label's n documents. The share of new documents of the label above it has the distribution
@@ -145,6 +154,7 @@ def _find_recall_step(scores: Floats, classes: NDArray[Any], target: Target) -> 
     proposition 1; Wilks, Determination of Sample Sizes for Setting Tolerance Limits, 1941.
     """
     margins = np.sort(_margins(scores, target.number)[classes == target.number])
+    margins = np.append(np.full(n_unanswered, -np.inf), margins)
     n = len(margins)
     n_missed = _max_errors(n, target)
     if n_missed < 0:
@@ -154,6 +164,13 @@ def _find_recall_step(scores: Floats, classes: NDArray[Any], target: Target) -> 
             where="min_recall",
             hint=f"{n:,} documents can assure at most {Proportion(n, n).lower_bound(target.confidence):.4f}; "
             "lower the target or the confidence",
+        )
+    if n_missed < n_unanswered:
+        raise SettingsError(
+            f"recall {target.minimum:g} of {target.label} with {target.confidence:.4g} confidence cannot be assured: "
+            f"{n_unanswered:,} of {number_of(n, 'document')} get no label, because no other document has their words",
+            where="min_recall",
+            hint=f"{n_missed:,} of them may be missed; lower the target or the confidence, or leave out empty texts",
         )
     return max(0.0, MARGIN - float(margins[n_missed]))
 

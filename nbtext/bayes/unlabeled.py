@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration, TemperatureScaling, fit_temperature
-from nbtext.bayes.class_statistics import ClassStatistics, count_classes
+from nbtext.bayes.class_statistics import ClassStatistics, count_classes, log_priors
 from nbtext.bayes.diagnostics import Hyperparameters
-from nbtext.bayes.expectation_maximization import Mixture, OnStep
+from nbtext.bayes.expectation_maximization import ExpectationMaximization
 from nbtext.bayes.outliers import log_likelihood_per_token
 from nbtext.bayes.scorer import Floats
-from nbtext.bayes.smoothing import Scored, Selection, add_likelihoods, judge
+from nbtext.bayes.smoothing import Scored, Selection, Unanswered, add_likelihoods, judge
 from nbtext.bayes.targets import Goals
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
@@ -25,30 +25,16 @@ from nbtext.parallel import parallel_calls
 N_FOLDS = 5
 
 
-class Candidate(Protocol):
-    """A method with hyperparameters that fits labeled and unlabeled documents; with weight 0 only the labeled ones."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def smoothing(self) -> float: ...
-    @property
-    def weight(self) -> float: ...
-    def fit(
-        self, labeled: ClassStatistics, *, jobs: int = ..., on_step: OnStep | None = ..., is_watched: bool = ...
-    ) -> Mixture: ...
-
-
 @dataclass(frozen=True, eq=False)
 class Trial:
     """A candidate, and its results on held-out documents.
 
-    complete   (n_held_out, n_classes), scores by all features
+    complete   (n_in_folds, n_classes), scores by all features, also of the unanswered documents
     known      (n_held_out, n_classes), scores by features that other documents have too
     selection  the smoothing with its calibration and estimate
     """
 
-    candidate: Candidate
+    candidate: ExpectationMaximization
     complete: Floats
     known: Floats
     selection: Selection
@@ -73,6 +59,7 @@ class HeldOut:
     lengths     (n_documents,), tokens of each document of the sample
     is_hapax    (n_features,), whether only one document, labeled or unlabeled, has the feature. It is out of vocabulary
                 when that document is held out
+    is_separate  whether duplicates may be in different folds
     """
 
     statistics: ClassStatistics
@@ -80,21 +67,30 @@ class HeldOut:
     lengths: NDArray[Any]
     is_hapax: NDArray[np.bool_]
     jobs: int = 1
+    is_separate: bool = False
 
     @cached_property
     def folds(self) -> NDArray[np.int64]:
-        """The fold of each document. Duplicates are in one fold; no fold has all documents of a class."""
+        """The fold of each document; no fold has all documents of a class."""
+        contents = None if self.is_separate else number_contents(self.sample)
         return stratified_folds(
-            self.sample.classes, N_FOLDS, seed=None, contents=number_contents(self.sample),
+            self.sample.classes, N_FOLDS, seed=None, contents=contents,
             class_documents=self.statistics.class_documents,
         )  # fmt: skip
 
     @cached_property
     def held_out(self) -> NDArray[np.int64]:
-        """The indices of the documents that are held out, ascending."""
-        return np.flatnonzero(self.folds != NEVER_HELD_OUT)
+        """The indices of the documents that are held out, and share a word with another document, ascending."""
+        return np.flatnonzero((self.folds != NEVER_HELD_OUT) & (self._n_known > 0))
 
-    def compare(self, *candidates: Candidate, optimize: str | None = None) -> list[Trial]:
+    @cached_property
+    def unanswered(self) -> Unanswered:
+        """The other documents that are held out, which no model gives a label."""
+        classes = self.sample.classes[(self.folds != NEVER_HELD_OUT) & (self._n_known <= 0)]
+        shares = log_priors(self.statistics.class_documents[None, :], "empirical")
+        return Unanswered(np.tile(shares, (len(classes), 1)), classes)
+
+    def compare(self, *candidates: ExpectationMaximization, optimize: str | None = None) -> list[Trial]:
         """Return the results of each candidate on the held-out documents."""
         parts = [np.flatnonzero(self.folds == fold) for fold in range(N_FOLDS)]
         parts = [part for part in parts if len(part)]
@@ -106,7 +102,7 @@ class HeldOut:
         """Return the selection of a trial without a temperature."""
         return self._select(trial.candidate.smoothing, trial.complete, trial.known, None, optimize)
 
-    def _score_part(self, part: NDArray[np.int64], candidate: Candidate) -> Floats:
+    def _score_part(self, part: NDArray[np.int64], candidate: ExpectationMaximization) -> Floats:
         """Return the scores of a part by a model of all others, (2, n_part, n_classes): all and known features."""
         held_out = self.sample.take(part)
         rest = self.statistics - count_classes(held_out, self.statistics.n_features, self.statistics.n_classes)
@@ -116,22 +112,21 @@ class HeldOut:
         return np.stack((scores, scores - n_hapax[:, None] * scorer.default))
 
     def _trial(
-        self, candidate: Candidate, parts: list[tuple[NDArray[np.int64], Floats]], optimize: str | None
+        self, candidate: ExpectationMaximization, parts: list[tuple[NDArray[np.int64], Floats]], optimize: str | None
     ) -> Trial:
         scores = np.zeros((2, len(self.folds), self.statistics.n_classes))
         for part, part_scores in parts:
             scores[:, part] = part_scores
-        complete, known = scores[:, self.held_out]
-        n_known, classes = self._n_known, self.sample.classes[self.held_out]
+        complete, known = scores[0, self.folds != NEVER_HELD_OUT], scores[1, self.held_out]
+        n_known, classes = self._n_known[self.held_out], self.sample.classes[self.held_out]
         temperature = fit_temperature(known, n_known, classes) if len(classes) else None
         selection = self._select(candidate.smoothing, complete, known, temperature, optimize)
         return Trial(candidate, complete, known, selection)
 
-    @property
+    @cached_property
     def _n_known(self) -> Floats:
-        """The number of tokens of each held-out document that other documents have too."""
-        n_hapax = self.sample.sum_features(self.is_hapax)
-        return np.asarray(self.lengths - n_hapax)[self.held_out]
+        """The number of tokens of each document that other documents have too."""
+        return np.asarray(self.lengths - self.sample.sum_features(self.is_hapax))
 
     def _select(
         self,
@@ -143,10 +138,12 @@ class HeldOut:
     ) -> Selection:
         classes = self.sample.classes[self.held_out]
         selection = Selection(Hyperparameters(smoothing), Calibration(temperature))
-        if len(classes) == 0:
+        if len(complete) == 0:
             return selection
         selection = judge(
-            selection, Scored(known, self._n_known, classes),
-            n_unjudged=len(self.sample) - len(classes), goals=Goals(optimize),
+            selection, Scored(known, self._n_known[self.held_out], classes), self.unanswered,
+            n_unjudged=len(self.sample) - len(complete), goals=Goals(optimize),
         )  # fmt: skip
-        return add_likelihoods(selection, log_likelihood_per_token(complete, self.lengths[self.held_out]))
+        return add_likelihoods(
+            selection, log_likelihood_per_token(complete, self.lengths[self.folds != NEVER_HELD_OUT])
+        )

@@ -1,27 +1,57 @@
 """Commands, their options and their help.
 
-A command is a function with a list of parameters. The options that set the fields of a settings record are a `Stage`:
-the function receives the record. `-h` prints the options that most people need, `--help` prints all.
+A command is a function with a settings record, of which the command line makes an instance. Each field of the record is
+an option or an argument, or a record whose fields are options. `-h` prints the options that most people need, `--help`
+prints all.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import Field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from nbtext.cli.files import NAMED, FileType, check_files, named_outputs
+from nbtext.cli import completion
+from nbtext.cli.files import (
+    INPUT,
+    MODEL,
+    MODEL_OUTPUT,
+    NAMED,
+    OUTPUT,
+    REWRITTEN_MODEL,
+    SOURCE,
+    FileType,
+    check_files,
+    named_outputs,
+)
 from nbtext.errors import SettingsError
 from nbtext.parallel import share_heap
-from nbtext.records import dataclass
+from nbtext.settings import (
+    KEY,
+    Part,
+    Rule,
+    Setting,
+    check_rules,
+    is_flag,
+    list_options,
+    list_parts,
+    make_record,
+    parse_value,
+    refuse,
+)
 
 if TYPE_CHECKING:
     from nbtext.documents.read_ahead import ReadAhead
     from nbtext.documents.settings import InputSettings
+
+    ParamType = click.ParamType[Any]
+else:  # before click 8.5 it takes no parameter
+    ParamType = click.ParamType
 
 TYPED = "nbtext.typed"  # the key under which click keeps the options as they were typed
 AHEAD = "nbtext.ahead"  # the key under which click keeps the sources that are being read
@@ -37,13 +67,44 @@ SHORT_SOURCE_HELP = (
 )
 
 
-class Record(Protocol):
-    """A settings record: a frozen dataclass."""
+ROLES = {  # the types of options that name files, by the role of the file; see `Setting.file`
+    "source": SOURCE,
+    "input": INPUT,
+    "output": OUTPUT,
+    "model": MODEL,
+    "new model": MODEL_OUTPUT,
+    "rewritten model": REWRITTEN_MODEL,
+    "directory": FileType("DIR"),
+}
 
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+class Parsed(ParamType):
+    """The type of an option whose text is parsed by its setting."""
+
+    name = "text"
+
+    def __init__(self, field: Field[Any], found: Setting) -> None:
+        self._field, self._found = field, found
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return parse_value(self._field, self._found, value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
-T = TypeVar("T", bound=Record)
+def _type_of(field: Field[Any], found: Setting) -> Any:
+    """Return the type of the parameter of a setting, for click."""
+    if found.file:
+        kind = ROLES[found.file]
+        metavar = found.metavar or kind.metavar
+        is_plain = found.parse is None and not found.names and metavar == kind.metavar
+        return kind if is_plain else kind.parsing(metavar, found.parse or str, found.names)
+    if found.choices and found.parse is None:
+        return click.Choice(found.choices)
+    return Parsed(field, found)
 
 
 class Option(click.Option):
@@ -85,98 +146,77 @@ class Option(click.Option):
         yield from (first, *others)
 
 
-@dataclass(frozen=True)
-class Stage(Generic[T]):
-    """The options that make a settings record.
-
-    name     parameter of the command that receives the record
-    record   the settings record; an option has the name of the field that it sets
-    options  one for each field that is set by an option
-    build    makes the record from the given values; by default the constructor of the record
-    """
-
-    name: str
-    record: type[T]
-    options: tuple[Option, ...]
-    build: Callable[[Mapping[str, Any]], T] | None = None
-
-    def without(self, *names: str) -> Stage[T]:
-        """Return the same stage without some options, whose fields keep their defaults."""
-        return Stage(self.name, self.record, tuple(each for each in self.options if each.name not in names), self.build)
-
-    def replace(self, option: Option) -> Stage[T]:
-        """Return the same stage with another option for the same field."""
-        options = tuple(option if each.name == option.name else each for each in self.options)
-        return Stage(self.name, self.record, options, self.build)
-
-    def settings(self, values: Mapping[str, Any]) -> T:
-        """Return the record of the given values; other fields have their defaults."""
-        return self.build(values) if self.build is not None else self.record(**values)
+def _make_option(field: Field[Any], found: Setting, title: str, name: str = "") -> Option:
+    """Return the option of a setting."""
+    flag = f"--{field.name.replace('_', '-')}"
+    facts: dict[str, Any] = {"type": _type_of(field, found), "metavar": found.metavar or None}
+    if is_flag(field):
+        flag = f"{flag}/--no-{flag[2:]}" if field.default is True else flag
+        facts = {"is_flag": True, "default": None}
+    if found.complete:
+        facts["shell_complete"] = completion.COMPLETIONS[found.complete]
+    default = field.default
+    shown = ",".join(map(str, default)) if isinstance(default, tuple) else str(default or "")
+    return Option(
+        *(found.flags or (flag,)), name or field.name, help=found.help, title=found.title or title,
+        default_help=found.default_help or ("" if isinstance(default, bool) or found.is_required else shown),
+        multiple=found.is_repeated, required=found.is_required and not name, **facts,
+    )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Deferred(Generic[T]):
-    """A stage whose record depends on more than its own options: the command makes it.
-
-    given   the values of the given options
-    """
-
-    stage: Stage[T]
-    given: Mapping[str, Any]
-
-    def settings(self, **others: Any) -> T:
-        """Return the record of the given values and of `others`, which take precedence."""
-        return self.stage.settings({**self.given, **others})
+def _make_argument(field: Field[Any], found: Setting) -> click.Argument:
+    return click.Argument(
+        [field.name], metavar=found.metavar, nargs=-1 if found.is_repeated else 1,
+        required=found.is_required and not found.flags, type=_type_of(field, found),
+    )  # fmt: skip
 
 
-def stage(
-    name: str, record: type[T], title: str, *options: Option, build: Callable[[Mapping[str, Any]], T] | None = None
-) -> Stage[T]:
-    """Return a stage whose options have a title in the help, and the defaults of the record's fields."""
-    defaults = {field.name: field.default for field in fields(record)}
-    for option in options:
-        option.title = title
-        default = defaults.get(option.name or "")
-        if (
-            not option.default_help
-            and not option.is_flag
-            and isinstance(default, str | int | float | tuple)
-            and default
-        ):
-            option.default_help = ",".join(map(str, default)) if isinstance(default, tuple) else str(default)
-    return Stage(name, record, options, build)
+def _list_parameters(record: type[Any], title: str = "Options") -> Iterator[click.Parameter]:
+    """Yield the arguments and the options of the settings of a record, in the order of its fields."""
+    for field in fields(record):
+        found = field.metadata.get(KEY)
+        if isinstance(found, Part):
+            for each, of_part in list_options(found.record, without=found.without, changed=found.changed):
+                yield _make_option(each, of_part, getattr(found.record, "TITLE", title))
+        elif isinstance(found, Setting) and found.is_argument:
+            yield _make_argument(field, found)
+            if found.flags:  # the same value as an option
+                yield _make_option(field, found, title, MODEL_OPTION)
+        elif isinstance(found, Setting):
+            yield _make_option(field, found, title)
 
 
 class Command(click.Command):
-    """A command of nbtext. It makes settings records of its options, and refuses to overwrite its inputs.
+    """A command of nbtext. It makes the settings record of its options, and refuses to overwrite its inputs.
 
-    example  a command line that works on the demo corpus
-    notes    paragraphs at the end of the help, such as the memory that the command needs
-    common   the options that -h shows
+    function  gets the record; its name and docstring are those of the command
+    record    the settings record of the command
+    example   a command line that works on the demo corpus
+    notes     paragraphs at the end of the help, such as the memory that the command needs
+    common    the options that -h shows
+    rules     settings of different parts that exclude or need each other
     """
 
     def __init__(
         self,
-        function: Callable[..., None],
-        *parts: click.Parameter | Stage[Any],
+        function: Callable[[Any], None],
+        record: type[Any],
+        *,
         example: str,
         notes: str,
         common: str,
-        deferred: tuple[Stage[Any], ...],
+        rules: Iterable[Rule],
     ) -> None:
-        self.stages = [part for part in parts if isinstance(part, Stage)]
-        self._deferred = {each.name for each in deferred}
-        parameters = [each for part in parts for each in (part.options if isinstance(part, Stage) else (part,))]
+        self.record, self.rules = record, tuple(rules)
+        parameters = list(_list_parameters(record))
         if any(isinstance(each.type, FileType) and each.type.is_output for each in parameters):
             parameters.append(
                 Option(
-                    "--force",
-                    is_flag=True,
-                    title="Running",
+                    "--force", is_flag=True, title="Running",
                     help="Overwrite a file of another kind. Without --force, a model never replaces a file that is "
                     "not a model, and another output never replaces a model.",
                 )
-            )
+            )  # fmt: skip
         parameters += [
             Option("-h", is_flag=True, is_eager=True, expose_value=False, callback=_print_short_help, title="Running",
                    help="Print the most common options."),
@@ -216,26 +256,32 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            self._prepare(ctx)
-            return super().invoke(ctx)
+            assert self.callback is not None  # of each command
+            return ctx.invoke(self.callback, self._make_record(ctx))
         except SettingsError as error:  # an error of the library names a field; the command line names its option
             flags = {each.name: each.flag for each in self.params if isinstance(each, Option)}
             error.where = flags.get(error.where, error.where)
             raise
 
-    def _prepare(self, ctx: click.Context) -> None:
-        """Check the files of the command, and make settings records of the option values."""
+    def _make_record(self, ctx: click.Context) -> Any:
+        """Check the files of the command and its rules, and return the settings record of the option values."""
+        if ctx.params.get("quiet") and isinstance(ctx.obj, set):
+            ctx.obj.add("quiet")  # for the whole run, so that warnings stay away
         check_files(ctx.meta.get(NAMED, []), is_forced=ctx.params.pop("force", False))
         if MODEL_OPTION in ctx.params:
             ctx.params["model"] = ctx.params.pop(MODEL_OPTION) or ctx.params.get("model")
             if ctx.params["model"] is None:
                 raise click.UsageError("Missing argument 'MODEL'", ctx)
-        for each in self.stages:
-            values = {option.name or "": ctx.params.pop(option.name or "") for option in each.options}
-            given = {name: value for name, value in values.items() if value not in (None, ())}
-            ctx.params[each.name] = Deferred(each, given) if each.name in self._deferred else each.settings(given)
-        if self.takes_sources and ctx.params["run"].jobs > 1:
-            ctx.meta[AHEAD] = _read_ahead(ctx.params["sources"], ctx.params["input_settings"])
+        given = {name: value for name, value in ctx.params.items() if value not in (None, ())}
+        flags = {each.name or "": each.flag for each in self.params if isinstance(each, Option)}
+        of_parts = (getattr(each.record, "RULES", ()) for _, each in list_parts(self.record) if each.is_open)
+        check_rules((*self.rules, *chain.from_iterable(of_parts)), given, flags)
+        made = make_record(self.record, given)
+        if getattr(made, "run", None) is not None and made.run.verbose:
+            _log_details()
+        if self.takes_sources and made.run.jobs > 1:
+            ctx.meta[AHEAD] = _read_ahead(made.sources, made.input)
+        return made
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         pieces = [each.metavar or "" for each in self.params if isinstance(each, click.Argument)]
@@ -280,20 +326,12 @@ class Command(click.Command):
 
 
 def command(
-    *parts: click.Parameter | Stage[Any],
-    example: str,
-    common: str,
-    notes: str = "",
-    deferred: tuple[Stage[Any], ...] = (),
-) -> Callable[[Callable[..., None]], Command]:
-    """Make a command of a function, whose name and docstring become those of the command.
+    record: type[Any], *, example: str, common: str, notes: str = "", rules: Iterable[Rule] = ()
+) -> Callable[[Callable[[Any], None]], Command]:
+    """Make a command of a function of a settings record; see Command."""
 
-    parts     arguments, options and stages, in the order of the help
-    deferred  stages that the function receives as `Deferred`
-    """
-
-    def decorate(function: Callable[..., None]) -> Command:
-        return Command(function, *parts, example=example, notes=notes, common=common, deferred=deferred)
+    def decorate(function: Callable[[Any], None]) -> Command:
+        return Command(function, record, example=example, notes=notes, common=common, rules=rules)
 
     return decorate
 
@@ -303,23 +341,42 @@ def typed_options() -> dict[str, str]:
     return dict(click.get_current_context().meta.get(TYPED, {}))
 
 
+def typed_settings(*records: type[Any]) -> dict[str, Any]:
+    """Return the values of the settings of some records that were typed, by name."""
+    ctx = click.get_current_context()
+    names = {field.name for record in records for field, _ in list_options(record)}
+    return {
+        name: value
+        for name, value in ctx.params.items()
+        if name in names and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
+
+
 def sources_ahead() -> ReadAhead | None:
     """Return the sources of the running command that are being read."""
     found: ReadAhead | None = click.get_current_context().meta.get(AHEAD)
     return found
 
 
-def refuse(*stages: Stage[Any], because: str, but: tuple[str, ...] = ()) -> None:
-    """Raise SettingsError if an option of these stages was given.
+def refuse_settings(*records: type[Any], because: str, but: tuple[str, ...] = ()) -> None:
+    """Raise SettingsError if a setting of these records was typed.
 
-    because  the reason, for the message
-    but      names of options that are allowed nevertheless
+    because  the reason, a sentence
+    but      names of settings that are allowed nevertheless
     """
-    ctx = click.get_current_context()
-    for option in (option for each in stages for option in each.options):
-        source = ctx.get_parameter_source(option.name or "")
-        if source is ParameterSource.COMMANDLINE and option.name not in but:
-            raise SettingsError(because, where=option.flag, hint=f"leave out {option.flag}")
+    for name in typed_settings(*records):
+        if name not in but:
+            raise refuse(name, because)
+
+
+def _log_details() -> None:
+    """Print the log messages of the library on standard error."""
+    import logging
+
+    from nbtext.kernel import kernel_name
+
+    logging.basicConfig(level=logging.INFO, format="nbtext: %(message)s")
+    logging.getLogger("nbtext").info("kernel: %s", kernel_name())
 
 
 def _read_ahead(sources: tuple[str, ...], settings: InputSettings) -> ReadAhead:

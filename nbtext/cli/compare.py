@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from nbtext.cli.command import Deferred, Option, command, refuse
-from nbtext.cli.files import MODEL, SOURCE
-from nbtext.cli.options import INPUT_STAGE, REPORT, RUN_PARTS, SOURCES, RunSettings, result_options
+from nbtext.bayes.settings import ModelSettings
+from nbtext.cli.command import command, refuse_settings
+from nbtext.cli.options import (
+    NOT_FOR_COUNTS,
+    ResultSettings,
+    RunSettings,
+    refuse_for_counts,
+    report,
+    result,
+    run,
+    sources,
+)
 from nbtext.cli.running import (
     check_report,
     is_matrix_alone,
@@ -19,59 +29,58 @@ from nbtext.cli.running import (
     search_documents,
     write_result,
 )
-from nbtext.cli.training_options import CURVE_STAGE, FEATURE_STAGE, MODEL_STAGE, SEARCH_STAGE, refuse_for_matrix
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, is_model
 from nbtext.errors import SettingsError
-from nbtext.report.records import OUTPUT_FORMATS
+from nbtext.evaluation.settings import CurveSettings, SearchSettings
+from nbtext.features.settings import FeatureSettings
+from nbtext.records import dataclass
+from nbtext.settings import Excludes, Needs, part, setting
 
 if TYPE_CHECKING:
-    from nbtext.bayes.settings import ModelSettings
-    from nbtext.documents.settings import InputSettings
     from nbtext.evaluation.comparison import Comparison
     from nbtext.evaluation.learning_curves import LearningCurves
-    from nbtext.evaluation.settings import CurveSettings, SearchSettings
-    from nbtext.features.settings import FeatureSettings
     from nbtext.model.corpus_counts import CorpusCounts
 
-MODELS = MODEL_STAGE.without("model", "keep_sample", "group")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compare:
+    """The settings of `nbtext compare`."""
+
+    sources: tuple[str, ...] = sources()
+    model_files: tuple[str, ...] = setting(
+        (), "Trained model to compare; give -m at least twice.",
+        flags=("-m", "--model-file"), file="model", is_repeated=True,
+    )  # fmt: skip
+    curves: CurveSettings = part(CurveSettings)
+    test: str | None = setting(
+        None, "Test documents. By default, these are the documents of SOURCE on which a model is not trained.",
+        file="source", title="Models to train",
+    )  # fmt: skip
+    search: SearchSettings = part(SearchSettings)
+    report: str | None = report()
+    result: ResultSettings = result()
+    input: InputSettings = part(InputSettings, without=NOT_FOR_COUNTS)
+    features: FeatureSettings = part(FeatureSettings)
+    model_settings: Mapping[str, Any] = part(ModelSettings, without=("model", "keep_sample", "group"), is_open=True)
+    run: RunSettings = run()
 
 
 @command(
-    SOURCES,
-    Option("-m", "--model-file", "model_files", type=MODEL, multiple=True,
-           help="Trained model to compare; give -m at least twice."),
-    CURVE_STAGE,
-    Option("--test", type=SOURCE, title="Models to train",
-           help="Test documents. By default, these are the documents of SOURCE on which a model is not trained."),
-    SEARCH_STAGE,
-    REPORT,
-    *result_options(OUTPUT_FORMATS),
-    INPUT_STAGE,
-    FEATURE_STAGE,
-    MODELS,
-    *RUN_PARTS,
-    deferred=(FEATURE_STAGE, MODELS),
+    Compare,
     common="-m --models --sizes --seeds --test --budget --report -o --to --text-field --label-field",
     example="nbtext compare letters/test -m letters.joblib -m bernoulli.joblib",
     notes="For the second model: nbtext train letters.joblib --model bernoulli -o bernoulli.joblib\n\n"
     "For learning curves: nbtext compare letters/train --models multinomial,bernoulli --sizes 50,100\n\n"
     "For the candidates of a model search: nbtext compare letters/train --models best\n\n"
     "Memory holds the models and a few numbers for each document; for learning curves, the counts of all documents.",
-)  # fmt: skip
-def compare(
-    sources: tuple[str, ...],
-    model_files: tuple[str, ...],
-    curves: CurveSettings,
-    test: str | None,
-    searching: SearchSettings,
-    report: str | None,
-    output: str,
-    output_format: str | None,
-    input_settings: InputSettings,
-    features: Deferred[FeatureSettings],
-    model_settings: Deferred[ModelSettings],
-    run: RunSettings,
-) -> None:
+    rules=[
+        Excludes("test", "model_files", because="the models are tested on SOURCE"),
+        *(Excludes(name, "models=best") for name in ("sizes", "seeds", "test", "report")),
+        Needs("budget", "models=best"),
+    ],
+)
+def compare(given: Compare) -> None:
     """Compare trained models, learning curves, or all candidates of a model search.
 
     With -m A -m B, the models predict SOURCE. The result is their accuracy, macro F1 and log-loss with bootstrap
@@ -89,33 +98,37 @@ def compare(
     from nbtext.report.page.rendering import write_page
     from nbtext.report.training import format_search
 
-    chosen = result_format(output_format, output, OUTPUT_FORMATS)
-    check_report(report)
-    models = model_files
+    chosen, shown = result_format(given.result), screen(given.result.output)
+    check_report(given.report)
+    models, sources, test = given.model_files, given.sources, given.test
     if test is not None and not models and all(map(is_model, sources)):
         models, sources, test = sources, (test,), None
     _check_no_models(sources, models)
     if models:
-        if test is not None:
-            raise SettingsError("with -m, the models are tested on SOURCE", where="--test", hint="leave out --test")
-        because = "this option applies to training, and the models of -m are already trained"
-        refuse(CURVE_STAGE, SEARCH_STAGE, FEATURE_STAGE, MODELS, because=because)
-        compared = _compare_models(sources, models, input_settings, run)
+        because = "the models of -m are already trained"
+        refuse_settings(CurveSettings, SearchSettings, FeatureSettings, ModelSettings, because=because)
+        compared = _compare_models(sources, models, given.input, given.run)
         page = partial(render_comparison_page, compared, subject=", ".join(sources))
-        text = format_comparison(compared, output_format=chosen, screen=screen(output))
-    elif curves.is_search:
-        _check_search(test, report)
-        _, found = search_documents(sources, input_settings, features, model_settings, searching, run, where="--models")
-        write_result(format_search(found, output_format=chosen, screen=screen(output)), output, chosen)
+        text = format_comparison(compared, output_format=chosen, screen=shown)
+    elif given.curves.is_search:
+        _, found = search_documents(
+            sources,
+            given.input,
+            given.features,
+            ModelSettings(**given.model_settings),
+            given.search,
+            given.run,
+            where="models",
+        )
+        write_result(format_search(found, output_format=chosen, screen=shown), given.result, chosen)
         return
     else:
-        refuse(SEARCH_STAGE, because="this option needs --models best")
-        learned = _compute_curves(sources, test, input_settings, features, model_settings, curves, run)
+        learned = _compute_curves(given)
         page = partial(render_learning_curves_page, learned, subject=", ".join(sources))
-        text = format_learning_curves(learned, output_format=chosen, screen=screen(output))
-    if report is not None:
-        write_page(report, page())
-    write_result(text, output, chosen)
+        text = format_learning_curves(learned, output_format=chosen, screen=shown)
+    if given.report is not None:
+        write_page(given.report, page())
+    write_result(text, given.result, chosen)
 
 
 def _check_no_models(sources: tuple[str, ...], models: tuple[str, ...]) -> None:
@@ -125,15 +138,6 @@ def _check_no_models(sources: tuple[str, ...], models: tuple[str, ...]) -> None:
         others = " -m ANOTHER" if len(models) == 0 else ""
         what = "this is a model; SOURCE must be documents"
         raise SettingsError(what, where=path, hint=f"try: nbtext compare SOURCE {given}{others}")
-
-
-def _check_search(test: str | None, report: str | None) -> None:
-    """Raise SettingsError if an option was given that the comparison of all candidates cannot use."""
-    because = "this option cannot be combined with --models best"
-    refuse(CURVE_STAGE, because=because, but=("models",))
-    for flag, value in (("--test", test), ("--report", report)):
-        if value is not None:
-            raise SettingsError(because, where=flag, hint=f"leave out {flag}")
 
 
 def _compare_models(
@@ -155,35 +159,29 @@ def _compare_models(
         return compare_models(candidates, source, clock=thread_time, jobs=run.jobs, on_batch=on_batch)
 
 
-def _compute_curves(
-    sources: tuple[str, ...],
-    test: str | None,
-    input_settings: InputSettings,
-    given_features: Deferred[FeatureSettings],
-    model_settings: Deferred[ModelSettings],
-    curves: CurveSettings,
-    run: RunSettings,
-) -> LearningCurves:
+def _compute_curves(given: Compare) -> LearningCurves:
     """Compute the learning curves of models."""
     from nbtext.bayes.event_models import EVENT_MODELS
     from nbtext.evaluation.learning_curves import compute_learning_curves
     from nbtext.model.training import check_hashing
     from nbtext.report.terminal import track_progress
 
-    names = curves.models or [name for name, record in EVENT_MODELS.items() if record.sufficient_statistics is None]
-    settings, features = [model_settings.settings(model=name) for name in names], given_features.settings()
+    names = given.curves.models or [
+        name for name, record in EVENT_MODELS.items() if record.sufficient_statistics is None
+    ]
+    settings = [ModelSettings(**given.model_settings, model=name) for name in names]
     for each in settings:
-        check_hashing(features, each)
-    corpus, features = _count(sources, input_settings, features, run)
-    others = _count((test,), input_settings, features, run)[0] if test is not None else None
-    is_wanted = not (run.quiet or run.no_progress)
+        check_hashing(given.features, each)
+    corpus, features = _count(given.sources, given.input, given.features, given.run)
+    others = _count((given.test,), given.input, features, given.run)[0] if given.test is not None else None
+    is_wanted = not (given.run.quiet or given.run.no_progress)
     return compute_learning_curves(
         corpus,
-        curves,
+        given.curves,
         features=features,
         model_settings=settings,
         test=others,
-        jobs=run.jobs,
+        jobs=given.run.jobs,
         track=lambda results, total: track_progress(results, total, unit="parts", is_wanted=is_wanted),
     )
 
@@ -197,7 +195,7 @@ def _count(
     from nbtext.model.source_counting import count_source
 
     if is_matrix_alone(sources, input_settings):
-        refuse_for_matrix()
+        refuse_for_counts("a matrix")
         matrix = load_matrix(sources[0])
         features = matrix_features(matrix)
         return matrix_counts(matrix, features), features

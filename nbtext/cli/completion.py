@@ -33,19 +33,16 @@ def labels(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> l
     return [CompletionItem(label) for label in known if label.startswith(incomplete) and label.isprintable()]
 
 
-def names(known: Callable[[], tuple[str, ...]], *, alone: str | None = None) -> Complete:
-    """Make a completion of a list of names between commas, in which no name occurs twice.
+def models(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the models that a list between commas does not have yet; `best` stands alone."""
+    from click.shell_completion import CompletionItem
 
-    alone  a further name, which cannot be combined with others
-    """
+    from nbtext.bayes.settings import BEST
+    from nbtext.evaluation.settings import models_to_compare
 
-    def complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from click.shell_completion import CompletionItem
+    before, comma, last = incomplete.rpartition(",")
+    offered = [name for name in models_to_compare() if name not in before.split(",")] + [BEST] * (not comma)
+    return [CompletionItem(f"{before}{comma}{name}") for name in offered if name.startswith(last)]
 
-        before, comma, last = incomplete.rpartition(",")
-        taken = before.split(",")
-        offered = [name for name in known() if name not in taken]
-        offered += [alone] if alone is not None and not comma else []
-        return [CompletionItem(f"{before}{comma}{name}") for name in offered if name.startswith(last)]
 
-    return complete
+COMPLETIONS: dict[str, Complete] = {"labels": labels, "models": models}

@@ -10,30 +10,38 @@ from pathlib import Path
 
 import click
 
-from nbtext.cli.command import Option, command
+from nbtext.cli.command import command
 from nbtext.errors import InputError, SettingsError, printable
 from nbtext.output import convert_errors
+from nbtext.records import dataclass
+from nbtext.settings import setting
 
 PACKAGE = Path(__file__).parents[1]
 # where the corpus is: in an installed package, and in a source tree
 CORPORA = (PACKAGE / "demo", PACKAGE.parent / "corpora" / "letters")
 
-QUIET = Option("-q", "--quiet", is_flag=True, title="Running", help="Print only errors.")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demo:
+    """The settings of `nbtext demo`."""
+
+    directory: str = setting("letters", metavar="[DIR]", is_argument=True)
+    quiet: bool = setting(False, "Print only errors.", flags=("-q", "--quiet"), title="Running")
 
 
 @command(
-    click.Argument(["directory"], metavar="[DIR]", default="letters", type=click.Path()),
-    QUIET,
+    Demo,
     common="-q --help",
     example="nbtext demo examples",
     notes="The texts were written for nbtext, and have its license (MIT). Memory holds one text at a time.",
 )
-def demo(directory: str, quiet: bool | None) -> None:
+def demo(given: Demo) -> None:
     """Write a small corpus of labeled texts, to try the commands on.
 
     The corpus has letters to a town hall, labeled with the department that should answer: 336 letters in DIR/train and
     84 in DIR/test. DIR must not exist; it is `letters` by default.
     """
+    directory = given.directory
     corpus = next((path for path in CORPORA if (path / "train").is_dir()), None)
     if corpus is None:
         raise InputError("this installation lacks the corpus", where="nbtext demo", hint="install nbtext again")
@@ -41,7 +49,7 @@ def demo(directory: str, quiet: bool | None) -> None:
         raise SettingsError("this path exists already", where=directory, hint="name a new directory")
     with convert_errors(directory):
         copy_directory(corpus, directory)
-    if quiet:
+    if given.quiet:
         return
     training, test = (sum(len(files) for *_, files in os.walk(corpus / half)) for half in ("train", "test"))
     click.echo(f"wrote {training} training and {test} test documents to {printable(directory)}", err=True)

@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from nbtext.bayes.settings import AUTO
-from nbtext.cli.command import Deferred, Option, command, refuse, typed_options
-from nbtext.cli.files import INPUT, MODEL, SOURCE
-from nbtext.cli.options import (
-    DECISION_STAGE,
-    LABELED_INPUT_STAGE,
-    REPORT,
-    RUN_PARTS,
-    SOURCES,
-    Parsed,
-    RunSettings,
-    result_options,
-)
-from nbtext.cli.running import check_report, open_documents, result_format, say, screen, warn_of_costs, write_result
-from nbtext.cli.training_options import (
-    FEATURE_STAGE,
-    FOLD_STAGE,
-    SEARCH_STAGE,
-    SEARCHED_MODEL_STAGE,
-    is_search,
+from nbtext.bayes.settings import AUTO, BEST, ModelSettings
+from nbtext.cli.command import command, refuse_settings, typed_options
+from nbtext.cli.options import ResultSettings, RunSettings, labeled_input, report, result, run, sources, trained_model
+from nbtext.cli.running import (
+    check_report,
     list_searched,
+    open_documents,
+    result_format,
+    say,
+    screen,
+    warn_of_costs,
+    write_result,
 )
 from nbtext.errors import SettingsError
+from nbtext.evaluation.settings import FoldSettings, SearchSettings
 from nbtext.evaluation.thresholds import check_thresholds, parse_thresholds
-from nbtext.report.records import OUTPUT_FORMATS
+from nbtext.features.settings import FeatureSettings
+from nbtext.model.settings import DecisionSettings
+from nbtext.records import dataclass
+from nbtext.settings import Needs, part, setting
 
 if TYPE_CHECKING:
-    from nbtext.bayes.settings import ModelSettings
+    from nbtext.bayes.diagnostics import RepeatedTexts
     from nbtext.documents.settings import InputSettings
     from nbtext.documents.source import Source
     from nbtext.evaluation.candidates import Candidate
@@ -44,11 +39,8 @@ if TYPE_CHECKING:
     from nbtext.evaluation.multilabel import MultilabelEvaluation
     from nbtext.evaluation.multilabel_log import SetDiagnosis
     from nbtext.evaluation.predictions_file import PredictionsFile
-    from nbtext.evaluation.settings import FoldSettings, SearchSettings
-    from nbtext.features.settings import FeatureSettings
     from nbtext.model.corpus_counts import CorpusCounts
     from nbtext.model.fitted_model import TrainedModel
-    from nbtext.model.settings import DecisionSettings
     from nbtext.model.source_counting import OnBatch
 
 # options without effect on the content of the page
@@ -56,61 +48,64 @@ RUN_OPTIONS = (
     "--jobs", "--quiet", "--no-progress", "--verbose", "--debug", "--to", "--output", "--report", "--fail-under",
     "--force",
 )  # fmt: skip
-DECISIONS = DECISION_STAGE.without("explain", "top_k").replace(
-    Option("--coverage", type=float, metavar="P", title="Predictions",
-           help="Evaluate prediction sets, too: the smallest sets of labels that contain the true label with "
-           "probability P, such as 0.95 (conformal prediction). A document with an empty set gets no label. For a "
-           "multi-label model, the sets contain a share P of the true labels."),
-)  # fmt: skip
-MODELS = SEARCHED_MODEL_STAGE.without("keep_sample")
+COVERAGE = (
+    "Evaluate prediction sets, too: the smallest sets of labels that contain the true label with probability P, such "
+    "as 0.95 (conformal prediction). A document with an empty set gets no label. For a multi-label model, the sets "
+    "contain a share P of the true labels."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluate:
+    """The settings of `nbtext evaluate`."""
+
+    sources: tuple[str, ...] = sources()
+    model_file: str | None = setting(None, "Model file to evaluate.", flags=("-m", "--model-file"), file="model")
+    predictions: str | None = setting(
+        None, "File of predictions to evaluate instead of a model: jsonl, json, tsv or csv of `nbtext predict`, "
+        "compressed or not; `-` is standard input. They are matched to SOURCE by id (equal ids in order). Labels are "
+        "final: --cost only adds the cost to the result.", file="input",
+    )  # fmt: skip
+    folds: FoldSettings = part(FoldSettings)
+    fail_under: Mapping[str, float] | None = setting(
+        None, "Thresholds of metrics, such as accuracy=0.85,macro_f1=0.8,recall:LABEL=0.9. Exit with status 3 if a "
+        "metric is below its threshold, or, for a loss such as log_loss, above it. The names of the metrics are the "
+        "fields of --to json.", parse=parse_thresholds, metavar="METRIC=N,…",
+    )  # fmt: skip
+    foreign: str | None = setting(
+        None, "Foreign documents, such as texts about other topics, which should be outliers. Measures how well the "
+        "likelihood separates them from SOURCE (outlier AUROC).", file="source",
+    )  # fmt: skip
+    report: str | None = report()
+    result: ResultSettings = result()
+    decisions: DecisionSettings = part(DecisionSettings, without=("explain", "top_k"), coverage={"help": COVERAGE})
+    input: InputSettings = labeled_input()
+    features: FeatureSettings = part(FeatureSettings)
+    model_settings: Mapping[str, Any] = trained_model("keep_sample")
+    search: SearchSettings = part(SearchSettings)
+    run: RunSettings = run()
+
+    @property
+    def is_search(self) -> bool:
+        """Whether the models of cross-validation are searched."""
+        return self.model_settings.get("model") == BEST
+
+    @property
+    def trained(self) -> ModelSettings:
+        """The settings of the models of cross-validation; of a search, those of its first candidate."""
+        return ModelSettings(**{**self.model_settings, **({"model": AUTO} if self.is_search else {})})
 
 
 @command(
-    SOURCES,
-    Option("-m", "--model-file", "model_file", type=MODEL, help="Model file to evaluate."),
-    Option("--predictions", type=INPUT,
-           help="File of predictions to evaluate instead of a model. They are matched to SOURCE by id. Their labels "
-           "are final: --cost only adds the cost to the result."),
-    FOLD_STAGE,
-    Option("--fail-under", "thresholds", type=Parsed("METRIC=N,…", parse_thresholds), default={},
-           help="Thresholds of metrics, such as accuracy=0.85,macro_f1=0.8,recall:LABEL=0.9. Exit with status 3 if a "
-           "metric is below its threshold, or, for a loss such as log_loss, above it. The names of the metrics are "
-           "the fields of --to json."),
-    Option("--foreign", type=SOURCE,
-           help="Foreign documents, such as texts about other topics, which should be outliers. Measures how well the "
-           "likelihood separates them from SOURCE (outlier AUROC)."),
-    REPORT,
-    *result_options(OUTPUT_FORMATS),
-    DECISIONS,
-    LABELED_INPUT_STAGE,
-    FEATURE_STAGE,
-    MODELS,
-    SEARCH_STAGE,
-    *RUN_PARTS,
-    deferred=(FEATURE_STAGE, MODELS),
+    Evaluate,
     common="-m --folds --predictions --fail-under --report -o --to --text-field --label-field --model",
     example="nbtext evaluate letters/test -m letters.joblib --fail-under accuracy=0.8",
     notes="Memory does not grow with SOURCE if -m is given without --report. Cross-validation keeps the counts of all "
     "documents in memory; with --model best also their texts. --report adds about 600 bytes per document, and the "
     "names of at most 10,000 documents.",
-)  # fmt: skip
-def evaluate(
-    sources: tuple[str, ...],
-    model_file: str | None,
-    predictions: str | None,
-    fold_settings: FoldSettings,
-    thresholds: dict[str, float],
-    foreign: str | None,
-    report: str | None,
-    output: str,
-    output_format: str | None,
-    decisions: DecisionSettings,
-    input_settings: InputSettings,
-    features: Deferred[FeatureSettings],
-    model_settings: Deferred[ModelSettings],
-    searching: SearchSettings,
-    run: RunSettings,
-) -> None:
+    rules=[Needs("foreign", "model_file"), Needs("budget", "model=best")],
+)
+def evaluate(given: Evaluate) -> None:
     """Evaluate a model on labeled documents: accuracy, F1, log-loss, calibration.
 
     Evaluate a model (-m), a file of predictions (--predictions), or, by cross-validation, the models that
@@ -118,85 +113,113 @@ def evaluate(
     """
     from nbtext.evaluation.error_log import select_predictions
     from nbtext.evaluation.evaluator import Evaluator
+    from nbtext.evaluation.predictions_file import PredictionsFile
     from nbtext.model.fitted_model import TrainedModel
-    from nbtext.model.predictor import Predictions
+    from nbtext.model.predictor import NO_TOKEN, Predictions
     from nbtext.report.evaluation import format_evaluation
 
-    check_report(report)
-    chosen = result_format(output_format, output, OUTPUT_FORMATS)
-    subject = _load_subject(model_file, predictions, fold_settings, foreign)
-    cross_validation = _CrossValidation(fold_settings, features, model_settings, searching, decisions, run)
-    log = _error_log(report, decisions)
+    check_report(given.report)
+    chosen, decisions = result_format(given.result), given.decisions
+    subject = _load_subject(given)
+    log = _error_log(given.report, decisions)
+    corpora: list[CorpusCounts] = []
+    repeated: list[RepeatedTexts] = []
+    n_empty = 0
 
-    predict = _make_predict(subject, cross_validation, decisions, run)
+    def count_empty(batches: Iterator[PredictedBatch]) -> Iterator[PredictedBatch]:
+        nonlocal n_empty
+        for batch in batches:
+            n_empty += batch.predictions.reasons.count(NO_TOKEN)
+            yield batch
+
+    predict = _make_predict(subject, given, on_corpus=corpora.append, on_repeated=repeated.append)
     trained_on = subject.fitted.input if isinstance(subject, TrainedModel) else None
     if isinstance(subject, TrainedModel):
-        warn_of_costs(subject.fitted, decisions, quiet=run.quiet)
-    targets = None if decisions.replaces_label else _settings_of(subject, model_settings)
-    evaluator = Evaluator(decisions.cost, with_likelihoods=foreign is not None, targets=targets)
-    input_settings = fold_settings.add_split(input_settings)
-    with open_documents(sources, input_settings, run, trained_on=trained_on) as (source, on_batch):
-        has_sets, predicted = _peek(predict(source, on_batch))
+        warn_of_costs(subject.fitted, decisions, quiet=given.run.quiet)
+    targets = None if decisions.replaces_label else _settings_of(subject, given)
+    evaluator = Evaluator(decisions.cost, with_likelihoods=given.foreign is not None, targets=targets)
+    input_settings, thresholds = given.folds.add_split(given.input), given.fail_under or {}
+    with open_documents(given.sources, input_settings, given.run, trained_on=trained_on) as (source, on_batch):
+        has_sets, predicted = _peek(count_empty(predict(source, on_batch)))
         if has_sets:
-            sets, diagnosis = _evaluate_sets(predicted, foreign, with_details=report is not None)
+            sets, diagnosis = _evaluate_sets(predicted, given.foreign, with_details=given.report is not None)
+            sets = replace(sets, repeated=next(iter(repeated), None))
         else:
             found = select_predictions(predicted, Predictions, log)
             evaluator.add_all(found)
+    if isinstance(subject, PredictionsFile) and not subject.has_all_probabilities:
+        what = "the file has the probabilities only of predicted labels, so that figures of probabilities are rough"
+        say(f"{what}; nbtext predict --to jsonl writes all", quiet=given.run.quiet)
     if has_sets:
-        _write_sets(sets, diagnosis, sources, report, output, chosen)
+        _write_sets(sets, diagnosis, given, chosen)
+        _print_first_look(sets, corpora, n_empty, quiet=given.run.quiet)
         check_thresholds(sets, thresholds)
         return
-    if foreign is not None:
-        with open_documents((foreign,), input_settings, run, trained_on=trained_on) as (source, on_batch):
+    if given.foreign is not None:
+        with open_documents((given.foreign,), input_settings, given.run, trained_on=trained_on) as (source, on_batch):
             evaluator.add_foreign(select_predictions(predict(source, on_batch), Predictions))
-    evaluation = evaluator.evaluation()
-    if report is not None and log is not None:
-        _write_report(report, log, evaluation, subject, sources)
-    write_result(format_evaluation(evaluation, output_format=chosen, screen=screen(output)), output, chosen)
+    evaluation = replace(evaluator.evaluation(), repeated=next(iter(repeated), None))
+    if given.report is not None and log is not None:
+        _write_report(given.report, log, evaluation, subject, given.sources)
+    text = format_evaluation(evaluation, output_format=chosen, screen=screen(given.result.output))
+    write_result(text, given.result, chosen)
+    _print_first_look(evaluation, corpora, n_empty, quiet=given.run.quiet)
     check_thresholds(evaluation, thresholds)
 
 
-def _load_subject(
-    model_file: str | None, predictions: str | None, fold_settings: FoldSettings, foreign: str | None
-) -> TrainedModel | PredictionsFile | None:
+def _print_first_look(
+    evaluation: Evaluation | MultilabelEvaluation, corpora: list[CorpusCounts], n_empty: int, *, quiet: bool
+) -> None:
+    """Print what there is to say about the documents: those of the folds, or else the evaluated ones."""
+    from nbtext.evaluation.evaluator import Evaluation
+    from nbtext.report.first_look import FirstLook, format_first_look, look_at
+
+    labels, is_single = {each.label: each.support for each in evaluation.per_label}, isinstance(evaluation, Evaluation)
+    look = FirstLook(evaluation.documents, labels, n_empty, is_multilabel=not is_single, is_training=False)
+    accuracy = (evaluation.metrics["accuracy"], evaluation.documents) if is_single else None
+    for line in format_first_look(look_at(corpora[0]) if corpora else look, accuracy):
+        say(line, quiet=quiet)
+
+
+def _load_subject(given: Evaluate) -> TrainedModel | PredictionsFile | None:
     """Load what is evaluated: a model, a file of predictions, or (None) models of cross-validation.
 
     raises  SettingsError: none or several of them are given, or options that have no effect
     """
-    if foreign is not None and model_file is None:
-        raise SettingsError("this option needs a model", where="--foreign", hint="give one with -m")
-    if [model_file, fold_settings.is_wanted or None, predictions].count(None) != 2:
+    if [given.model_file, given.folds.is_wanted or None, given.predictions].count(None) != 2:
         what = "give exactly one of -m MODEL, --predictions FILE or cross-validation"
         raise SettingsError(f"{what} (--folds, --group-field or --order-field)")
-    if not fold_settings.is_wanted:
-        refuse(FOLD_STAGE, FEATURE_STAGE, MODELS, because="this option is used only in cross-validation (--folds)")
-    if predictions is not None:
+    if not given.folds.is_wanted:
+        because = "it is used only in cross-validation (--folds)"
+        refuse_settings(FoldSettings, FeatureSettings, ModelSettings, because=because)
+    if given.predictions is not None:
         from nbtext.evaluation.predictions_file import PredictionsFile
 
-        return PredictionsFile(predictions)
-    if model_file is None:
+        return PredictionsFile(given.predictions)
+    if given.model_file is None:
         return None
     from nbtext.artifact.model import load_model
 
-    return load_model(model_file)
+    return load_model(given.model_file)
 
 
 def _make_predict(
-    subject: TrainedModel | PredictionsFile | None,
-    cross_validation: _CrossValidation,
-    decisions: DecisionSettings,
-    run: RunSettings,
+    subject: TrainedModel | PredictionsFile | None, given: Evaluate, **listeners: Callable[[Any], None]
 ) -> Callable[[Source, OnBatch], Iterator[PredictedBatch]]:
-    """Return the function that predicts the documents of a source, or reads their predictions."""
+    """Return the function that predicts the documents of a source, or reads their predictions.
+
+    listeners  see `cross_validate_source`
+    """
     from nbtext.evaluation.error_log import predict_by_model, predict_from_file
     from nbtext.model.fitted_model import TrainedModel
 
     def predict(source: Source, on_batch: OnBatch) -> Iterator[PredictedBatch]:
+        decisions = given.decisions
         if isinstance(subject, TrainedModel):
-            return predict_by_model(subject.fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
+            return predict_by_model(subject.fitted, source, jobs=given.run.jobs, decisions=decisions, on_batch=on_batch)
         if subject is not None:
             return predict_from_file(subject, source, decisions)
-        return cross_validation.predict(source, on_batch)
+        return _cross_validate(given, source, on_batch=on_batch, **listeners)
 
     return predict
 
@@ -209,64 +232,50 @@ def _peek(predicted: Iterator[PredictedBatch]) -> tuple[bool, Iterator[Predicted
     return any(isinstance(each.predictions, MultilabelPredictions) for each in first), chain(first, predicted)
 
 
-def _settings_of(
-    subject: TrainedModel | PredictionsFile | None, model_settings: Deferred[ModelSettings]
-) -> ModelSettings | None:
+def _settings_of(subject: TrainedModel | PredictionsFile | None, given: Evaluate) -> ModelSettings | None:
     """Return the settings of the model that is evaluated, or of those of cross-validation; None if not known."""
     from nbtext.model.fitted_model import TrainedModel
 
     if isinstance(subject, TrainedModel):
         return subject.fitted.model_settings
-    if subject is not None:
-        return None
-    return model_settings.settings(**{"model": AUTO} if is_search(model_settings) else {})
+    return None if subject is not None else given.trained
 
 
-@dataclass(frozen=True, slots=True)
-class _CrossValidation:
-    """Predicts each fold of a source by a model of the others, or by the model that a search of the others finds."""
+def _cross_validate(given: Evaluate, source: Source, **listeners: Any) -> Iterator[PredictedBatch]:
+    """Predict each fold by a model of the others, or by the model that a search of the others finds."""
+    from nbtext.evaluation.error_log import PredictedBatch, predict_by_folds
 
-    folds: FoldSettings
-    features: Deferred[FeatureSettings]
-    model_settings: Deferred[ModelSettings]
-    searching: SearchSettings
-    decisions: DecisionSettings
-    run: RunSettings
-
-    def __post_init__(self) -> None:
-        if not is_search(self.model_settings):
-            refuse(SEARCH_STAGE, because="this option needs --model best")
-
-    def predict(self, source: Source, on_batch: OnBatch) -> Iterator[PredictedBatch]:
-        """Predict all folds; with --model best, print which model was trained for each."""
-        from nbtext.evaluation.error_log import PredictedBatch, predict_by_folds
-
-        if not is_search(self.model_settings):
-            return predict_by_folds(
-                source, self.folds, features=self.features.settings(), model_settings=self.model_settings.settings(),
-                decisions=self.decisions, jobs=self.run.jobs, on_batch=on_batch,
-            )  # fmt: skip
-        from nbtext.evaluation.cross_validation import cross_validate_search
-
-        candidates = list_searched(self.features, self.model_settings, source)
-        predicted = cross_validate_search(
-            source, self.folds, candidates[0].features, partial(self._search, candidates),
-            decisions=self.decisions, jobs=self.run.jobs, on_batch=on_batch,
+    if not given.is_search:
+        return predict_by_folds(
+            source, given.folds, features=given.features, model_settings=given.trained,
+            decisions=given.decisions, jobs=given.run.jobs, **listeners,
         )  # fmt: skip
-        return (PredictedBatch(predictions, texts) for predictions, texts in predicted)
+    from nbtext.evaluation.cross_validation import cross_validate_search
 
-    def _search(self, candidates: list[Candidate], count: Callable[[FeatureSettings], CorpusCounts]) -> TrainedModel:
-        from math import inf
-        from time import monotonic
+    candidates = list_searched(given.features, given.trained, source)
+    del listeners["on_corpus"]  # a search has the counts of each fold only
+    predicted = cross_validate_search(
+        source, given.folds, candidates[0].features, partial(_search_fold, given, candidates),
+        decisions=given.decisions, jobs=given.run.jobs, duplicates=given.trained.duplicates, **listeners,
+    )  # fmt: skip
+    return (PredictedBatch(predictions, texts) for predictions, texts in predicted)
 
-        from nbtext.evaluation.candidates import Budget
-        from nbtext.evaluation.search import search_model
-        from nbtext.report.training import format_choice
 
-        budget = Budget(self.searching.budget, monotonic)
-        trained, found = search_model(candidates, count, budget, reading_seconds=inf, jobs=self.run.jobs)
-        say(format_choice(found), quiet=self.run.quiet)
-        return trained
+def _search_fold(
+    given: Evaluate, candidates: list[Candidate], count: Callable[[FeatureSettings], CorpusCounts]
+) -> TrainedModel:
+    """Search the model of one fold, and print which one was trained."""
+    from math import inf
+    from time import monotonic
+
+    from nbtext.evaluation.candidates import Budget
+    from nbtext.evaluation.search import search_model
+    from nbtext.report.training import format_choice
+
+    budget = Budget(given.search.budget, monotonic)
+    trained, found = search_model(candidates, count, budget, reading_seconds=inf, jobs=given.run.jobs)
+    say(format_choice(found), quiet=given.run.quiet)
+    return trained
 
 
 def _error_log(report: str | None, decisions: DecisionSettings) -> ErrorLog | None:
@@ -299,24 +308,20 @@ def _evaluate_sets(
 
 
 def _write_sets(
-    evaluation: MultilabelEvaluation,
-    diagnosis: SetDiagnosis | None,
-    sources: tuple[str, ...],
-    report: str | None,
-    output: str,
-    output_format: str,
+    evaluation: MultilabelEvaluation, diagnosis: SetDiagnosis | None, given: Evaluate, output_format: str
 ) -> None:
     """Write the evaluation of predictions of several labels, and its page if there are details."""
     from nbtext.report.evaluation import format_set_evaluation
 
-    if diagnosis is not None and report is not None:
+    if diagnosis is not None and given.report is not None:
         from nbtext.report.evaluation_page import render_set_page
         from nbtext.report.page.rendering import write_page
 
-        names = ", ".join(sources)
-        write_page(report, render_set_page(diagnosis, subject=names, settings=_page_settings(names)))
-    text = format_set_evaluation(evaluation, output_format=output_format, screen=screen(output))
-    write_result(text, output, output_format)
+        names = ", ".join(given.sources)
+        write_page(given.report, render_set_page(diagnosis, subject=names, settings=_page_settings(names)))
+    shown = screen(given.result.output)
+    text = format_set_evaluation(evaluation, output_format=output_format, screen=shown)
+    write_result(text, given.result, output_format)
 
 
 def _page_settings(sources: str) -> dict[str, str]:

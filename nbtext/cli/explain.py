@@ -5,50 +5,55 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import click
-
-from nbtext.cli import completion
-from nbtext.cli.command import Option, command
-from nbtext.cli.files import OUTPUT
-from nbtext.cli.options import MODEL_FILE, RUN_PARTS, SOURCES, UNLABELED_INPUT_STAGE, RunSettings, result_options
+from nbtext.cli.command import command
+from nbtext.cli.options import ResultSettings, RunSettings, model_file, result, run, sources, unlabeled_input
 from nbtext.cli.running import is_watched, open_documents, refuse_compression, result_file, result_format, screen
-from nbtext.errors import SettingsError
+from nbtext.records import dataclass
 from nbtext.report.records import OUTPUT_FORMATS
+from nbtext.settings import Excludes, check_settings, setting
 
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
 
+FORMATS = (*OUTPUT_FORMATS, "html")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explain:
+    """The settings of `nbtext explain`."""
+
+    sources: tuple[str, ...] = sources()
+    model: str = model_file()
+    label: str | None = setting(
+        None, "Label to explain.", metavar="LABEL", default_help="the predicted label", complete="labels"
+    )
+    against: str | None = setting(
+        None, "Label to compare with. Log-odds are those of --label against this label.",
+        metavar="LABEL", default_help="the most probable other label", complete="labels",
+    )  # fmt: skip
+    features: int | None = setting(
+        None, "Number of features to show.", low=0, metavar="N", default_help="10 in a table, 25 on a page, else all"
+    )
+    result: ResultSettings = result(FORMATS)
+    html: str | None = setting(
+        None, "Write an HTML page of the first 200 documents, like -o FILE.html. Needs the extra nbtext[report].",
+        file="output",
+    )  # fmt: skip
+    input: InputSettings = unlabeled_input()
+    run: RunSettings = run()
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
 
 @command(
-    SOURCES,
-    MODEL_FILE,
-    Option("--label", shell_complete=completion.labels, metavar="LABEL", default_help="the predicted label",
-           help="Label to explain."),
-    Option("--against", shell_complete=completion.labels, metavar="LABEL", default_help="the most probable other label",
-           help="Label to compare with. Log-odds are those of --label against this label."),
-    Option("--features", "n_features", metavar="N", type=click.IntRange(min=0),
-           default_help="10 in a table, 25 on a page, else all", help="Number of features to show."),
-    *result_options((*OUTPUT_FORMATS, "html")),
-    Option("--html", type=OUTPUT, help="Write an HTML page of the first 200 documents, like -o FILE.html. Needs the "
-           "extra nbtext[report]."),
-    UNLABELED_INPUT_STAGE,
-    *RUN_PARTS,
+    Explain,
     common="-m --label --against --features -o --to --html --input-format --text-field",
     example="nbtext explain letters/test/trash -m letters.joblib --features 3",
     notes="Memory does not grow with the number of documents.",
-)  # fmt: skip
-def explain(
-    sources: tuple[str, ...],
-    model: str,
-    label: str | None,
-    against: str | None,
-    n_features: int | None,
-    output: str,
-    output_format: str | None,
-    html: str | None,
-    input_settings: InputSettings,
-    run: RunSettings,
-) -> None:
+    rules=[Excludes("html", other, because="the page replaces the result") for other in ("output", "to")],
+)
+def explain(given: Explain) -> None:
     """Explain why documents get their labels, feature by feature.
 
     The log-odds of the label against the other label are the sum of the contributions of the features and of a few
@@ -61,34 +66,30 @@ def explain(
     from nbtext.model.source_prediction import explain_source
     from nbtext.report.explanation import write_explanations
 
-    if html is not None and (output != "-" or output_format is not None):
-        raise SettingsError(
-            "cannot be combined with -o or --to, because the page replaces the result",
-            where="--html",
-            hint="leave out -o and --to",
-        )
-    chosen = "html" if html is not None else result_format(output_format, output, (*OUTPUT_FORMATS, "html"))
-    output = html or output
+    settings = given.result if given.html is None else replace(given.result, output=given.html, to="html")
+    chosen = result_format(settings, FORMATS)
     if chosen == "html":
         from nbtext.report.page.rendering import check_page
 
-        refuse_compression(output, "-o" if html is None else "--html")
-        check_page("--html", output)
-    fitted = load_model(model).fitted
-    run = replace(run, no_progress=run.no_progress or is_watched(output))
-    with open_documents(sources, input_settings, run, trained_on=fitted.input) as (source, on_batch):
-        explanations = explain_source(fitted, source, label=label, against=against, jobs=run.jobs, on_batch=on_batch)
-        locate = Locator(fitted.feature_settings)
+        refuse_compression(settings.output, "-o" if given.html is None else "--html")
+        check_page("--html", settings.output)
+    fitted = load_model(given.model).fitted
+    run = replace(given.run, no_progress=given.run.no_progress or is_watched(settings.output))
+    with open_documents(given.sources, given.input, run, trained_on=fitted.input) as (source, on_batch):
+        explanations = explain_source(
+            fitted, source, label=given.label, against=given.against, jobs=run.jobs, on_batch=on_batch
+        )
+        locate, n_features = Locator(fitted.feature_settings), given.features
         if chosen == "html":
             from nbtext.report.explanation import render_explanation_page
             from nbtext.report.page.rendering import write_page
 
-            names = ", ".join(sources)
-            write_page(
-                output, render_explanation_page(explanations, subject=names, locate=locate, n_features=n_features)
-            )
+            names = ", ".join(given.sources)
+            page = render_explanation_page(explanations, subject=names, locate=locate, n_features=n_features)
+            write_page(settings.output, page)
             return
-        with result_file(output, chosen) as file:
+        with result_file(settings, chosen) as file:
             write_explanations(
-                explanations, file, output_format=chosen, n_features=n_features, locate=locate, screen=screen(output)
-            )
+                explanations, file, output_format=chosen, n_features=n_features, locate=locate,
+                screen=screen(settings.output),
+            )  # fmt: skip

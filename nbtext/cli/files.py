@@ -63,6 +63,13 @@ class FileType(ParamType):
         self.not_files = not_files  # values that are not files
         self.is_output, self.is_model, self.is_rewritten = is_output, is_model, is_rewritten
 
+    def parsing(self, metavar: str, parse: Callable[[str], Any], not_files: tuple[str, ...]) -> FileType:
+        """Return the same type with another placeholder, and with a function that makes the value."""
+        return FileType(
+            metavar, is_output=self.is_output, is_model=self.is_model, is_rewritten=self.is_rewritten,
+            parse=parse, not_files=not_files,
+        )  # fmt: skip
+
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         return "|".join((*self.not_files, self.metavar))
 
@@ -73,7 +80,7 @@ class FileType(ParamType):
             option = param.opts[0] if isinstance(param, click.Option) else (param.human_readable_name or "").rstrip(".")
             if not value:
                 hint = {"SOURCE": "name a file or directory", "DIR": "name a directory"}.get(
-                    self.metavar, "name a file"
+                    self.metavar.rstrip("."), "name a file"
                 )
                 raise SettingsError("the path is empty", where=option, hint=hint)
             found = NamedFile(value, option, self.is_output, self.is_model, self.is_rewritten)

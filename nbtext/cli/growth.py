@@ -4,34 +4,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
 from nbtext.cli.command import command
-from nbtext.cli.files import REWRITTEN_MODEL
-from nbtext.cli.options import (
-    DECAY_STAGE,
-    LABELED_INPUT_STAGE,
-    NEW_MODEL,
-    REWRITTEN_MODEL_PARTS,
-    REWRITTEN_OUTPUT,
-    RUN_PARTS,
-    SOURCES,
-    RunSettings,
-)
+from nbtext.cli.options import Change, RunSettings, new_model, run
 from nbtext.cli.running import model_output, rewrite_model, save
+from nbtext.model.settings import DecaySettings
+from nbtext.records import dataclass
+from nbtext.settings import part, setting
 
 if TYPE_CHECKING:
-    from nbtext.documents.settings import InputSettings
-    from nbtext.model.settings import DecaySettings
+    from nbtext.documents.source import Source
+    from nbtext.model.fitted_model import TrainedModel
+    from nbtext.model.source_counting import OnBatch
 
-MODEL_AND_SOURCES = (*REWRITTEN_MODEL_PARTS, SOURCES, REWRITTEN_OUTPUT)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update(Change):
+    """The settings of `nbtext update`."""
+
+    decay: DecaySettings = part(DecaySettings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merge:
+    """The settings of `nbtext merge`."""
+
+    models: tuple[str, ...] = setting(
+        (), metavar="MODEL...", file="rewritten model", is_argument=True, is_required=True, is_repeated=True
+    )
+    output: str | None = new_model()
+    run: RunSettings = run()
 
 
 @command(
-    *MODEL_AND_SOURCES,
-    DECAY_STAGE,
-    LABELED_INPUT_STAGE,
-    *RUN_PARTS,
+    Update,
     common="-m -o --half-life --elapsed --input-format --text-field --label-field",
     example="nbtext update letters.joblib letters/test",
     notes="The result has the same bytes as a model that is trained on all documents at once, if the model was "
@@ -39,14 +44,7 @@ MODEL_AND_SOURCES = (*REWRITTEN_MODEL_PARTS, SOURCES, REWRITTEN_OUTPUT)
     "do not change; `nbtext calibrate` refits them.\n\n"
     "Memory holds the model and the counts of the new documents. It grows with words and labels, not with the corpus.",
 )
-def update(
-    model: str,
-    sources: tuple[str, ...],
-    output: str | None,
-    decay: DecaySettings,
-    input_settings: InputSettings,
-    run: RunSettings,
-) -> None:
+def update(given: Update) -> None:
     """Train a model further on new documents, which may have new words and labels.
 
     With --half-life and --elapsed, the weight of all earlier documents is multiplied by 0.5 ** (elapsed / half-life).
@@ -54,18 +52,14 @@ def update(
     """
     from nbtext.model.growth import update_source
 
-    rewrite_model(
-        model, output, sources, input_settings, run,
-        lambda trained, source, on_batch: update_source(
-            trained, source, factor=decay.factor, jobs=run.jobs, on_batch=on_batch
-        ),
-    )  # fmt: skip
+    def change(trained: TrainedModel, source: Source, on_batch: OnBatch) -> TrainedModel:
+        return update_source(trained, source, factor=given.decay.factor, jobs=given.run.jobs, on_batch=on_batch)
+
+    rewrite_model(given, change)
 
 
 @command(
-    *MODEL_AND_SOURCES,
-    LABELED_INPUT_STAGE,
-    *RUN_PARTS,
+    Change,
     common="-m -o --input-format --text-field --label-field",
     example="nbtext forget letters.joblib withdrawn.jsonl",
     notes="The result has the same bytes as a model that is trained on the other documents only, if the model was "
@@ -73,9 +67,7 @@ def update(
     "approximate; `nbtext calibrate` refits them.\n\n"
     "Memory holds the model and the counts of the documents; with a retained sample, the counts of each document.",
 )
-def forget(
-    model: str, sources: tuple[str, ...], output: str | None, input_settings: InputSettings, run: RunSettings
-) -> None:
+def forget(given: Change) -> None:
     """Remove documents from a model, as if it had not been trained on them.
 
     The model must have been trained on these documents with the same labels. If its counts show that it was not, the
@@ -85,15 +77,12 @@ def forget(
     from nbtext.model.growth import forget_source
 
     rewrite_model(
-        model, output, sources, input_settings, run,
-        lambda trained, source, on_batch: forget_source(trained, source, jobs=run.jobs, on_batch=on_batch),
-    )  # fmt: skip
+        given, lambda trained, source, on_batch: forget_source(trained, source, jobs=given.run.jobs, on_batch=on_batch)
+    )
 
 
 @command(
-    click.Argument(["models"], metavar="MODEL...", nargs=-1, required=True, type=REWRITTEN_MODEL),
-    NEW_MODEL,
-    *RUN_PARTS,
+    Merge,
     common="-o -j -q",
     example="nbtext merge north.joblib south.joblib -o both.joblib",
     notes="The result has the same bytes as a model that is trained on all their documents at once, if the models were "
@@ -101,7 +90,7 @@ def forget(
     "`nbtext calibrate` refits them.\n\n"
     "Memory holds all the models and their sum.",
 )
-def merge(models: tuple[str, ...], output: str | None, run: RunSettings) -> None:
+def merge(given: Merge) -> None:
     """Merge models into one, as if trained on the documents of all of them.
 
     The models must have been trained with the same options. The output may replace one of them.
@@ -109,23 +98,19 @@ def merge(models: tuple[str, ...], output: str | None, run: RunSettings) -> None
     from nbtext.artifact.model import load_model
     from nbtext.model import growth
 
-    with model_output(output) as target:
-        merged = growth.merge([load_model(model) for model in models], names=models, jobs=run.jobs)
-        save(merged, target, quiet=run.quiet)
+    with model_output(given.output) as target:
+        models = [load_model(model) for model in given.models]
+        save(growth.merge(models, names=given.models, jobs=given.run.jobs), target, quiet=given.run.quiet)
 
 
 @command(
-    *MODEL_AND_SOURCES,
-    LABELED_INPUT_STAGE,
-    *RUN_PARTS,
+    Change,
     common="-m -o --input-format --text-field --label-field",
     example="nbtext calibrate letters.joblib letters/test",
     notes="Smoothing and calibration that were set at training by --smoothing N and --no-calibrate do not change.\n\n"
     "Memory holds the model and the counts of at most 16,384 documents that are used for the fit.",
 )
-def calibrate(
-    model: str, sources: tuple[str, ...], output: str | None, input_settings: InputSettings, run: RunSettings
-) -> None:
+def calibrate(given: Change) -> None:
     """Refit smoothing and calibration of a model on labeled documents.
 
     The counts of the model do not change. SOURCE is the training documents, other documents, or both. A document that,
@@ -135,6 +120,6 @@ def calibrate(
     from nbtext.model.growth import calibrate_source
 
     rewrite_model(
-        model, output, sources, input_settings, run,
-        lambda trained, source, on_batch: calibrate_source(trained, source, jobs=run.jobs, on_batch=on_batch),
-    )  # fmt: skip
+        given,
+        lambda trained, source, on_batch: calibrate_source(trained, source, jobs=given.run.jobs, on_batch=on_batch),
+    )

@@ -4,68 +4,64 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
-from nbtext.cli import completion
-from nbtext.cli.command import Option, command
-from nbtext.cli.files import MODEL, SOURCE
+from nbtext.cli.command import command
 from nbtext.cli.options import (
-    DEBUG,
-    MODEL_PARTS,
-    RUN_STAGE,
-    UNLABELED_INPUT_STAGE,
-    VERBOSE,
+    ResultSettings,
     RunSettings,
-    result_options,
+    debug_only,
+    model_argument,
+    result,
+    run,
+    unlabeled_input,
 )
 from nbtext.cli.running import open_documents, result_format, screen, write_result
 from nbtext.documents.streams import is_matrix
-from nbtext.errors import SettingsError
 from nbtext.model.settings import CRITERIA
-from nbtext.report.records import OUTPUT_FORMATS
+from nbtext.records import dataclass
+from nbtext.settings import check_settings, refuse, setting
 
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
     from nbtext.model.inspector import Names
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspect:
+    """The settings of `nbtext inspect`."""
+
+    model: str = model_argument()
+    features: int = setting(20, "Number of features to show for each label.", low=0, metavar="N")
+    by: str | None = setting(
+        None, "Ranking criterion of features. log-odds is the weight of the feature minus the mean of its weights for "
+        "the other labels; z is the log-odds ratio of its counts, divided by the standard deviation; mi is mutual "
+        "information; chi2 is the chi-squared statistic.",
+        choices=tuple(CRITERIA), metavar="NAME", default_help="z; log-odds for linear models",
+    )  # fmt: skip
+    label: tuple[str, ...] = setting(
+        (), "Show only this label; may be repeated.", metavar="LABEL", complete="labels", is_repeated=True
+    )
+    word: tuple[str, ...] = setting(
+        (), "Show the counts and weights of this feature; may be repeated.", metavar="WORD", is_repeated=True
+    )
+    words_from: str | None = setting(
+        None, "Documents in which to look up the words of hashed features, because the model does not store words. "
+        "The options of the group Input are for these documents.", file="source",
+    )  # fmt: skip
+    result: ResultSettings = result()
+    input: InputSettings = unlabeled_input()
+    run: RunSettings = run("jobs")
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
 @command(
-    *MODEL_PARTS,
-    Option("--features", "n_features", metavar="N", type=click.IntRange(min=0), default=20, default_help="20",
-           help="Number of features to show for each label."),
-    Option("--by", "criterion", type=click.Choice(list(CRITERIA)), metavar="NAME",
-           default_help="z; log-odds for linear models",
-           help="Ranking criterion of features. log-odds is the weight of the feature minus the mean of its weights "
-           "for the other labels; z is the log-odds ratio of its counts, divided by the standard deviation; mi is "
-           "mutual information; chi2 is the chi-squared statistic."),
-    Option("--label", "labels", shell_complete=completion.labels, metavar="LABEL", multiple=True,
-           help="Show only this label; may be repeated."),
-    Option("--word", "words", metavar="WORD", multiple=True,
-           help="Show the counts and weights of this feature; may be repeated."),
-    Option("--words-from", type=SOURCE,
-           help="Documents in which to look up the words of hashed features, because the model does not store words. "
-           "The options of the group Input are for these documents."),
-    *result_options(OUTPUT_FORMATS),
-    UNLABELED_INPUT_STAGE,
-    RUN_STAGE.without("jobs"),
-    VERBOSE,
-    DEBUG,
+    Inspect,
     common="-m --features --by --label --word -o --to",
     example="nbtext inspect letters.joblib --features 10 --word parking",
     notes="Memory holds the model and one number for each feature; with --words-from, also the words of SOURCE.",
-)  # fmt: skip
-def inspect(
-    model: str,
-    n_features: int,
-    criterion: str | None,
-    labels: tuple[str, ...],
-    words: tuple[str, ...],
-    words_from: str | None,
-    output: str,
-    output_format: str | None,
-    input_settings: InputSettings,
-    run: RunSettings,
-) -> None:
+)
+def inspect(given: Inspect) -> None:
     """Show the settings and the most important features of a model.
 
     For a model file, the result is the settings, the leave-one-out estimate, the confusions of labels, and for each
@@ -73,47 +69,59 @@ def inspect(
     """
     from nbtext.report.inspection import format_inspection, format_matrix
 
-    chosen = result_format(output_format, output, OUTPUT_FORMATS)
-    if is_matrix(model):
-        given = {"--by": criterion, "--label": labels, "--word": words, "--words-from": words_from}
-        for flag in (flag for flag, value in given.items() if value):
-            raise SettingsError(
-                "this option needs a model, and the file is a matrix",
-                where=flag,
-                hint=f"give a model, or leave out {flag}",
-            )
+    chosen = result_format(given.result)
+    shown = screen(given.result.output)
+    if is_matrix(given.model):
+        for name in ("by", "label", "word", "words_from"):
+            if getattr(given, name):
+                raise refuse(name, "the file is a matrix, not a model")
         from nbtext.documents.matrix import load_matrix
         from nbtext.model.inspection import inspect_matrix
 
-        matrix = inspect_matrix(load_matrix(model))
-        write_result(format_matrix(matrix, output_format=chosen, screen=screen(output)), output, chosen)
+        matrix = inspect_matrix(load_matrix(given.model))
+        write_result(format_matrix(matrix, output_format=chosen, screen=shown), given.result, chosen)
         return
     from nbtext.artifact.model import load_model
     from nbtext.model.inspection import inspect as inspect_model
     from nbtext.model.inspector import invert_hashes
 
-    trained = load_model(model)
+    trained = load_model(given.model)
     names: Names | None = None
-    if words_from is not None:
-        with open_documents((words_from,), input_settings, run, trained_on=trained.fitted.input) as (source, on_batch):
+    if given.words_from is not None:
+        trained_on = trained.fitted.input
+        with open_documents((given.words_from,), given.input, given.run, trained_on=trained_on) as (source, on_batch):
             names = invert_hashes(trained, source, on_batch=on_batch)
-    found = inspect_model(trained, n_features=n_features, by=criterion, labels=labels, words=words, names=names)
-    write_result(format_inspection(found, output_format=chosen, screen=screen(output)), output, chosen)
+    found = inspect_model(
+        trained, n_features=given.features, by=given.by, labels=given.label, words=given.word, names=names
+    )
+    write_result(format_inspection(found, output_format=chosen, screen=shown), given.result, chosen)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diff:
+    """The settings of `nbtext diff`."""
+
+    before: str = setting("", metavar="A", file="model", is_argument=True, is_required=True)
+    after: str = setting("", metavar="B", file="model", is_argument=True, is_required=True)
+    features: int = setting(
+        5, "Number of features to show for each label: those whose log-odds changed most.",
+        low=0, high=1000, metavar="N",
+    )  # fmt: skip
+    result: ResultSettings = result()
+    run: RunSettings = debug_only()
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 @command(
-    click.Argument(["before"], metavar="A", type=MODEL),
-    click.Argument(["after"], metavar="B", type=MODEL),
-    Option("--features", "n_features", metavar="N", type=click.IntRange(min=0, max=1000), default=5, default_help="5",
-           help="Number of features to show for each label: those whose log-odds changed most."),
-    *result_options(OUTPUT_FORMATS),
-    DEBUG,
+    Diff,
     common="--features -o --to",
     example="nbtext diff letters.joblib bernoulli.joblib --features 5",
     notes="For the second model: nbtext train letters.joblib --model bernoulli -o bernoulli.joblib\n\n"
     "Memory holds both models.",
-)  # fmt: skip
-def diff(before: str, after: str, n_features: int, output: str, output_format: str | None) -> None:
+)
+def diff(given: Diff) -> None:
     """Show the differences between two models.
 
     The result is what changed from model A to model B: sizes, settings, labels, features that were added or removed,
@@ -121,8 +129,8 @@ def diff(before: str, after: str, n_features: int, output: str, output_format: s
     """
     from nbtext.artifact.model import load_model
     from nbtext.model.difference import compare_models
-    from nbtext.report.training import format_difference
+    from nbtext.report.training import difference_result
 
-    chosen = result_format(output_format, output, OUTPUT_FORMATS)
-    found = compare_models(load_model(before), load_model(after), n_features=n_features)
-    write_result(format_difference(found, output_format=chosen, screen=screen(output)), output, chosen)
+    chosen = result_format(given.result)
+    found = compare_models(load_model(given.before), load_model(given.after), n_features=given.features)
+    write_result(difference_result(found), given.result, chosen)

@@ -9,65 +9,71 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import click
-
-from nbtext.cli.command import Option, command, refuse
-from nbtext.cli.files import INPUT, MODEL, OUTPUT
-from nbtext.cli.options import RUN_PARTS, SOURCES, UNLABELED_INPUT_STAGE, Parsed, RunSettings, parse_names
+from nbtext.cli.command import command, refuse_settings
+from nbtext.cli.options import RunSettings, run, sources, unlabeled_input
 from nbtext.cli.running import open_documents, say, screen
-from nbtext.cli.training_options import FEATURE_STAGE
 from nbtext.errors import InputError, ModelError, SettingsError, number_of
+from nbtext.features.settings import FeatureSettings
 from nbtext.output import STANDARD_OUTPUT
+from nbtext.records import dataclass
+from nbtext.settings import Excludes, check_settings, parse_names, part, setting
 
 if TYPE_CHECKING:
     from nbtext.documents.batch import Batch
-    from nbtext.documents.settings import InputSettings
+    from nbtext.documents.settings import InputSettings, ModelInput
     from nbtext.documents.source import Source
-    from nbtext.features.settings import FeatureSettings
     from nbtext.labeling.pool import Pool
     from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.source_counting import OnBatch
 
-POOL_SIZE = 20_000
 TEXT = "text"  # the key of the text of an answer
 Keywords = dict[str, tuple[str, ...]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """The settings of `nbtext label`."""
+
+    sources: tuple[str, ...] = sources()
+    model: str | None = setting(
+        None, "Model file that predicts the labels at the start. It is not changed.",
+        flags=("-m", "--model-file"), file="model",
+    )  # fmt: skip
+    output: str = setting(
+        "", "File of answers, as JSON lines. Answers in an existing file are kept, and their documents are not shown.",
+        flags=("-o", "--output"), file="output", is_required=True,
+    )  # fmt: skip
+    labels: tuple[str, ...] = setting(
+        (), "Labels to choose from at the start. More can be added while labeling.",
+        parse=parse_names, metavar="LABEL,LABEL…",
+    )  # fmt: skip
+    keywords: str | None = setting(
+        None, "Words and phrases of each label, which train the model at the start; see `nbtext train --keywords`.",
+        file="input",
+    )  # fmt: skip
+    multi_label: bool = setting(
+        False, "Give each document any number of labels. The key of a label switches it on or off."
+    )
+    pool: int = setting(
+        20_000, "Largest number of documents to choose from. If SOURCE has more, a random sample is taken.",
+        low=1, metavar="N", default_help="20,000",
+    )  # fmt: skip
+    input: InputSettings = unlabeled_input()
+    features: FeatureSettings = part(FeatureSettings)
+    run: RunSettings = run()
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
 @command(
-    SOURCES,
-    Option("-m", "--model-file", "model", type=MODEL,
-           help="Model file that predicts the labels at the start. It is not changed."),
-    Option("-o", "--output", type=OUTPUT, required=True,
-           help="File of answers, as JSON lines. Answers in an existing file are kept, and their documents are not "
-           "shown."),
-    Option("--labels", type=Parsed("LABEL,LABEL…", parse_names),
-           help="Labels to choose from at the start. More can be added while labeling."),
-    Option("--keywords", type=INPUT,
-           help="Words and phrases of each label, which train the model at the start; see `nbtext train --keywords`."),
-    Option("--multi-label", is_flag=True,
-           help="Give each document any number of labels. The key of a label switches it on or off."),
-    Option("--pool", "pool_size", metavar="N", type=click.IntRange(min=1), default=POOL_SIZE,
-           default_help=f"{POOL_SIZE:,}",
-           help="Largest number of documents to choose from. If SOURCE has more, a random sample is taken."),
-    UNLABELED_INPUT_STAGE,
-    FEATURE_STAGE,
-    *RUN_PARTS,
+    Label,
     common="-m -o --labels --keywords --multi-label --pool --input-format --text-field --id-field",
     example="nbtext label letters/test -m letters.joblib -o labels.jsonl",
     notes="Memory holds the texts and the counts of --pool documents, and 400 bytes for each of them.",
-)  # fmt: skip
-def label(
-    sources: tuple[str, ...],
-    model: str | None,
-    output: str,
-    labels: tuple[str, ...] | None,
-    keywords: str | None,
-    multi_label: bool,
-    pool_size: int,
-    input_settings: InputSettings,
-    features: FeatureSettings,
-    run: RunSettings,
-) -> None:
+    rules=[Excludes("keywords", "model")],
+)
+def label(given: Label) -> None:
     """Label documents in the terminal, starting with those from which the model learns most.
 
     The screen shows a document with its most important words marked, the prediction of the model, and a key for each
@@ -85,35 +91,59 @@ def label(
     from nbtext.labeling.pool import read_pool
     from nbtext.labeling.session import Session
 
+    output, features, quiet = given.output, given.features, given.run.quiet
     _check_terminal(output)
-    trained, words = _read_start(model, keywords)
+    trained, words = _read_start(given.model, given.keywords)
     trained_on = trained.fitted.input if trained is not None else None
-    with open_documents(sources, input_settings, run, trained_on=trained_on) as (source, on_batch):
+    with open_documents(given.sources, given.input, given.run, trained_on=trained_on) as (source, on_batch):
         if trained is not None:
             features = trained.fitted.feature_settings
         else:
             features = _resolve_features(replace(features, fields=source.field_names), words)
-        pool = read_pool(_read_batches(source, on_batch), features, pool_size)
+        pool = read_pool(_read_batches(source, on_batch), features, given.pool)
     if not pool.documents:
-        raise InputError("no documents to label", where=sources[0], hint="name a source with documents")
+        raise InputError("no documents to label", where=given.sources[0], hint="name a source with documents")
     if pool.n_left_out:
         say(f"chosen at random: {len(pool.documents):,} documents of {len(pool.documents) + pool.n_left_out:,}; "
-            "for more, give a larger --pool", quiet=run.quiet)  # fmt: skip
+            "for more, give a larger --pool", quiet=quiet)  # fmt: skip
     if words is not None:
         trained = _train_with_keywords(words, pool, features)
     file = AnswerFile(output, source.field_names or (TEXT,))
     try:
-        is_multilabel = multi_label or file.has_lists
+        is_multilabel = given.multi_label or file.has_lists
         if trained is not None:
             is_multilabel = _check_kind(trained, is_multilabel, output)
         learner = Learner(features, trained, is_multilabel=is_multilabel)
-        session = Session(pool, file, learner, labels or ())
+        session = Session(pool, file, learner, given.labels)
         LabelingScreen(session, Locator(features), screen()).run()
     finally:
         file.close()
         n_answers = number_of(len(file.answers), "answer")
-        train = f"nbtext train {shlex.quote(output)} -o model.joblib"
-        say(f"{output}: {n_answers}" + (f"; to train a model: {train}" if file.answers else ""), quiet=run.quiet)
+        names = source.field_names or (TEXT,)
+        train = _name_training(given, trained_on, names)
+        say(f"{output}: {n_answers}" + (f"; to train a model: {train}" if file.answers else ""), quiet=quiet)
+
+
+def _name_training(given: Label, trained_on: ModelInput | None, names: tuple[str, ...]) -> str:
+    """Return the command that trains a model on the answers, and on what the session started with.
+
+    names  the keys of the texts of an answer
+    """
+    from nbtext.documents.settings import DEFAULT_LABEL
+
+    model, output, keywords = given.model, given.output, given.keywords
+    if model is not None:
+        fields = ("--text-field", ",".join(names), "--label-field", DEFAULT_LABEL)
+        is_named = trained_on is not None and (trained_on.text_field, trained_on.label_field) != (names, DEFAULT_LABEL)
+        return shlex.join(("nbtext", "update", model, output, *(fields if is_named else ()), "-o", "model.joblib"))
+    started: tuple[str, ...] = ()
+    if keywords is not None and given.input.text_field == names:  # else no field has the texts of both
+        started = (
+            *(part for source in given.sources for part in ("--unlabeled", source)),
+            "--keywords",
+            keywords,
+        )
+    return shlex.join(("nbtext", "train", output, *started, "-o", "model.joblib"))
 
 
 def _check_terminal(output: str) -> None:
@@ -133,16 +163,14 @@ def _check_terminal(output: str) -> None:
 
 
 def _read_start(model: str | None, keywords: str | None) -> tuple[TrainedModel | None, Keywords | None]:
-    """Return the model of the start, or the keywords of each label to train one by; SettingsError if both are given."""
+    """Return the model of the start, or the keywords of each label to train one by."""
     from nbtext.artifact.model import load_model
     from nbtext.model.growth import check_growth
     from nbtext.model.keyword_file import read_keywords
 
     if model is None:
         return None, read_keywords(keywords) if keywords is not None else None
-    if keywords is not None:
-        raise SettingsError("cannot be combined with --model-file", where="--keywords", hint="leave out one of them")
-    refuse(FEATURE_STAGE, because="the model has its features")
+    refuse_settings(FeatureSettings, because="the model has its features")
     trained = load_model(model)
     try:
         check_growth(trained)

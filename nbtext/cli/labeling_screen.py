@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.cli import keyboard
 from nbtext.cli.keyboard import Keyboard
-from nbtext.errors import NbtextError, OutputError, number_of
+from nbtext.errors import NbtextError, number_of
 from nbtext.report.labeling import HELP, Drawing, View, draw, format_prediction, mark_document
 from nbtext.report.terminal import Screen
 
@@ -120,7 +120,7 @@ class LabelingScreen:
     def _answer(self, labels: tuple[str, ...]) -> None:
         try:
             self._session.answer(labels)
-        except OutputError as error:  # the document is still there, so the person can try again
+        except NbtextError as error:  # the document is still there, so the person can try again
             self._message = str(error)
             return
         self._show_document()
@@ -134,7 +134,7 @@ class LabelingScreen:
     def _undo(self) -> None:
         try:
             undone = self._session.undo()
-        except OutputError as error:
+        except NbtextError as error:
             self._message = str(error)
             return
         self._show_document()

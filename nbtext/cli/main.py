@@ -8,7 +8,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO, cast
 
 import click
 
@@ -117,7 +117,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> N
     if not is_wanted or ctx.resilient_parsing:
         return
     from nbtext import __version__
-    from nbtext.features.kernel import kernel_name
+    from nbtext.kernel import kernel_name
 
     click.echo(f"nbtext {__version__}\nkernel: {kernel_name()}")
     ctx.exit()
@@ -154,12 +154,36 @@ def cli(ctx: click.Context, debug: bool) -> None:
         click.echo(ctx.get_help())
 
 
+class _Messages:
+    """A stream of messages: those that cannot be written, because it is full or closed, are lost.
+
+    The results matter more: a command whose last message fails has done its work.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.flush()
+
+
 def main() -> NoReturn:
     """Run the command line, and exit with its status."""
+    if sys.stderr is not None:
+        sys.stderr = cast(TextIO, _Messages(sys.stderr))
     # NumPy's BLAS would start a spinning thread for each core, but nothing here multiplies large dense matrices
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     status = run(sys.argv[1:])
-    with contextlib.suppress(OSError, ValueError):  # standard error is closed or full
+    if sys.stderr is not None:
         sys.stderr.flush()
     # A normal exit of Python would take a tenth of a short command's time to free its memory, would wait for threads
     # after Ctrl-C, and could end by a signal that arrived within exec().
@@ -174,18 +198,19 @@ def run(arguments: list[str]) -> int:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     # print each warning of nbtext once, as one line on standard error
     show_others, shown = warnings.showwarning, set()
+    given: set[str] = set()  # what options say about the whole run
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **others: Any) -> None:
         if not issubclass(category, NbtextWarning):
             show_others(message, category, *place, **others)
-        elif category not in shown and {"-q", "--quiet"}.isdisjoint(arguments):
+        elif category not in shown and "quiet" not in given:
             shown.add(category)
             _print_error(f"warning: {message}", 0)
 
     warnings.simplefilter("always", NbtextWarning)
     warnings.showwarning = show
     try:
-        status = cli.main(arguments, prog_name="nbtext", standalone_mode=False)
+        status = cli.main(arguments, prog_name="nbtext", standalone_mode=False, obj=given)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit) as error:
         if isinstance(error, SystemExit) and not type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
@@ -239,7 +264,6 @@ def _list_causes(error: BaseException) -> list[BaseException]:
 
 def _print_error(sentence: str, status: int) -> int:
     """Print one line on standard error; characters that it cannot encode are escaped."""
-    with contextlib.suppress(OSError):  # standard error is closed
-        sys.stderr.write(f"nbtext: {printable(sentence)}\n")
-        sys.stderr.flush()
+    sys.stderr.write(f"nbtext: {printable(sentence)}\n")
+    sys.stderr.flush()
     return status

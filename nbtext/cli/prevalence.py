@@ -2,39 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbtext.cli.command import command
-from nbtext.cli.options import MODEL_FILE, RUN_PARTS, SOURCES, UNLABELED_INPUT_STAGE, RunSettings, result_options
+from nbtext.cli.options import ResultSettings, RunSettings, model_file, result, run, sources, unlabeled_input
 from nbtext.cli.running import open_documents, result_format, say, screen, write_result
-from nbtext.report.records import OUTPUT_FORMATS
+from nbtext.errors import SettingsError
+from nbtext.records import dataclass
+from nbtext.settings import setting
 
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prevalence:
+    """The settings of `nbtext prevalence`."""
+
+    sources: tuple[str, ...] = sources()
+    model: str = model_file()
+    group_field: str | None = setting(
+        None, "Column, JSON key or mail header of a group, such as the month. Each group has its own shares: a row for "
+        "each group and label.", metavar="NAME",
+    )  # fmt: skip
+    result: ResultSettings = result()
+    input: InputSettings = unlabeled_input()
+    run: RunSettings = run()
+
+
 @command(
-    SOURCES,
-    MODEL_FILE,
-    *result_options(OUTPUT_FORMATS),
-    UNLABELED_INPUT_STAGE,
-    *RUN_PARTS,
-    common="-m -o --to --input-format --text-field -j",
+    Prevalence,
+    common="-m --group-field -o --to --input-format --text-field -j",
     example="nbtext prevalence letters/test -m letters.joblib --to table",
     notes="The estimate assumes that only the shares of the labels differ from those of the training documents. If the "
-    "documents of a label have changed, too, such as by a new topic or a new source, it is wrong, and so is its "
-    "interval.\n\nMemory holds the model and 8 kB for each label; it does not grow with the number of documents. A "
-    "single-label model can have at most 512 labels, because each pair of labels needs a number. A multi-label model "
-    "can have any number.",
-)  # fmt: skip
-def prevalence(
-    sources: tuple[str, ...],
-    model: str,
-    output: str,
-    output_format: str | None,
-    input_settings: InputSettings,
-    run: RunSettings,
-) -> None:
+    "words of the documents have changed, too, such as by a new topic or a new source, intervals become wider, and a "
+    "message says so; if they have changed too much, any share is possible. What does not show in the words is not "
+    "found.\n\nMemory holds the model with its counts and, for each group, 8 kB for each label and 60 bytes for each "
+    "feature; it does not grow with the number of documents. A single-label model can have at most 512 labels, because "
+    "each pair of labels needs a number. A multi-label model can have any number.",
+)
+def prevalence(given: Prevalence) -> None:
     """Estimate the share of each label among unlabeled documents.
 
     The number of predictions of each label is biased towards the shares in training. This command corrects it by the
@@ -43,17 +51,20 @@ def prevalence(
     """
     from nbtext.artifact.model import load_model
     from nbtext.model.prevalence import check_prevalence, estimate_prevalence
-    from nbtext.report.prevalence import format_prevalence
+    from nbtext.report.prevalence import describe_doubts, format_prevalence
 
-    chosen = result_format(output_format, output, OUTPUT_FORMATS)
-    fitted = load_model(model).fitted
-    check_prevalence(fitted)
-    with open_documents(sources, input_settings, run, trained_on=fitted.input) as (source, on_batch):
-        found = estimate_prevalence(fitted, source, jobs=run.jobs, on_batch=on_batch)
-    if found.unmeasured:
-        names = ", ".join(found.unmeasured[:5]) + (" and others" if len(found.unmeasured) > 5 else "")
-        what = "the errors of these labels are not known, and assumed to be 0"
-        if found.is_multilabel:
-            what = "these labels have too few training documents, and any share is possible"
-        say(f"{what}: {names}", quiet=run.quiet)
-    write_result(format_prevalence(found, output_format=chosen, screen=screen(output)), output, chosen)
+    chosen, input_settings = result_format(given.result), given.input
+    trained = load_model(given.model)
+    check_prevalence(trained.fitted)
+    if given.group_field is not None:
+        if not given.group_field:
+            raise SettingsError("the name of the field is empty", where="group_field")
+        input_settings = replace(input_settings, split_field=given.group_field, split_option="--group-field")
+    trained_on = trained.fitted.input
+    with open_documents(given.sources, input_settings, given.run, trained_on=trained_on) as (source, on_batch):
+        found = estimate_prevalence(trained, source, jobs=given.run.jobs, on_batch=on_batch)
+    for line in describe_doubts(found):
+        say(line, quiet=given.run.quiet)
+    grouped = found if given.group_field is not None else found[""]
+    text = format_prevalence(grouped, output_format=chosen, screen=screen(given.result.output))
+    write_result(text, given.result, chosen)

@@ -5,66 +5,64 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import click
-
-from nbtext.cli.command import Deferred, Option, command, refuse
-from nbtext.cli.files import INPUT, MODEL, SOURCE
-from nbtext.cli.options import LABELED_INPUT_STAGE, REPORT, RUN_PARTS, SOURCES, RunSettings, result_options
+from nbtext.cli.command import command, refuse_settings
+from nbtext.cli.options import ResultSettings, RunSettings, labeled_input, report, result, run, sources
 from nbtext.cli.running import check_report, open_documents, result_file, result_format, say, screen
-from nbtext.cli.training_options import FEATURE_STAGE
 from nbtext.documents.streams import STANDARD_INPUT
 from nbtext.errors import InputError, SettingsError
+from nbtext.features.settings import FeatureSettings
 from nbtext.model.settings import FINDINGS
-from nbtext.report.records import OUTPUT_FORMATS
+from nbtext.records import dataclass
+from nbtext.settings import Excludes, part, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nbtext.documents.batch import Rows
     from nbtext.documents.settings import InputSettings
-    from nbtext.features.settings import FeatureSettings
-    from nbtext.model.review import Review
+    from nbtext.model.review import Review as Findings
     from nbtext.model.review_judgment import ModelJudge
     from nbtext.model.review_reading import ReviewedCorpus
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """The settings of `nbtext review`."""
+
+    sources: tuple[str, ...] = sources()
+    model: str | None = setting(
+        None, "Naive Bayes model that judges the labels, instead of the other documents of SOURCE.",
+        flags=("-m", "--model-file"), file="model",
+    )  # fmt: skip
+    against: str | None = setting(
+        None, "Other documents, such as the test documents. Report the documents of SOURCE that are also there.",
+        file="source",
+    )  # fmt: skip
+    only: tuple[str, ...] = setting(
+        (), "Report only this kind of finding; may be repeated.", choices=FINDINGS, metavar="FINDING", is_repeated=True
+    )
+    apply: str | None = setting(
+        None, "File of decisions about findings, as JSON lines. Write SOURCE with the decided labels and without "
+        "removed documents, instead of searching for findings. JSON, CSV, TSV and fastText keep their format and all "
+        "other bytes, Parquet and Arrow all columns and types; other sources become JSON lines, and databases keep all "
+        "columns.", file="input",
+    )  # fmt: skip
+    report: str | None = report()
+    result: ResultSettings = result()
+    input: InputSettings = labeled_input()
+    features: FeatureSettings = part(FeatureSettings)
+    run: RunSettings = run()
+
+
 @command(
-    SOURCES,
-    Option("-m", "--model-file", "model", type=MODEL,
-           help="Naive Bayes model that judges the labels, instead of the other documents of SOURCE."),
-    Option("--against", type=SOURCE,
-           help="Other documents, such as the test documents. Report the documents of SOURCE that are also there."),
-    Option("--only", type=click.Choice(FINDINGS), metavar="FINDING", multiple=True,
-           help="Report only this kind of finding; may be repeated."),
-    Option("--apply", "decisions", type=INPUT,
-           help="File of decisions about findings, as JSON lines. Write SOURCE with the decided labels and without "
-           "removed documents, instead of searching for findings. JSON, CSV, TSV and fastText keep their format and "
-           "all other bytes, Parquet and Arrow all columns and types; other sources become JSON lines, and databases "
-           "keep all columns."),
-    REPORT,
-    *result_options(OUTPUT_FORMATS),
-    LABELED_INPUT_STAGE,
-    FEATURE_STAGE,
-    *RUN_PARTS,
-    deferred=(FEATURE_STAGE,),
+    Review,
     common="-m --against --only --report --apply -o --to --input-format --text-field --label-field --ngrams",
     example="nbtext review letters/train --against letters/test",
     notes="Memory holds the counts, the id and the place of each document. --report reads SOURCE twice, and shows the "
     "first 500 findings.",
-)  # fmt: skip
-def review(
-    sources: tuple[str, ...],
-    model: str | None,
-    against: str | None,
-    only: tuple[str, ...],
-    decisions: str | None,
-    report: str | None,
-    output: str,
-    output_format: str | None,
-    input_settings: InputSettings,
-    features: Deferred[FeatureSettings],
-    run: RunSettings,
-) -> None:
+    rules=[Excludes(name, "apply") for name in ("model", "against", "only", "report")],
+)
+def review(given: Review) -> None:
     """Find probable label errors, duplicates and outliers in documents, without changing them.
 
     There is one record for each finding, most certain first: label_error (another label is more probable, given all
@@ -86,32 +84,30 @@ def review(
     from nbtext.report.records import write_text
     from nbtext.report.review import format_review, summarize_review
 
-    if decisions is not None:
-        searching = {"-m": model, "--against": against, "--only": only, "--report": report}
-        for flag in (flag for flag, value in searching.items() if value):
-            raise SettingsError("cannot be combined with --apply", where=flag, hint=f"leave out {flag}")
-        _apply(decisions, sources, output, output_format, input_settings, run)
+    if given.apply is not None:
+        _apply(given, given.apply)
         return
-    check_report(report)
-    chosen = result_format(output_format, output, OUTPUT_FORMATS)
-    inputs = (sources,) if against is None else (sources, (against,))
-    if report is not None and any(STANDARD_INPUT in paths for paths in inputs):
+    check_report(given.report)
+    chosen = result_format(given.result)
+    inputs = (given.sources,) if given.against is None else (given.sources, (given.against,))
+    if given.report is not None and any(STANDARD_INPUT in paths for paths in inputs):
         what = "reads SOURCE twice, so SOURCE cannot be standard input"
         raise SettingsError(what, where="--report", hint="name a file instead of -")
-    judge, settings = None, features.settings()
-    if model is not None:
-        refuse(FEATURE_STAGE, because="the features are those of the model")
-        judge = ModelJudge(load_model(model), run.jobs)
-        settings = judge.model.fitted.feature_settings
-    corpus = _read(inputs, judge, settings, input_settings, run)
-    found = review_corpus(corpus, judge, jobs=run.jobs)
-    found = replace(found, findings=tuple(each for each in found.findings if not only or each.finding in only))
+    judge, features = None, given.features
+    if given.model is not None:
+        refuse_settings(FeatureSettings, because="the features are those of the model")
+        judge = ModelJudge(load_model(given.model), given.run.jobs)
+        features = judge.model.fitted.feature_settings
+    corpus = _read(inputs, judge, features, given.input, given.run)
+    found = review_corpus(corpus, judge, jobs=given.run.jobs)
+    wanted = given.only or FINDINGS
+    found = replace(found, findings=tuple(each for each in found.findings if each.finding in wanted))
     for line in summarize_review(found):
-        say(line, quiet=run.quiet)
-    if report is not None:
-        _write_report(report, found, corpus, judge, settings, inputs, input_settings, run)
-    with result_file(output, chosen) as file:
-        write_text(format_review(found, output_format=chosen, screen=screen(output)), file)
+        say(line, quiet=given.run.quiet)
+    if given.report is not None:
+        _write_report(given, given.report, found, corpus, judge, inputs)
+    with result_file(given.result, chosen) as file:
+        write_text(format_review(found, output_format=chosen, screen=screen(given.result.output)), file)
 
 
 def _read(
@@ -143,14 +139,7 @@ def _read(
     return corpus
 
 
-def _apply(
-    decisions: str,
-    sources: tuple[str, ...],
-    output: str,
-    output_format: str | None,
-    input_settings: InputSettings,
-    run: RunSettings,
-) -> None:
+def _apply(given: Review, decisions: str) -> None:
     """Write the documents of some sources after the decisions of a review, in the format of the sources if it can be.
 
     raises  SettingsError: the output is to have another format
@@ -162,14 +151,15 @@ def _apply(
     from nbtext.model.review_decisions import apply_decisions, list_records, read_decisions
     from nbtext.report.records import format_json, write_text
 
+    output, output_format = given.result.output, given.result.to
     if output_format not in (None, "jsonl"):
         hint = "leave out --to for the format of SOURCE, or use --to jsonl"
         raise SettingsError(
             f"--apply cannot write {output_format}, only the format of SOURCE or JSON lines", where="--to", hint=hint
         )
     found = read_decisions(decisions)
-    input_settings = replace(input_settings, corrects_rows=True)
-    with open_documents(sources, input_settings, run) as (source, on_batch):
+    input_settings = replace(given.input, corrects_rows=True)
+    with open_documents(given.sources, input_settings, given.run) as (source, on_batch):
         decided = apply_decisions(source, found, on_batch)
         first = next(decided, None)
         decided = chain(() if first is None else (first,), decided)
@@ -186,11 +176,11 @@ def _apply(
                         )
                     yield CorrectedRows(batch.rows, labels)
 
-            write_corrections(corrected(), Target(output, lambda: result_file(output, "jsonl")), input_settings)
+            write_corrections(corrected(), Target(output, lambda: result_file(given.result, "jsonl")), input_settings)
             return
         names = source.field_names
         records = (each for batch, labels in decided for each in list_records(batch, labels, names, input_settings))
-        with result_file(output, "jsonl") as file:
+        with result_file(given.result, "jsonl") as file:
             write_text((format_json(record, output_format="jsonl") for record in records), file)
 
 
@@ -212,14 +202,12 @@ def _keeps_format(rows: Rows | None, output: str, output_format: str | None) -> 
 
 
 def _write_report(
+    given: Review,
     path: str,
-    found: Review,
+    found: Findings,
     corpus: ReviewedCorpus,
     judge: ModelJudge | None,
-    features: FeatureSettings,
     inputs: tuple[tuple[str, ...], ...],
-    input_settings: InputSettings,
-    run: RunSettings,
 ) -> None:
     """Write the page of a review, whose texts are read again."""
     from nbtext.features.occurrences import Locator
@@ -230,8 +218,10 @@ def _write_report(
     findings = shown_findings(found)
     collector = TextCollector(frozenset(document for finding in findings for document in finding.documents))
     trained_on = judge.model.fitted.input if judge is not None else None
+    features = judge.model.fitted.feature_settings if judge is not None else given.features
+    run = replace(given.run, quiet=True)
     for number, paths in enumerate(inputs):
-        with open_documents(paths, input_settings, replace(run, quiet=True), trained_on=trained_on) as (source, _):
+        with open_documents(paths, given.input, run, trained_on=trained_on) as (source, _):
             for batch in source.batches():
                 collector.add(batch, is_other=number > 0)
     page = render_review_page(

@@ -9,33 +9,36 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from nbtext.cli.command import sources_ahead, typed_options
+from nbtext.bayes.settings import AUTO, ModelSettings
+from nbtext.cli.command import sources_ahead, typed_options, typed_settings
 from nbtext.cli.files import named_outputs
-from nbtext.cli.options import RunSettings
+from nbtext.cli.options import Change, ResultSettings, RunSettings
 from nbtext.documents.batch import Block
 from nbtext.documents.decompression import compress, suffix_compression
 from nbtext.documents.source import Source, open_source
 from nbtext.documents.streams import STANDARD_INPUT, is_matrix, is_model
 from nbtext.errors import InputError, NbtextError, SettingsError, number_of, printable
+from nbtext.features.settings import FeatureSettings
 from nbtext.output import STANDARD_OUTPUT, Writer, atomic_output, check_output, escape_formulas, lock_file
 from nbtext.parallel import share_heap
+from nbtext.report.records import OUTPUT_FORMATS, write_text
+from nbtext.settings import refuse
 
 if TYPE_CHECKING:
-    from nbtext.bayes.settings import ModelSettings
-    from nbtext.cli.command import Deferred
     from nbtext.cluster.executor import Workers
     from nbtext.cluster.settings import ClusterSettings
     from nbtext.documents.batch import Batch
     from nbtext.documents.settings import InputSettings, ModelInput
+    from nbtext.evaluation.candidates import Candidate
     from nbtext.evaluation.search import Search
     from nbtext.evaluation.settings import SearchSettings
-    from nbtext.features.settings import FeatureSettings
     from nbtext.model.corpus_counts import CorpusCounts
     from nbtext.model.fitted_model import FittedModel, TrainedModel
     from nbtext.model.settings import DecisionSettings
     from nbtext.model.source_counting import OnBatch
+    from nbtext.report.result import Result
     from nbtext.report.terminal import Screen
 
 MAX_INVALID = 0.01  # share of the text; if more of it is invalid, the encoding is guessed
@@ -62,11 +65,15 @@ def format_of(output: str, formats: Sequence[str]) -> str | None:
     return found if found in formats else None
 
 
-def result_format(given: str | None, output: str, formats: Sequence[str], *, piped: str = "tsv") -> str:
+def result_format(settings: ResultSettings, formats: Sequence[str] = OUTPUT_FORMATS, *, piped: str = "tsv") -> str:
     """Return the format of a result: the given one, that of the file name, a table on a terminal, or `piped`."""
-    if given is None and output.lower().endswith(".html") and "html" not in formats:
+    output = settings.output
+    if settings.to is None and output.lower().endswith(".html") and "html" not in formats:
         raise SettingsError("this command has no HTML output", where="-o", hint="see --to for its formats")
-    return given or format_of(output, formats) or ("table" if is_watched(output) else piped)
+    chosen = settings.to or format_of(output, formats) or ("table" if is_watched(output) else piped)
+    if settings.spreadsheet_safe and chosen != "csv":
+        raise refuse("spreadsheet_safe", f"the format is {chosen}, not csv")
+    return chosen
 
 
 def screen(output: str = "-") -> Screen:
@@ -80,35 +87,29 @@ def screen(output: str = "-") -> Screen:
 
 
 @contextmanager
-def result_file(output: str, output_format: str) -> Iterator[Writer]:
+def result_file(settings: ResultSettings, output_format: str) -> Iterator[Writer]:
     """Open the file of a result, which is written completely or not at all.
 
     On a terminal, control characters in data are written as escapes. A file with the suffix of a compression is
     compressed.
     """
-    is_safe = is_spreadsheet_safe(output_format)
-    compression = suffix_compression(output)[1]
-    with atomic_output(output) as plain, compress(plain, compression) as file:
-        shown = _EscapedTerminal(file) if is_watched(output) and output_format != "table" else file
-        yield _SpreadsheetSafe(shown) if is_safe else shown
+    compression = suffix_compression(settings.output)[1]
+    with atomic_output(settings.output) as plain, compress(plain, compression) as file:
+        is_escaped = is_watched(settings.output) and output_format != "table"
+        shown = _EscapedTerminal(file) if is_escaped else file
+        yield SpreadsheetSafe(shown) if settings.spreadsheet_safe else shown
 
 
-def write_result(text: str, output: str, output_format: str) -> None:
+def write_result(result: Result[Any] | str, settings: ResultSettings, output_format: str) -> None:
     """Write a result as UTF-8; what UTF-8 cannot encode is written as escapes."""
-    with result_file(output, output_format) as file:
-        file.write(text.encode("utf-8", "backslashreplace"))
+    from nbtext.report.result import format_result
+
+    with result_file(settings, output_format) as file:
+        shown = screen(settings.output)
+        write_text((result,) if isinstance(result, str) else format_result(result, output_format, shown), file)
 
 
-def is_spreadsheet_safe(output_format: str) -> bool:
-    """Return whether --spreadsheet-safe was given; SettingsError if the format is not csv."""
-    is_safe = "--spreadsheet-safe" in typed_options()
-    if is_safe and output_format != "csv":
-        what = f"this option has no effect on {output_format}"
-        raise SettingsError(what, where="--spreadsheet-safe", hint="use it with --to csv")
-    return is_safe
-
-
-class _SpreadsheetSafe:
+class SpreadsheetSafe:
     """A CSV file without cells that a spreadsheet evaluates."""
 
     def __init__(self, file: Writer) -> None:
@@ -181,22 +182,15 @@ def save(model: TrainedModel, target: str, *, quiet: bool) -> None:
         say(note, quiet=quiet)
 
 
-def rewrite_model(
-    model: str,
-    output: str | None,
-    sources: tuple[str, ...],
-    input_settings: InputSettings,
-    run: RunSettings,
-    change: Callable[[TrainedModel, Source, OnBatch], TrainedModel],
-) -> None:
+def rewrite_model(given: Change, change: Callable[[TrainedModel, Source, OnBatch], TrainedModel]) -> None:
     """Change a model with the documents of some sources, and save it to the output, or in its place."""
     from nbtext.artifact.model import load_model
 
-    with model_output(output if output is not None or model == "-" else model) as target:
-        trained = load_model(model)
-        with open_documents(sources, input_settings, run, trained_on=trained.fitted.input) as (source, on_batch):
-            changed = change(trained, source, on_batch)
-        save(changed, target, quiet=run.quiet)
+    with model_output(given.output if given.output is not None or given.model == "-" else given.model) as target:
+        trained = load_model(given.model)
+        with open_documents(given.sources, given.input, given.run, trained_on=trained.fitted.input) as opened:
+            changed = change(trained, *opened)
+        save(changed, target, quiet=given.run.quiet)
 
 
 def warn_of_costs(model: FittedModel, decisions: DecisionSettings, *, quiet: bool) -> None:
@@ -253,6 +247,10 @@ def open_documents(
     from nbtext.report.terminal import progress
 
     share_heap()
+    if settings.query is not None:
+        from nbtext.documents.sql import limit_sqlite
+
+        limit_sqlite(settings.max_document_bytes)
     settings_of_model = _read_as_trained(settings, trained_on)
     source = open_source(sources, settings_of_model, outputs=named_outputs(), ahead=sources_ahead())
     repaired_documents = repaired_bytes = n_characters = n_unread = 0
@@ -333,11 +331,20 @@ def check_report(path: str | None) -> None:
     check_page("--report", path)
 
 
+def list_searched(features: FeatureSettings, model_settings: ModelSettings, source: Source) -> list[Candidate]:
+    """Return the candidates of a model search for the documents of a source; typed settings are those of all."""
+    from nbtext.evaluation.candidates import list_candidates
+
+    typed = typed_settings(FeatureSettings, ModelSettings)
+    features = replace(features, fields=source.field_names)
+    return list_candidates(features, replace(model_settings, model=AUTO), {*typed})
+
+
 def search_documents(
     sources: tuple[str, ...],
     input_settings: InputSettings,
-    features: Deferred[FeatureSettings],
-    model_settings: Deferred[ModelSettings],
+    features: FeatureSettings,
+    model_settings: ModelSettings,
     searching: SearchSettings,
     run: RunSettings,
     *,
@@ -345,11 +352,10 @@ def search_documents(
 ) -> tuple[TrainedModel, Search]:
     """Search the most accurate model for labeled documents; return it, and the results of all candidates.
 
-    where  the option that asks for the search, for messages
+    where  the setting that asks for the search, for messages
     """
     from time import monotonic
 
-    from nbtext.cli.training_options import list_searched
     from nbtext.evaluation.candidates import Budget, bound_reading_seconds
     from nbtext.evaluation.search import search_model
 

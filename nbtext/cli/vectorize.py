@@ -4,42 +4,43 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
-from nbtext.cli.command import Option, command
-from nbtext.cli.options import BINARY_OUTPUT, LABELED_INPUT_STAGE, RUN_PARTS, SOURCES, RunSettings
+from nbtext.cli.command import command
+from nbtext.cli.options import RunSettings, labeled_input, new_model, run, sources
 from nbtext.cli.running import binary_output, format_of, open_documents
-from nbtext.cli.training_options import FEATURE_STAGE
+from nbtext.features.settings import FeatureSettings
+from nbtext.records import dataclass
+from nbtext.settings import part, setting
 
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
-    from nbtext.features.settings import FeatureSettings
 
 MATRIX_FORMATS = ("npz", "svmlight", "mtx")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vectorize:
+    """The settings of `nbtext vectorize`."""
+
+    sources: tuple[str, ...] = sources()
+    output: str | None = new_model("File to write.", file="output")
+    to: str | None = setting(
+        None, "Output format. npz also holds feature names, document ids, labels and settings. svmlight and mtx "
+        "(Matrix Market) hold numbers only. In svmlight, a label is its position in sorted order, from 0 on, and -1 "
+        "if there is none; mtx has no labels. The suffix of -o implies the format.",
+        choices=MATRIX_FORMATS, metavar="FORMAT", default_help="npz",
+    )  # fmt: skip
+    input: InputSettings = labeled_input()
+    features: FeatureSettings = part(FeatureSettings)
+    run: RunSettings = run()
+
+
 @command(
-    SOURCES,
-    BINARY_OUTPUT,
-    Option("--to", "output_format", type=click.Choice(MATRIX_FORMATS), metavar="FORMAT", default_help="npz",
-           help="Output format. npz also holds feature names, document ids, labels and settings. svmlight and mtx "
-           "(Matrix Market) hold numbers only. In svmlight, a label is its position in sorted order, from 0 on, and "
-           "-1 if there is none; mtx has no labels. The suffix of -o implies the format."),
-    LABELED_INPUT_STAGE,
-    FEATURE_STAGE,
-    *RUN_PARTS,
+    Vectorize,
     common="-o --to --text-field --label-field --weighting --ngrams --stop-words --min-df --max-features",
     example="nbtext vectorize letters/train --weighting tfidf -o letters.npz",
     notes="Memory holds the matrix: about 12 bytes for each distinct word of each document.",
-)  # fmt: skip
-def vectorize(
-    sources: tuple[str, ...],
-    output: str | None,
-    output_format: str | None,
-    input_settings: InputSettings,
-    features: FeatureSettings,
-    run: RunSettings,
-) -> None:
+)
+def vectorize(given: Vectorize) -> None:
     """Convert documents to a sparse matrix, and save it.
 
     `nbtext train` and scipy.sparse.load_npz read the .npz file.
@@ -48,8 +49,8 @@ def vectorize(
     from nbtext.model.matrices import vectorize_source
     from nbtext.output import atomic_output
 
-    target = binary_output(output)
-    with open_documents(sources, input_settings, run) as (source, on_batch):
-        matrix = vectorize_source(source, features, on_batch=on_batch)
+    target = binary_output(given.output)
+    with open_documents(given.sources, given.input, given.run) as (source, on_batch):
+        matrix = vectorize_source(source, given.features, on_batch=on_batch)
     with atomic_output(target) as file:
-        write_matrix(matrix, file, output_format=output_format or format_of(target, MATRIX_FORMATS) or "npz")
+        write_matrix(matrix, file, output_format=given.to or format_of(target, MATRIX_FORMATS) or "npz")

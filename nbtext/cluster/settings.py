@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nbtext.errors import SettingsError
 from nbtext.records import dataclass
+from nbtext.settings import Needs, check_settings, setting
 
 LOCAL = "local"
 
@@ -12,18 +13,23 @@ LOCAL = "local"
 class ClusterSettings:
     """Which cluster does the work, and the size of its shards."""
 
-    cluster: str | None = None
-    shard_bytes: int | None = None
+    TITLE = "Cluster"
+    RULES = (Needs("shard_bytes", "cluster"),)
+
+    cluster: str | None = setting(
+        None, "Run on a Dask cluster: a scheduler address such as tcp://HOST:8786, or `local`. Workers must see the "
+        "same paths. Needs the extra nbtext[dask].", metavar="ADDRESS",
+    )  # fmt: skip
+    shard_bytes: int | None = setting(
+        None, "Size in bytes of a shard, the part of SOURCE that a thread reads at once. Only with --cluster.",
+        low=1, metavar="N", default_help="two shards for each thread of the workers, each of 16 to 512 MiB",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
+        check_settings(self)
         if self.cluster is not None and self.cluster != LOCAL and "://" not in self.cluster:
-            raise SettingsError(
-                f"{self.cluster!r} is not an address", where="--cluster", hint="give tcp://HOST:8786, or local"
-            )
-        if self.shard_bytes is not None and self.cluster is None:
-            raise SettingsError("is used only with --cluster", where="--shard-bytes", hint="add --cluster")
-        if self.shard_bytes is not None and self.shard_bytes < 1:
-            raise SettingsError(f"{self.shard_bytes} is less than 1", where="--shard-bytes")
+            what, hint = f"{self.cluster!r} is not an address", "give tcp://HOST:8786, or local"
+            raise SettingsError(what, where="cluster", hint=hint)
 
     @property
     def is_local(self) -> bool:

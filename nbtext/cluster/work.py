@@ -64,6 +64,7 @@ def plain_counts(counts: CorpusCounts) -> Record:
         "groups": groups.tolist() if groups is not None else None,
         "sample_size": counts.sample_size,
         "label_sets": counts.label_sets,
+        "empty": None if counts.empty is None else [list(counts.empty), list(counts.empty.values())],
     }
 
 
@@ -79,6 +80,7 @@ def counts_of(record: Record) -> CorpusCounts:
         ),
         record["sample_size"],
         label_sets=record["label_sets"],
+        empty=None if record["empty"] is None else dict(zip(*record["empty"], strict=True)),
     )
 
 

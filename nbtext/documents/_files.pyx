@@ -163,20 +163,21 @@ cdef class Contents:
     cdef const char** names
     cdef int* errors
     cdef size_t* ends  # of a file within its piece
-    cdef Py_ssize_t n_read, n_freed
-    cdef bint is_stopped
+    cdef Py_ssize_t n_files, n_pieces, n_read, n_freed
+    cdef bint is_stopped, is_reading
 
-    def __cinit__(self, list paths, size_t limit, bint is_mapped=True):
-        cdef Py_ssize_t i, n_files = len(paths)
+    def __cinit__(self, list paths not None, size_t limit, bint is_mapped=True):
+        cdef Py_ssize_t i, n_files = len(paths), n_pieces = n_files // BLOCK_FILES + 1
         cdef bytes path
         self.paths, self.limit = list(paths), limit
         self.names = <const char**> realloc(NULL, (n_files + 1) * sizeof(char*))
         self.errors = <int*> realloc(NULL, (n_files + 1) * sizeof(int))
         self.ends = <size_t*> realloc(NULL, (n_files + 1) * sizeof(size_t))
-        self.pieces = <Content*> calloc(n_files // BLOCK_FILES + 1, sizeof(Content))
+        self.pieces = <Content*> calloc(n_pieces, sizeof(Content))
         if self.names == NULL or self.errors == NULL or self.ends == NULL or self.pieces == NULL:
             raise MemoryError
-        for i in range(n_files // BLOCK_FILES + 1):
+        self.n_files, self.n_pieces = n_files, n_pieces
+        for i in range(n_pieces):
             self.pieces[i].is_mapped = is_mapped
         for i in range(n_files):
             path = <bytes?> self.paths[i]
@@ -187,7 +188,7 @@ cdef class Contents:
         free(self.errors)
         free(self.ends)
         if self.pieces != NULL:
-            self.free_pieces(len(self.paths) // BLOCK_FILES + 1)
+            self.free_pieces(self.n_pieces)  # `paths` may be gone already
         free(self.pieces)
 
     cdef void free_pieces(self, Py_ssize_t stop) noexcept:
@@ -198,9 +199,12 @@ cdef class Contents:
 
     def read(self, size_t n_bytes):
         cdef Folder folder = Folder(-1, NULL, 0)
-        cdef Py_ssize_t i, n_files = len(self.paths)
+        cdef Py_ssize_t i, n_files = self.n_files
         cdef size_t n_before = 0  # bytes of the pieces before the current one
         cdef Content* piece
+        if self.is_reading or self.n_read:
+            raise RuntimeError("these files are read once")
+        self.is_reading = True
         with nogil:
             for i in range(n_files):
                 piece = &self.pieces[i // BLOCK_FILES]
@@ -218,6 +222,7 @@ cdef class Contents:
                 self.ends[i] = piece.size
                 self.n_read = i + 1
             leave_folder(&folder)
+        self.is_reading = False
 
     def stop(self):
         self.is_stopped = True
@@ -230,6 +235,11 @@ cdef class Contents:
         cdef size_t begin
         cdef const char* data
         cdef list contents = []
+        if self.is_reading:
+            raise RuntimeError("the files are still being read")
+        if start < self.n_freed * BLOCK_FILES:
+            raise IndexError("files before these have been taken, or the first one is negative")
+        start = min(start, self.n_read)
         self.free_pieces(start // BLOCK_FILES)
         for i in range(start, min(stop, self.n_read)):
             begin, data = self.ends[i - 1] if i % BLOCK_FILES else 0, self.pieces[i // BLOCK_FILES].data

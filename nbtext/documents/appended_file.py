@@ -5,23 +5,30 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Callable
 
-from nbtext.errors import OutputError
+from nbtext.errors import NbtextError, OutputError
 from nbtext.output import BINARY, convert_errors, lock_descriptor
 
-TAIL = 1 << 16  # bytes that are read at once to find the last line
+MAX_LINE = 1 << 28  # bytes of a line that are read at once, so that another program's file does not fill the memory
+START = b'{"'  # of each line
+
+Check = Callable[[bytes, str], object]  # raises NbtextError unless a line, of which the place is given, is a right one
 
 
 class AppendedFile:
     """A locked file of JSON lines that only grows, or loses its last lines.
 
-    A line that the last process did not complete was not confirmed to anyone, and is removed when the file is opened.
-    Another program may move the file away: `append` then makes a new one.
+    All lines are checked before the file is changed. If there are right ones, an unfinished line after them was not
+    confirmed to anyone, and is removed. Another program may move the file away: `append` then makes a new one. If
+    another program changed the file, its lines are checked again.
 
     Parameters
     ----------
     path
         The file; it is made, with its folder, if it does not exist.
+    check
+        Checks each line.
     hint
         What the user can do if the file cannot be opened.
 
@@ -29,39 +36,40 @@ class AppendedFile:
     ------
     OutputError
         The file cannot be opened, or another process appends to it.
+    NbtextError
+        Of `check`: a line is not a right one. The file is not changed.
     """
 
-    def __init__(self, path: str, *, hint: str) -> None:
+    def __init__(self, path: str, check: Check, *, hint: str) -> None:
         self.path = path
-        self._hint = hint
+        self._check, self._hint = check, hint
         self._descriptor = -1
+        self._size = 0  # bytes after the last change by this process
         self._open()
 
     def append(self, lines: bytes) -> None:
         """Append lines, all or none, and return when they are on the disk; OSError if they cannot be written."""
-        if self._is_moved():
+        if self._is_moved() or os.fstat(self._descriptor).st_size != self._size:
             self._open()
-        size = os.fstat(self._descriptor).st_size
         try:
             rest = memoryview(lines)
             while rest:
                 rest = rest[os.write(self._descriptor, rest) :]
             os.fsync(self._descriptor)
         except OSError:
-            os.ftruncate(self._descriptor, size)
+            os.ftruncate(self._descriptor, self._size)
             raise
+        self._size += len(lines)
 
-    def read(self) -> bytes:
-        """Return all lines."""
-        with open(self.path, "rb") as file:
-            return file.read()
-
-    def remove_end(self, n_bytes: int) -> None:
-        """Remove the last bytes, and return when this is on the disk."""
+    def remove_last(self, line: bytes) -> None:
+        """Remove the last line, and return when this is on the disk; OutputError if the file does not end with it."""
         with convert_errors(self.path):
-            if self._is_moved():
-                raise OutputError("it was moved or deleted by another program", where=self.path, hint=self._hint)
-            os.ftruncate(self._descriptor, os.fstat(self._descriptor).st_size - n_bytes)
+            start = self._size - len(line)
+            if self._is_moved() or start < 0 or _read_end(self._descriptor, start) != line:
+                what = "it was changed, moved or deleted by another program"
+                raise OutputError(what, where=self.path, hint=self._hint)
+            os.ftruncate(self._descriptor, start)
+            self._size = start
             os.fsync(self._descriptor)
 
     def close(self) -> None:
@@ -90,30 +98,46 @@ class AppendedFile:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise OutputError("is not a regular file", where=self.path, hint=self._hint)
             lock_descriptor(descriptor, self.path)
-            _complete_last_line(descriptor)
+            self._size = self._check_lines(descriptor)
         except BaseException:
             os.close(descriptor)
             raise
         self._descriptor = descriptor
 
+    def _check_lines(self, descriptor: int) -> int:
+        """Check all lines, then complete or remove an unfinished last one; return the size of the file."""
+        size, line = 0, b""
+        with open(descriptor, "rb", closefd=False) as file:
+            for number, line in enumerate(iter(lambda: file.readline(MAX_LINE), b""), 1):
+                size += len(line)
+                try:
+                    self._check(line, f"{self.path}:{number}")
+                except NbtextError:
+                    if number == 1 or file.read(1) or not _is_unfinished(line):
+                        raise
+                    size -= len(line)
+                    os.ftruncate(descriptor, size)
+                    return size
+        if line and not line.endswith(b"\n"):
+            size += os.write(descriptor, b"\n")
+        return size
 
-def _complete_last_line(descriptor: int) -> None:
-    """Remove what follows the last line feed of a file, or end it by one if it is a whole JSON object."""
-    size = os.fstat(descriptor).st_size
-    tail, start = b"", size
-    while start > 0 and b"\n" not in tail:
-        length = min(TAIL, start)
-        start -= length
-        os.lseek(descriptor, start, os.SEEK_SET)
-        tail = os.read(descriptor, length) + tail
-    rest = tail.rpartition(b"\n")[2]
-    if not rest:
-        return
+
+def _is_unfinished(line: bytes) -> bool:
+    """Return whether this is the beginning of a JSON object, and not all of one."""
+    if line.endswith(b"\n") or not line.startswith(START[: len(line)]):
+        return False
     try:
-        is_whole = isinstance(json.loads(rest), dict)
-    except (ValueError, RecursionError):
-        is_whole = False
-    if is_whole:
-        os.write(descriptor, b"\n")
-    else:
-        os.ftruncate(descriptor, size - len(rest))
+        json.loads(line)
+    except ValueError:
+        return True
+    except RecursionError:
+        pass
+    return False
+
+
+def _read_end(descriptor: int, start: int) -> bytes:
+    """Return all bytes of a file from a place on."""
+    with open(descriptor, "rb", closefd=False) as file:
+        file.seek(start)
+        return file.read()

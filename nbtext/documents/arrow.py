@@ -1,6 +1,7 @@
 """Read Parquet and Arrow (Feather) files: each row of the table is a document.
 
-Row groups and record batches are read one by one. A shard of a file contains some of them.
+Row groups and record batches are read one by one, and cut by the size of their decoded values: a value of a dictionary,
+or of a view, is stored once for any number of rows. A shard of a file contains some of them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from nbtext.errors import InputError, MissingExtra
 
 BLOCK_ROWS = 1 << 12
 BLOCK_BYTES = 1 << 20
-EXPANSION = 4  # assumed bytes in memory for each byte of a Parquet file
+ROW_BYTES = 64  # of a row in memory, besides its values
+MAX_BATCH_BYTES = 1 << 24  # that the rows of a Parquet file which are read at once have at worst
+MAX_UNKNOWN_ROWS = 16  # which are read at once of an encoding whose longest value is not known beforehand
 BUFFER_BYTES = 1 << 20  # of a column that are read at once
 FILE_MAGIC = b"ARROW1\0\0"  # begins an Arrow file; other input is read as an Arrow stream
 
@@ -44,18 +47,34 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[ArrowDocu
                 hint="save it as a file",
             )
         table = ParquetFile(file, pre_buffer=False, buffer_size=BUFFER_BYTES)
-        metadata, settings = table.metadata, options.settings
-        columns = find_fields(table.schema_arrow.names, settings, stream.path)
-        n_rows = _block_rows(EXPANSION * (stream.size or 0), metadata.num_rows)
-        names = None if settings.keeps_rows else [columns.names[place] for place in columns.places()]
+        schema, metadata, settings = table.schema_arrow, table.metadata, options.settings
+        columns = find_fields(schema.names, settings, stream.path)
+        names = schema.names if settings.keeps_rows else [columns.names[place] for place in columns.places()]
+        leaves = [table.schema.column(place) for place in range(len(table.schema))]
+        leaves = [leaf for leaf in leaves if leaf.path.partition(".")[0] in names]
+        texts = [
+            leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY" and leaf.logical_type.type != "DECIMAL"
+        ]
+        as_dictionaries = ParquetFile(file, pre_buffer=False, buffer_size=BUFFER_BYTES, read_dictionary=texts)
+        width = max((1, *(leaf.length for leaf in leaves)))
 
         def read_group(place: int) -> Iterator[Any]:
-            yield from table.iter_batches(n_rows, row_groups=[place], columns=names)
+            group = metadata.row_group(place)
+            n_rows = _block_rows(group.total_byte_size, group.num_rows)
+            try:  # the first row comes with the dictionary of the row group, which is read without repetitions
+                first = next(as_dictionaries.iter_batches(1, row_groups=[place], columns=names), None)
+                longest = max(width, *map(_longest, first.columns)) if first is not None else width
+            except OSError:  # the encoding is not one of a dictionary, or the file is broken
+                n_rows, longest = min(n_rows, MAX_UNKNOWN_ROWS), max(width, group.total_byte_size)
+            for batch in table.iter_batches(
+                max(1, min(n_rows, MAX_BATCH_BYTES // longest)), row_groups=[place], columns=names
+            ):
+                yield from _cut(batch)
 
         rows = ArrowRows("parquet", stream.path, None, False, metadata) if settings.keeps_rows else None
         start = ArrowDocuments(None, 1, columns, options, stream.path, 0, rows)
         counts = Counts(metadata.num_row_groups, lambda place: metadata.row_group(place).num_rows)
-        yield from _read_groups(start, counts, read_group, table.schema_arrow, stream.size)
+        yield from _read_groups(start, counts, read_group, schema, stream.size)
 
 
 def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[ArrowDocuments]:
@@ -153,11 +172,67 @@ def _block(start: ArrowDocuments, table: Any, first_row: int, size: int, *, is_g
     return replace(start, table=table, first_row=first_row, size=size, rows=rows)
 
 
+def _longest(array: Any) -> int:
+    """Return the size of the longest value of a dictionary of texts; 0 for other arrays."""
+    import pyarrow as pa
+
+    while isinstance(array, pa.ListArray | pa.LargeListArray):
+        array = array.values
+    if not pa.types.is_dictionary(array.type) or not len(array.dictionary):
+        return 0
+    return int(_decoded_sizes(array.dictionary).max())
+
+
 def _cut(batch: Any) -> Iterator[Any]:
-    """Yield a record batch in parts of about a megabyte."""
-    n_rows = _block_rows(batch.get_total_buffer_size(), batch.num_rows)
-    for start in range(0, batch.num_rows, n_rows):
-        yield batch.slice(start, n_rows)
+    """Yield a record batch in parts of about a megabyte of decoded values."""
+    import numpy as np
+
+    sizes = sum((_decoded_sizes(column) for column in batch.columns), np.full(batch.num_rows, ROW_BYTES))
+    ends = np.cumsum(np.maximum(sizes, 1))
+    start = 0
+    while start < batch.num_rows:
+        limit = (ends[start - 1] if start else 0) + BLOCK_BYTES
+        stop = min(max(start + 1, int(np.searchsorted(ends, limit, "right"))), start + BLOCK_ROWS)
+        yield batch.slice(start, stop - start)
+        start = stop
+
+
+def _decoded_sizes(array: Any) -> Any:
+    """Return the bytes of each value when it is a text of its own, (n_rows,) int64; of other types, the mean size.
+
+    The array may be broken, so its numbers are read as they are, not by the functions of pyarrow.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    def numbers(array: Any, kind: Any, more: int = 0) -> Any:
+        return np.frombuffer(array.buffers()[1], kind)[array.offset : array.offset + len(array) + more]
+
+    kind = array.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _decoded_sizes(array.storage)
+    if not len(array):
+        return np.zeros(0, np.int64)
+    array.validate()  # that the buffers are as long as the array
+    if pa.types.is_dictionary(kind):
+        sizes = np.append(_decoded_sizes(array.dictionary), 0)
+        indices = numbers(array.indices, kind.index_type.to_pandas_dtype())
+        return sizes[
+            np.where((indices >= 0) & (indices < len(sizes)), indices, -1)
+        ]  # those of nulls may have any value
+    if kind in (pa.string_view(), pa.binary_view()):
+        views = np.frombuffer(array.buffers()[1], np.int32)[::4]  # each view has 16 bytes, and begins with its length
+        return views[array.offset : array.offset + len(array)].astype(np.int64)
+    if kind in (pa.string(), pa.binary()) or pa.types.is_list(kind):
+        offsets = numbers(array, np.int32, 1)
+    elif kind in (pa.large_string(), pa.large_binary()) or pa.types.is_large_list(kind):
+        offsets = numbers(array, np.int64, 1)
+    else:
+        return np.full(len(array), array.nbytes // len(array))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        ends = np.append(0, np.cumsum(_decoded_sizes(array.values)))
+        offsets = ends[np.clip(offsets, 0, len(array.values))]
+    return np.diff(offsets.astype(np.int64))
 
 
 def _mark_last(items: Iterable[Any]) -> Iterator[tuple[Any, bool]]:

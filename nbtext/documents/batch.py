@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import field, replace
+from itertools import pairwise
 from typing import NamedTuple, Protocol, cast
 
 from nbtext.documents.decompression import too_long
 from nbtext.documents.labels import Label, several_labels
 from nbtext.documents.settings import InputSettings
-from nbtext.errors import InputError
+from nbtext.errors import InputError, list_some
 from nbtext.records import dataclass
 
 MAX_LABEL_CHARACTERS = 1000
@@ -17,6 +18,7 @@ MAX_NAMES_SHOWN = 20
 MAX_NAME_CHARACTERS = 40
 TEXT_HINT = "name the column of the text with --text-field"
 FOLDER_HINT = "put texts in folders named after their labels, or give the column or key of the label with --label-field"
+SKIP_HINT = ", or leave out such documents with --skip-unlabeled"
 ONE_HINT = "give documents with one label each"
 
 
@@ -179,11 +181,21 @@ class Batch:
                 raise several_labels(labels, ONE_HINT).locate(self.place(row))
         return [labels[0] if labels else None for labels in self.label_lists]
 
-    def split(self, size: int) -> list[Batch]:
-        """Split into batches of at most `size` >= 1 documents; the first has the notes and repair counts."""
-        if len(self) <= size:
+    def split(self, size: int, characters: int | None = None) -> list[Batch]:
+        """Split into batches of at most `size` >= 1 documents, and `characters` together unless one alone has more.
+
+        The first has the notes and repair counts.
+        """
+        starts, n_characters = [0], 0
+        for row, length in enumerate(sum(map(len, texts)) for texts in zip(*self.columns, strict=True)):
+            n_characters += length
+            is_full = characters is not None and n_characters > characters and row > starts[-1]
+            if is_full or row == starts[-1] + size:
+                starts.append(row)
+                n_characters = length
+        if len(starts) == 1:
             return [self]
-        batches = [self._slice(start, start + size) for start in range(0, len(self), size)]
+        batches = [self._slice(start, stop) for start, stop in pairwise([*starts, len(self)])]
         batches[0].repaired_documents, batches[0].repaired_bytes = self.repaired_documents, self.repaired_bytes
         batches[0].notes = self.notes
         return batches
@@ -210,7 +222,7 @@ class Batch:
         )
 
     def drop(self, rows: Collection[int]) -> Batch:
-        """Return the batch without these rows; notes and repair counts are kept."""
+        """Return the batch without these rows; notes and repair counts are kept, the rows of the file are not."""
         kept = [row for row in range(len(self)) if row not in rows]
         new_rows = {row: new_row for new_row, row in enumerate(kept)}
         return replace(
@@ -222,6 +234,7 @@ class Batch:
             problems={new_rows[row]: problem for row, problem in self.problems.items() if row in new_rows},
             groups=[self.groups[row] for row in kept] if self.groups is not None else None,
             line_numbers=[self.line_numbers[row] for row in kept] if self.line_numbers is not None else None,
+            rows=None,
         )
 
     def documents(self) -> Iterator[Document]:
@@ -239,7 +252,8 @@ class Batch:
         place = self.place(row)
         if self.names:
             what = f"the document has no label; its keys or columns are: {format_names(self.names)}"
-            return InputError(what, where=place, hint="name the key or column of the label with --label-field")
+            hint = f"name the key or column of the label with --label-field{SKIP_HINT}"
+            return InputError(what, where=place, hint=hint)
         return missing_label(place)
 
 
@@ -333,7 +347,8 @@ class BatchBuilder:
         repaired: int = 0,
     ) -> None:
         """Add a document that cannot be read, without a label."""
-        self.batch.problems[len(self.batch)] = problem.locate(place)
+        # its traceback would keep what was read
+        self.batch.problems[len(self.batch)] = problem.locate(place).with_traceback(None)
         if self._settings.split_field is not None:
             self._groups.append("")
         self._add_row([""] * len(self._fields), place, identity, None, line, repaired)
@@ -377,18 +392,17 @@ def join_fields(fields: Sequence[Sequence[str]], settings: InputSettings) -> tup
 
 def format_names(names: Sequence[str]) -> str:
     """Format names of keys or columns for an error message, shortened to a readable length."""
-    short = [name if len(name) <= MAX_NAME_CHARACTERS else f"{name[:MAX_NAME_CHARACTERS]}…" for name in names]
-    more = ", ..." if len(names) > MAX_NAMES_SHOWN else ""
-    return (", ".join(short[:MAX_NAMES_SHOWN]) or "none") + more
+    short = (name if len(name) <= MAX_NAME_CHARACTERS else f"{name[:MAX_NAME_CHARACTERS]}…" for name in names)
+    return list_some(short, MAX_NAMES_SHOWN) or "none"
 
 
 def missing_label(place: str) -> InputError:
     """Return the error for a document without a label; `place` is its id, or FILE:LINE."""
-    hint = FOLDER_HINT
+    hint = FOLDER_HINT + SKIP_HINT
     if place.rpartition(":")[2].isdecimal():
         hint = (
             "name the column or key of the label with --label-field, give the file format with --input-format, "
-            "or remove the lines without a label"
+            "or leave out the lines without a label with --skip-unlabeled"
         )
     return InputError("the document has no label", where=place, hint=hint)
 
@@ -396,5 +410,5 @@ def missing_label(place: str) -> InputError:
 def check_label(label: str, *, where: str = "") -> None:
     """Raise InputError, located at `where`, if a label has more than `MAX_LABEL_CHARACTERS` characters."""
     if len(label) > MAX_LABEL_CHARACTERS:
-        what = f"the label {label[:20]}... has {len(label):,} characters; the maximum is {MAX_LABEL_CHARACTERS:,}"
+        what = f"the label {label[:20]}… has {len(label):,} characters; the maximum is {MAX_LABEL_CHARACTERS:,}"
         raise InputError(what, where=where, hint="check which column or key holds the labels: --label-field")

@@ -134,11 +134,12 @@ def _correct_rows(
     start = 0 if header_end is None else header_end + 1
     lines = rows.lines[:start] if rows is first else []
     for row, end in enumerate(rows.ends):
-        own = rows.lines[start : end + 1]
         if row not in corrected.labels:
-            lines += own
+            lines += rows.lines[start : end + 1]
         elif (label := corrected.labels[row]) is not None:
-            lines.append(_correct_row(own, end, label, rows, correct, settings))
+            begin = rows.begin(row)
+            row_lines = rows.lines[begin : end + 1]
+            lines += [*rows.lines[start:begin], _correct_row(row_lines, end, label, rows, correct, settings)]
         start = end + 1
     return lines + rows.lines[start:]
 
@@ -297,8 +298,7 @@ def read_fields(rows: Rows | None, row: int) -> dict[str, Any] | None:
     if isinstance(rows, TextRows):
         if not FORMATS[rows.format].has_fields:
             return None
-        first = rows.ends[row - 1] + 1 if row else 0
-        text = rows.newline.join(rows.lines[first : rows.ends[row] + 1]).decode(rows.encoding.codec, "replace")
+        text = _text_of(rows, row)
         if rows.format == "json":
             text = _before_item.sub("", text, count=1)
         fields: dict[str, Any] = json.loads(text)
@@ -314,6 +314,11 @@ def read_fields(rows: Rows | None, row: int) -> dict[str, Any] | None:
             hint = "write the format of SOURCE, or read without this column"
             raise InputError(what, where=rows.path, hint=hint) from None
     return values
+
+
+def _text_of(rows: TextRows, row: int) -> str:
+    """Return a row, without the line end after it."""
+    return rows.newline.join(rows.lines[rows.begin(row) : rows.ends[row] + 1]).decode(rows.encoding.codec, "replace")
 
 
 def _plain(value: Any) -> Any:
@@ -335,8 +340,7 @@ def _read_cells(rows: TableRows, row: int) -> dict[str, Any] | None:
     """Return the cells of a row by column; None if the table has no header."""
     if not rows.has_header:
         return None
-    first = rows.ends[row - 1] + 1 if row else (rows.header_end or 0) + (rows.header_end is not None)
-    text = rows.newline.join(rows.lines[first : rows.ends[row] + 1]).decode(rows.encoding.codec, "replace")
+    text = _text_of(rows, row)
     spans = split_cells(text, rows.separator, is_tsv=rows.format == "tsv")
     return {name: _unquote(text[start:stop]) for name, (start, stop) in zip(rows.names, spans, strict=False)}
 

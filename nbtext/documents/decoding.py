@@ -10,16 +10,8 @@ from typing import NamedTuple
 
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, SettingsError
+from nbtext.kernel import choose_version
 from nbtext.records import dataclass
-
-try:
-    from nbtext.documents._lines import count_byte
-except ImportError:  # the kernel is not installed
-
-    def count_byte(data: bytes, wanted: int) -> int:
-        """Return how often a byte occurs."""
-        return data.count(wanted)
-
 
 BYTE_ORDER_MARKS = {  # UTF-32 comes before UTF-16, because its mark begins with the mark of UTF-16
     codecs.BOM_UTF8: "utf-8",
@@ -42,6 +34,14 @@ NO_TEXT = {
     "undefined",
     "unicode-escape",
 }  # codecs of escapes, some of which take quadratic time
+
+
+def count_byte(data: bytes, wanted: int) -> int:
+    """Return how often a byte occurs."""
+    return data.count(wanted)
+
+
+count_byte = choose_version(count_byte, "nbtext.documents._lines")
 
 
 class Decoded(NamedTuple):

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import field
-from itertools import groupby
+from itertools import compress, groupby
 from operator import attrgetter, or_
 
 from nbtext.documents.formats import is_mail
@@ -30,6 +30,19 @@ ABOUT_FILE = "file about the directory, such as README or LICENSE"
 ABOUT_NAME = r"(?i)(?:readme|licen[cs]e|copying|authors|changelog|notice|contributing)(?:\.\w+)*"
 
 
+class Skipped(Counter[str]):
+    """Number of skipped entries of directories by the reason, and the path of each with its reason."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.paths: list[tuple[str, str]] = []
+
+    def add(self, path: str, reason: str) -> None:
+        """Count an entry."""
+        self[reason] += 1
+        self.paths.append((path, reason))
+
+
 @dataclass(slots=True)
 class Tree:
     """The files below a directory.
@@ -42,14 +55,14 @@ class Tree:
         The first folder below the directory; None for a file in the directory itself.
     in_maildir : list of bool
         Whether the file is a mail of a Maildir.
-    skipped : Counter of str
-        Number of other entries that were skipped, by the reason.
+    skipped : Skipped
+        Other entries.
     """
 
     paths: list[str] = field(default_factory=list)
     labels: list[str | None] = field(default_factory=list)
     in_maildir: list[bool] = field(default_factory=list)
-    skipped: Counter[str] = field(default_factory=Counter)
+    skipped: Skipped = field(default_factory=Skipped)
 
     def drop(self, rows: Sequence[bool]) -> None:
         """Remove some of the files."""
@@ -143,10 +156,10 @@ def _list_remote_tree(root: str, is_excluded: Callable[[str], bool] | None) -> T
     tree = Tree()
     for names in list_files(root):
         if any(name.startswith(".") for name in names):
-            tree.skipped["hidden file or folder"] += 1
+            tree.skipped.add("/".join((root.rstrip("/"), *names)), "hidden file or folder")
             continue
         if is_excluded is not None and any(is_excluded("/".join(names[:stop])) for stop in range(1, len(names) + 1)):
-            tree.skipped[EXCLUDED] += 1
+            tree.skipped.add("/".join((root.rstrip("/"), *names)), EXCLUDED)
             continue
         tree.paths.append("/".join((root.rstrip("/"), *names)))
         tree.labels.append(names[0] if len(names) > 1 else None)
@@ -180,13 +193,13 @@ def _take_files(
         name = entry.name
         try:
             if name[0] == ".":
-                tree.skipped["hidden file or folder"] += 1
+                tree.skipped.add(prefix + name, "hidden file or folder")
             elif folder.is_maildir and not (name in MAILDIR and entry.is_dir()):
-                tree.skipped["beside the mails of a Maildir"] += 1
+                tree.skipped.add(prefix + name, "beside the mails of a Maildir")
             elif is_excluded is not None and is_excluded(folder.place + name):
-                tree.skipped[EXCLUDED] += 1
+                tree.skipped.add(prefix + name, EXCLUDED)
             elif (name in names or (inodes and (entry.inode() in inodes or entry.is_symlink()))) and entry in outputs:
-                tree.skipped["output of this run"] += 1
+                tree.skipped.add(prefix + name, "output of this run")
             elif entry.is_file():
                 tree.paths.append(prefix + name)
                 tree.labels.append(label)
@@ -194,9 +207,9 @@ def _take_files(
             elif entry.is_dir():
                 return entry
             else:
-                tree.skipped["broken symbolic link" if entry.is_symlink() else "not a regular file"] += 1
+                tree.skipped.add(prefix + name, "broken symbolic link" if entry.is_symlink() else "not a regular file")
         except OSError as error:
-            tree.skipped["symbolic link loop" if error.errno == errno.ELOOP else "unreadable entry"] += 1
+            tree.skipped.add(prefix + name, "symbolic link loop" if error.errno == errno.ELOOP else "unreadable entry")
     return None
 
 
@@ -209,18 +222,18 @@ def _enter(entry: os.DirEntry[str], stack: list[_Folder], tree: Tree) -> _Folder
     try:
         folder = _open_folder(entry.path, entry.name if is_label else parent.label)
     except OSError:
-        tree.skipped["unreadable folder"] += 1
+        tree.skipped.add(entry.path, "unreadable folder")
         return None
     if any(folder.identity == ancestor.identity for ancestor in stack):
-        tree.skipped["symbolic link loop"] += 1
+        tree.skipped.add(entry.path, "symbolic link loop")
         return None
     folder.in_maildir = parent.is_maildir or parent.in_maildir
     folder.place = f"{parent.place}{entry.name}/"
     return folder
 
 
-def list_shards(root: str, settings: InputSettings, outputs: Sequence[str]) -> tuple[list[Shard], Counter[str]]:
-    """Return the documents of a directory, and the number of entries that are skipped, by the reason.
+def list_shards(root: str, settings: InputSettings, outputs: Sequence[str]) -> tuple[list[Shard], Skipped]:
+    """Return the documents of a directory, and the entries that are skipped.
 
     Parameters
     ----------
@@ -247,7 +260,8 @@ def list_shards(root: str, settings: InputSettings, outputs: Sequence[str]) -> t
             for path, label in zip(tree.paths, tree.labels, strict=True)
         ]
         if any(is_about):
-            tree.skipped[ABOUT_FILE] += sum(is_about)
+            for path in compress(tree.paths, is_about):
+                tree.skipped.add(path, ABOUT_FILE)
             tree.drop(is_about)
     if wanted == "files":
         tree.labels = [None] * len(tree.paths)

@@ -26,9 +26,11 @@ from nbtext.documents.office import extract_text, is_readable
 from nbtext.documents.recognition import (
     BINARY,
     HEAD_BYTES,
+    OUTPUTS,
     UNUSUAL_BEGINNINGS,
     find_utf_16,
     is_like_results,
+    log_skipped,
     name_binary,
     recognize,
     recognize_output,
@@ -64,6 +66,8 @@ class FileDocuments:
         The directory SOURCE that the files are from; None for files that are named by themselves.
     contents : list of bytes or int, optional
         The contents, as `read_files` returns them, if they have already been read.
+    keeps_skipped : bool
+        Whether a file of a directory that is not text is a problem of its row, unless it is an output of nbtext.
     """
 
     paths: list[str]
@@ -72,6 +76,7 @@ class FileDocuments:
     max_document_bytes: int
     root: str | None = None
     contents: list[bytes | int] | None = None
+    keeps_skipped: bool = False
 
     @property
     def size(self) -> int:
@@ -128,6 +133,7 @@ class FileDocuments:
             if row not in batch.problems:
                 found = self._read_special(path, content)
                 if isinstance(found, str):
+                    log_skipped(path, found)
                     batch.note(found)
                     skipped.append(row)
                 else:
@@ -149,6 +155,8 @@ class FileDocuments:
         """
         if isinstance(content, int) and content != errno.EFBIG and self.root is not None:
             is_link = content == errno.EINVAL or os.path.islink(path)
+            if is_link and self.keeps_skipped:
+                raise InputError(f"is a {UNREADABLE_LINK}", hint="correct its target (ls -l shows it)")
             if is_link:
                 return UNREADABLE_LINK
         content = content_of(path, content, self.max_document_bytes)
@@ -166,7 +174,10 @@ class FileDocuments:
             if kind is None and not is_url(self.root):
                 kind = recognize_output(content, self.root)
             if kind is not None:
-                return (name_binary(head) if kind is BINARY else kind).describe()
+                kind = name_binary(head) if kind is BINARY else kind
+                if self.keeps_skipped and kind not in OUTPUTS:
+                    raise kind.refuse()
+                return kind.describe()
         text, repaired = self.encoding.decode(content)
         if content_suffix(path) in HTML_SUFFIXES:
             from nbtext.documents.html import text_of_html
@@ -212,7 +223,8 @@ def read_file_documents(
                 ratio = UNPACKED_RATIO if path.endswith(SPECIAL_SUFFIXES) else 1
                 total += min(os.stat(path).st_size * ratio, limit)
         stop = start + max(1, min(BLOCK_FILES, BLOCK_BYTES * len(sample) // max(total, 1)))
-        yield FileDocuments(list(paths[start:stop]), list(labels[start:stop]), options.encoding, limit, root)
+        files = list(paths[start:stop]), list(labels[start:stop])
+        yield FileDocuments(*files, options.encoding, limit, root, keeps_skipped=options.settings.keeps_skipped)
         start = stop
 
 

@@ -6,6 +6,8 @@ import errno
 import os
 import stat
 
+from nbtext.kernel import HAS_KERNEL
+
 __all__ = ["Contents", "PlainContents", "read_files", "read_files_plainly"]
 
 READ_BYTES = 1 << 20
@@ -21,7 +23,7 @@ def read_files_plainly(paths: list[bytes], limit: int) -> list[bytes | int]:
 
 
 class PlainContents:
-    """The contents of some files. One thread reads them; when it has ended, others may take them.
+    """The contents of some files. One thread reads them, once; when it has ended, others may take them.
 
     Parameters
     ----------
@@ -33,17 +35,21 @@ class PlainContents:
     def __init__(self, paths: list[bytes], limit: int) -> None:
         self._paths, self._limit = paths, limit
         self._contents: list[bytes | int] = []
-        self._is_stopped = False
+        self._is_stopped = self._is_reading = False
 
     def read(self, n_bytes: int) -> None:
-        """Read the files, until they have this many bytes together, or `stop` is called."""
+        """Read the files, until they have this many bytes together, or `stop` is called. Twice: RuntimeError."""
+        if self._is_reading or self._contents:
+            raise RuntimeError("these files are read once")
+        self._is_reading = True
         size = 0
         for path in self._paths:
             if self._is_stopped or size >= n_bytes:
-                return
+                break
             content = _read_file(path, self._limit)
             self._contents.append(content)
             size += len(content) if isinstance(content, bytes) else 0
+        self._is_reading = False
 
     def stop(self) -> None:
         """End `read` after the current file."""
@@ -56,8 +62,15 @@ class PlainContents:
     def take(self, start: int, stop: int) -> list[bytes | int]:
         """Return the contents, or error numbers, of some of these files; see `read_files_plainly`.
 
-        Take them in order: the memory of files before `start` may be freed.
+        Take them in order: the memory of files before `start` may be freed; to ask for them then is an IndexError.
+
+        Raises
+        ------
+        RuntimeError
+            The files are still being read.
         """
+        if self._is_reading:
+            raise RuntimeError("the files are still being read")
         return self._contents[start:stop]
 
 
@@ -93,8 +106,8 @@ def _read_changing(handle: int, content: bytes, limit: int) -> bytes | int:
     return b"".join(blocks)
 
 
-try:
+if HAS_KERNEL:
     from nbtext.documents._files import Contents, read_files
-except ImportError:  # the kernel is not installed
+else:
     Contents = PlainContents  # type: ignore[assignment,misc]
     read_files = read_files_plainly

@@ -13,7 +13,7 @@ from typing import Any
 
 from nbtext.documents.decompression import suffix_compression
 from nbtext.documents.office import is_readable
-from nbtext.documents.recognition import HEAD_BYTES, MATRIX, MODEL, find_utf_16, name_binary, recognize
+from nbtext.documents.recognition import BROKEN_ZIP, HEAD_BYTES, MATRIX, MODEL, find_utf_16, name_binary, recognize
 from nbtext.errors import InputError
 from nbtext.records import dataclass
 
@@ -249,7 +249,7 @@ def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None)
         start = text.encode("utf-8", "surrogatepass")
         return next((record for record in named if record.begins(start)), named[-1])
     kind = recognize(head)
-    if kind is MATRIX:
+    if kind is MATRIX or (kind is BROKEN_ZIP and suffix == ".npz"):
         return FORMATS["matrix"]
     if kind is MODEL:
         raise InputError("is a model, not a source of documents", where=path, hint=MODEL_HINT)

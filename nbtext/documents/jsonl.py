@@ -20,17 +20,7 @@ from nbtext.documents.lines import LineDocuments, keep_lines, read_line_document
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream
 from nbtext.errors import InputError
-
-try:
-    from nbtext.documents._lines import scan
-except ImportError:  # the kernel is not installed
-
-    def scan(
-        data: bytes, text_names: Sequence[str], id_name: str, other_names: Sequence[str], origin: str, first_line: int
-    ) -> tuple[Sequence[Sequence[str]], Sequence[str], Sequence[list[str | bytes | None]]] | None:
-        """Return None: the lines need a slower parser."""
-        return None
-
+from nbtext.kernel import choose_version
 
 MAX_DEPTH = 500  # of nested objects and lists; less than the limits of json (recursion) and of orjson (1,024)
 ORJSON_NAME_TYPES = {str, type(None), int, bool}  # orjson and json give the same values for these
@@ -44,6 +34,15 @@ JSON_TYPE_NAMES = {
 JSON_BLANKS = " \t\r"
 TEXT_HINT = "name the key of the text with --text-field"
 
+
+def scan(
+    data: bytes, text_names: Sequence[str], id_name: str, other_names: Sequence[str], origin: str, first_line: int
+) -> tuple[Sequence[Sequence[str]], Sequence[str], Sequence[list[str | bytes | None]]] | None:
+    """Return None: the lines need a slower parser."""
+    return None
+
+
+scan = choose_version(scan, "nbtext.documents._lines")
 _string = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
 # numbers are kept as text: ids and labels may have more digits than a float can hold
@@ -84,7 +83,7 @@ def _parse_fast(lines: LineDocuments) -> Batch | None:
     for parse in (_parse_flat, _parse_with_orjson):
         try:
             return parse(lines)
-        except (_UnusualLineError, InputError, ValueError, LookupError, TypeError):
+        except (_UnusualLineError, InputError, json.JSONDecodeError, UnicodeError):
             pass  # an unusual line, which the next parser parses or reports
     return None
 
@@ -140,12 +139,12 @@ def _batch_of_columns(
     batch.groups = [group or "" for group in groups] if groups is not None else None
     if None in labels:
         row = labels.index(None)
-        batch.names = tuple(json.loads(_utf8(lines).split(b"\n", row + 1)[row]))
+        batch.names = tuple(decoder.decode(_utf8(lines).split(b"\n", row + 1)[row].decode()))
     return batch
 
 
 def _parse_with_orjson(lines: LineDocuments) -> Batch:
-    """Parse lines that are all objects with texts in the text fields; raise any of several errors for others."""
+    """Parse lines that are all objects with texts in the text fields; raise an error for others."""
     settings, loads = lines.settings, _orjson_loads()
     if loads is None:
         raise _UnusualLineError
@@ -153,6 +152,9 @@ def _parse_with_orjson(lines: LineDocuments) -> Batch:
     if not rows[-1]:
         rows.pop()
     records = list(map(loads, rows))
+    needed = {*settings.text_field, *((settings.split_field,) if settings.split_field is not None else ())}
+    if set(map(type, records)) != {dict} or not all(needed <= record.keys() for record in records):
+        raise _UnusualLineError
     has_nested = not {dict, list}.isdisjoint(map(type, chain.from_iterable(map(dict.values, records))))
     if has_nested and any(row.count(b"[") + row.count(b"{") > MAX_DEPTH for row in rows):
         raise _UnusualLineError

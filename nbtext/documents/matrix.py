@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.documents.names import are_ascending, are_offsets, are_utf8, pack_names, unpack_names
-from nbtext.documents.recognition import MATRIX, recognize
+from nbtext.documents.recognition import BROKEN_ZIP, MATRIX, recognize
 from nbtext.documents.streams import ByteStream, open_stream
 from nbtext.errors import InputError, number_of
 
@@ -167,7 +167,7 @@ def load_matrix(path: str) -> Matrix:
     stream = open_stream(path)
     try:
         kind = recognize(stream.head())
-        if kind is not None and kind is not MATRIX:
+        if kind not in (None, MATRIX, BROKEN_ZIP):
             raise kind.refuse(stream.path)
         with _seekable(stream) as file:
             return _check_arrays(_read_members(file))

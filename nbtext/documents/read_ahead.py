@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from threading import Thread
 
 from nbtext.documents.blocks import ReadOptions
 from nbtext.documents.decompression import SUFFIXES
-from nbtext.documents.directory import list_shards
+from nbtext.documents.directory import Skipped, list_shards
 from nbtext.documents.file_documents import (
     BLOCK_BYTES,
     BLOCK_FILES,
@@ -44,7 +43,7 @@ class ReadAhead:
 
     def __init__(self, paths: Sequence[str] = (), settings: InputSettings | None = None, outputs: Sequence[str] = ()):
         settings = settings or InputSettings()
-        self._listed: dict[tuple[object, ...], tuple[list[Shard], Counter[str]]] = {}
+        self._listed: dict[tuple[object, ...], tuple[list[Shard], Skipped]] = {}
         self._shard: Shard | None = None  # whose first files are read
         with suppress(NbtextError, ValueError):  # ValueError: a NUL in the path
             for path in filter(os.path.isdir, paths):
@@ -57,9 +56,7 @@ class ReadAhead:
                 self._thread.start()
                 self._shard = shard
 
-    def list_shards(
-        self, path: str, settings: InputSettings, outputs: Sequence[str]
-    ) -> tuple[list[Shard], Counter[str]]:
+    def list_shards(self, path: str, settings: InputSettings, outputs: Sequence[str]) -> tuple[list[Shard], Skipped]:
         """Return the shards of a directory, and what is skipped; see `directory.list_shards`."""
         return self._listed.pop(_key(path, settings, outputs), None) or list_shards(path, settings, outputs)
 
@@ -74,7 +71,8 @@ class ReadAhead:
             while start < n_read and (contents := self._take(shard, start)):
                 files = slice(start, start + len(contents))
                 paths, labels = list(shard.paths[files]), list(shard.labels[files])
-                block = FileDocuments(paths, labels, options.encoding, limit, shard.root, contents)
+                keeps = options.settings.keeps_skipped
+                block = FileDocuments(paths, labels, options.encoding, limit, shard.root, contents, keeps)
                 start = files.stop
                 del contents, paths, labels
                 yield block

@@ -6,7 +6,7 @@ import os
 import re
 from typing import NamedTuple
 
-from nbtext.errors import InputError
+from nbtext.errors import InputError, printable
 
 HEAD_BYTES = 8192  # a file with a NUL among this many first bytes is binary; git and ripgrep use the same rule
 ZIP_MAGIC = b"PK\x03\x04"
@@ -47,10 +47,13 @@ ARCHIVE = Kind("archive", "unpack it first")
 PROGRAM = Kind("program")
 BINARY = Kind("binary file", "if it is text, name its --encoding")
 MODEL = Kind("nbtext model")
+PICKLE = Kind("pickle file")
 MATRIX = Kind("nbtext matrix")
+BROKEN_ZIP = Kind("broken zip file", "a .docx, .xlsx or .npz file is one, too: write it again")
 REPORT = Kind("nbtext report")
 RESULTS = Kind("nbtext results")
 EXPORTED = Kind("exported nbtext model")
+OUTPUTS = (MODEL, MATRIX, REPORT, RESULTS, EXPORTED)  # of nbtext: not documents, so they have no record
 
 MAGICS = {
     b"%PDF-": PDF,
@@ -108,13 +111,22 @@ def recognize(head: bytes) -> Kind | None:
         The first bytes of the file, decompressed; at least 200 of a longer file.
     """
     if head.startswith(PICKLE_MAGICS):
-        return MODEL if b"nbtext model" in head[:200] else Kind("pickle file")
+        return MODEL if b"nbtext model" in head[:200] else PICKLE
     if head.startswith(ZIP_MAGIC):
         name = head[30 : 30 + int.from_bytes(head[26:28], "little")]
-        if name.endswith(b".npy") or not name:
+        if name.endswith(b".npy"):
             return MATRIX
+        if not name:
+            return BROKEN_ZIP
         return OFFICE if name.startswith(OFFICE_MEMBERS) else Kind("zip archive", "unpack it first")
     return next((kind for magic, kind in MAGICS.items() if head.startswith(magic)), None)
+
+
+def log_skipped(path: str, reason: str) -> None:
+    """Name a file that is skipped, for -v."""
+    from logging import getLogger  # imported here because few files are skipped
+
+    getLogger("nbtext").info("skipped %s: %s", printable(path), reason)
 
 
 def name_binary(head: bytes, hint: str = BINARY.hint) -> Kind:

@@ -19,6 +19,7 @@ from nbtext.output import Writer
 
 PREFIX_HINT = "--column-prefix predicted_ gives the new ones other names"
 JSON_BLANKS = (" ", "\t", "\r", "\n")
+BLANK_BYTES = b" \t\r\0"  # of a line, in each encoding
 UNICODE = ("utf-8", "utf-16", "utf-32")
 
 Change = TypeVar("Change")
@@ -136,6 +137,14 @@ class TextRows:
             is_ended=self.is_ended or not is_last,
             is_start=self.is_start and start == 0,
         )
+
+    def begin(self, row: int) -> int:
+        """Return the place in `lines` of the first line of a row, after the blank lines that precede it."""
+        header_end = self.header_end if isinstance(self, TableRows) else None
+        start = self.ends[row - 1] + 1 if row else 0 if header_end is None else header_end + 1
+        while start < self.ends[row] and not self.lines[start].strip(BLANK_BYTES):
+            start += 1
+        return start
 
     def error(self, what: str, line: int, hint: str = "") -> InputError:
         """Return an error at a place of `lines`."""

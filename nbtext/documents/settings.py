@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import fields, replace
 
 from nbtext.documents.formats import FORMAT_NAMES
+from nbtext.errors import PARAMETERS
 from nbtext.records import dataclass
+from nbtext.settings import check_settings, parse_names, setting
 
 DEFAULT_TEXT, DEFAULT_LABEL = ("text",), "label"
 
@@ -33,33 +35,85 @@ class ModelInput:
 UNKNOWN_INPUT = ModelInput()
 
 
+def _parse_ids(path: str) -> frozenset[str]:
+    from nbtext.documents.word_list import read_words
+
+    return frozenset(read_words(path))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputSettings:
     """How sources are divided into documents, and which fields are the text, the label and the id."""
 
-    input_format: str | None = field(default=None, metadata={"choices": FORMAT_NAMES})
-    encoding: str = "utf-8"
-    encoding_errors: str = field(default="replace", metadata={"choices": ("replace", "strict")})
-    text_field: tuple[str, ...] = DEFAULT_TEXT
-    label_field: str = DEFAULT_LABEL
-    id_field: str = "id"
-    separate_fields: bool = False
+    TITLE = "Input"
+
+    input_format: str | None = setting(
+        None, "Format of SOURCE. By default it is guessed from the name and the first bytes. A .txt file holds one "
+        "text per line; `files` reads each file as one text.", choices=FORMAT_NAMES, metavar="NAME",
+    )  # fmt: skip
+    encoding: str = setting("utf-8", "Text encoding. A byte order mark takes precedence.", metavar="NAME")
+    encoding_errors: str = setting(
+        "replace", "How invalid bytes are handled. `replace` replaces each by U+FFFD, and the command prints their "
+        "number. With `strict`, a document with invalid bytes is an error: training stops, and `predict` gives it no "
+        "label.", choices=("replace", "strict"), metavar="NAME",
+    )  # fmt: skip
+    text_field: tuple[str, ...] = setting(
+        DEFAULT_TEXT, "Column, JSON key or mail header of the text. Separate several names with commas. For a file "
+        "without a header, give the number of the column, counted from 1.", parse=parse_names, metavar="NAME[,NAME…]",
+    )  # fmt: skip
+    label_field: str = setting(
+        DEFAULT_LABEL, "Column, JSON key or mail header of the label. A list holds several labels of the document.",
+        metavar="NAME",
+    )  # fmt: skip
+    label_separator: str | None = setting(  # None: a text is one label
+        None, "Separator between labels in the label field, such as '|'. By default, the whole field is one label.",
+        metavar="TEXT",
+    )  # fmt: skip
+    label_fields: tuple[str, ...] = setting(
+        (), "Columns or JSON keys that hold 1 for each label of the document and 0 for the other labels. Their names "
+        "are the labels.", parse=parse_names, metavar="NAME,NAME…",
+    )  # fmt: skip
+    single_label: bool = setting(False, "Stop with an error at a document with several labels.")
+    skip_unlabeled: bool = setting(
+        False, "Leave out the documents without a label, and print their number. By default, one is an error."
+    )
+    label: str | None = setting(
+        None, "Label of all documents of SOURCE, whose own labels are ignored.", metavar="LABEL"
+    )
+    exclude: tuple[str, ...] = setting(
+        (), "Skip a file or folder of a directory if its name, or its path in the directory, matches a pattern such "
+        "as '*.bak' or 'old/*'; may be repeated.", metavar="GLOB", is_repeated=True,
+    )  # fmt: skip
+    exclude_ids: frozenset[str] = setting(
+        frozenset(), "File with the ids of documents to exclude, one per line.", file="input", parse=_parse_ids
+    )
+    id_field: str = setting("id", "Column, JSON key or mail header of the document id.", metavar="NAME")
+    query: str | None = setting(
+        None, "Query whose rows are the documents of SOURCE: a SQLite file, or the URL of a database, such as "
+        "postgresql://USER@HOST/NAME, which needs the extra nbtext[sql], or nbtext[adbc] for postgresql+adbc://. "
+        "Nothing is written to the database.", metavar="SQL",
+    )  # fmt: skip
+    separate_fields: bool = setting(
+        False, "Make a separate feature `field:word` for each text field. By default, the texts are joined."
+    )
+    max_document_bytes: int = setting(
+        100_000_000, "Maximum size of a document in bytes. A larger document is an error, as with --encoding-errors "
+        "strict.", metavar="N",
+    )  # fmt: skip
+    # what the program sets
     split_field: str | None = None  # the column, key or header of the group or the timestamp of a document
     split_option: str = "--group-field"  # the option that names it
-    label: str | None = None  # of all documents; None: their own labels
-    label_separator: str | None = None  # between several labels in a text; None: a text is one label
-    label_fields: tuple[str, ...] = ()  # columns or keys of 0 and 1, one for each label, instead of label_field
-    single_label: bool = False  # a document with several labels is an error
-    exclude: tuple[str, ...] = ()  # patterns of files and folders of a directory that are skipped
-    exclude_ids: frozenset[str] = frozenset()  # ids of excluded documents
     input_unit: str | None = None  # "file", "mail": a file of plain text is one document; else each of its lines is
+    reads_one_mail: bool = False  # standard input or a pipe that seems to be lines is one text, whatever it begins with
     is_text_remembered: bool = False  # the text fields are those of the training documents
     is_label_remembered: bool = False  # the label fields are those of the training documents, and may be missing
     fields_of: str | None = None  # the fields are those of sources of this unit; others have the default ones
-    query: str | None = None  # SQL whose rows are the documents of a database
-    max_document_bytes: int = 100_000_000
+    keeps_skipped: bool = False  # a file of a directory that is not text is a document that cannot be read
     keeps_rows: bool = False  # batches keep the rows of the file, so that columns can be added to them
     corrects_rows: bool = False  # batches keep the rows of the file, if its format has rows with fields or labels
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
     @property
     def label_names(self) -> tuple[str, ...]:
@@ -74,3 +128,6 @@ class InputSettings:
         if self.is_label_remembered:
             settings = replace(settings, label_field=DEFAULT_LABEL, label_separator=None, label_fields=())
         return replace(settings, fields_of=None)
+
+
+PARAMETERS.update(each.name for each in fields(InputSettings))

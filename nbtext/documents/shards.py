@@ -9,9 +9,9 @@ from nbtext.documents.blocks import ByteRange, count_lines_in_range
 from nbtext.documents.decoding import Encoding, detect_bom, encoding_of
 from nbtext.documents.formats import FORMATS, Format, detect_format
 from nbtext.documents.settings import InputSettings
-from nbtext.documents.streams import STANDARD_INPUT, ByteStream, file_size, open_stream
+from nbtext.documents.streams import STANDARD_INPUT, ByteStream, file_size, is_regular, open_stream
 from nbtext.documents.urls import has_ranges, is_url
-from nbtext.errors import InputError
+from nbtext.errors import InputError, NbtextWarning
 from nbtext.records import dataclass
 
 MIN_BYTES, MAX_BYTES = 16 << 20, 512 << 20  # of a shard: the sample of each shard must fit into memory
@@ -86,7 +86,39 @@ def detect_stream_format(stream: ByteStream, encoding: Encoding, settings: Input
     if settings.input_format is not None:
         return FORMATS[settings.input_format]
     head = stream.head()
-    return detect_format(stream.path, head, encoding.decode_leniently(head), unit=settings.input_unit)
+    text = encoding.decode_leniently(head)
+    unit = "mail" if settings.reads_one_mail and settings.input_unit != "file" else settings.input_unit
+    found = detect_format(stream.path, head, text, unit=unit)
+    if found.name != "lines" or is_regular(stream.location):
+        return found
+    return FORMATS["files"] if settings.reads_one_mail else _detect_as_trained(stream.path, text, settings)
+
+
+def _detect_as_trained(path: str, text: str, settings: InputSettings) -> Format:
+    """Return the format of a stream that seems to be lines: a table if its first line has the columns of the model.
+
+    A warning says if it may be another table.
+    """
+    if settings.input_unit != "row":
+        return FORMATS["lines"]
+    from nbtext.documents.delimited import SEPARATORS
+    from nbtext.documents.fields import is_number
+
+    lines = text.removeprefix("\ufeff").splitlines()[:2]
+    names = {name for name in settings.text_field if not is_number(name)}
+    n_columns = max((int(name) for name in settings.text_field if name not in names), default=0)
+    is_table = False
+    for separator in SEPARATORS if lines else ():
+        first = [name.strip().strip('"') for name in lines[0].split(separator)]
+        if names <= set(first) and (names or len(first) >= max(2, n_columns)):
+            return FORMATS["tsv" if separator == "\t" else "csv"]
+        is_table |= 0 < lines[0].count(separator) == lines[-1].count(separator) and len(lines) > 1
+    if is_table:
+        import warnings
+
+        what = "each line is a document, and the model was trained on rows; give --input-format csv or tsv, or lines"
+        warnings.warn(f"{path}: {what}", NbtextWarning, stacklevel=2)
+    return FORMATS["lines"]
 
 
 def _is_splittable(path: str, encoding: Encoding, settings: InputSettings) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, Block, Document, LabeledBlock
+from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, BatchBuilder, Block, Document, LabeledBlock, ReadBlock
 from nbtext.documents.blocks import ByteRange, ReadOptions
 from nbtext.documents.decoding import encoding_of
 from nbtext.documents.directory import is_directory
@@ -16,7 +16,7 @@ from nbtext.documents.fields import check_joined, check_label_columns
 from nbtext.documents.formats import FORMAT_NAMES, FORMATS, WRITABLE_NAMES, is_mail
 from nbtext.documents.labels import check_label_settings
 from nbtext.documents.read_ahead import ReadAhead
-from nbtext.documents.recognition import name_binary, recognize, recognize_output
+from nbtext.documents.recognition import OUTPUTS, Kind, log_skipped, name_binary, recognize, recognize_output
 from nbtext.documents.settings import InputSettings, ModelInput
 from nbtext.documents.shards import FILE_BYTES, Shard, detect_stream_format, split_shard, suitable_bytes
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream, file_size, is_regular, open_stream
@@ -104,11 +104,11 @@ class Source:
         InputError
             A file cannot be used as a whole.
         """
-        label, excluded = self.settings.label, self.settings.exclude_ids
+        label, excluded, skips = self.settings.label, self.settings.exclude_ids, self.settings.skip_unlabeled
         for shard in self._files:
             for read in _read_shard(shard, self.settings, self.skipped, self._units, self._ahead):
                 block = read if label is None else LabeledBlock(read, label)
-                yield ExcludingBlock(block, excluded) if excluded else block
+                yield ExcludingBlock(block, excluded, skips) if excluded or skips else block
 
     def shards(self, n_bytes: int | None = None, *, n_readers: int = 1) -> list[Shard]:
         """Return the same documents as shards of about `n_bytes`, in order; see `open_shard`.
@@ -228,6 +228,8 @@ def _list_files(
     if is_directory(path):
         shards, others = ahead.list_shards(path, settings, outputs)
         skipped.update(others)
+        for place, reason in others.paths:
+            log_skipped(place, reason)
         for shard in shards:
             if shard.reader == "files":
                 check_joined(shard.paths[0], settings)
@@ -301,8 +303,14 @@ def _read_file(shard: Shard, options: ReadOptions, skipped: Counter[str], units:
     path, settings = shard.paths[0], options.settings
     stream = open_stream(path)
     try:
-        if shard.root is not None and (reason := _reason_to_skip(stream, shard.root, options)):
-            skipped[reason] += 1
+        if shard.root is not None and (kind := _kind_to_skip(stream, shard.root, options)):
+            if settings.keeps_skipped and kind not in OUTPUTS:
+                builder = BatchBuilder(settings)
+                builder.add_problem(kind.refuse(), place=stream.path)
+                yield ReadBlock(builder.finish(), stream.size or 0)
+                return
+            log_skipped(stream.path, kind.describe())
+            skipped[kind.describe()] += 1
             return
         found = detect_stream_format(stream, options.encoding, settings)
         units[path] = found.unit
@@ -343,8 +351,8 @@ def _not_writable(path: str) -> InputError:
     return InputError(what, where=path, hint="--input-format names the format of standard input or a pipe")
 
 
-def _reason_to_skip(stream: ByteStream, root: str, options: ReadOptions) -> str | None:
-    """Return the reason to skip a file of a directory; None if it is a document."""
+def _kind_to_skip(stream: ByteStream, root: str, options: ReadOptions) -> Kind | None:
+    """Return what a file of a directory is if it is not a document."""
     head, encoding = stream.head(), options.encoding
     if head.startswith(FORMATS[options.settings.input_format or "dirs"].magic):
         return None
@@ -353,4 +361,4 @@ def _reason_to_skip(stream: ByteStream, root: str, options: ReadOptions) -> str 
         kind = name_binary(head)
     if kind is None and not is_url(root):
         kind = recognize_output(head, root)
-    return kind.describe() if kind is not None else None
+    return kind

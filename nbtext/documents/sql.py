@@ -1,17 +1,21 @@
 """Read the rows of a query: of a SQLite file, or of a database by SQLAlchemy or ADBC. Nothing is written.
 
-Each row is a document, whose fields are the columns of the query.
+Each row is a document, whose fields are the columns of the query. Nothing in the folder of a SQLite file changes, also
+while another program writes to it; see `_open_sqlite`.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import sqlite3
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
+from time import monotonic
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -20,12 +24,13 @@ from nbtext.documents.blocks import ReadOptions
 from nbtext.documents.fields import Fields, find_fields
 from nbtext.documents.labels import Label, or_error, read_cells, read_label
 from nbtext.documents.lines import origin_of
-from nbtext.documents.streams import ByteStream, is_regular
+from nbtext.documents.streams import ByteStream, is_regular, unreadable
 from nbtext.documents.urls import hide_credentials, is_url
-from nbtext.errors import InputError, MissingExtra, NbtextError
+from nbtext.errors import InputError, MissingExtra, NbtextError, NbtextWarning, number_of
 
 BLOCK_ROWS = 1 << 12
 BLOCK_CHARACTERS = 1 << 20
+BUFFERED_ROWS = 256  # that SQLAlchemy reads before they are weighed
 QUERY_HINT = "see --query"
 ALLOWED = {  # what a query may do in SQLite; it may not attach a file or change a setting
     sqlite3.SQLITE_SELECT,
@@ -37,8 +42,15 @@ SAFE_SQLITE = (  # an untrusted file may hold views that call functions: https:/
     "pragma trusted_schema = off",
     "pragma cell_size_check = on",
     "pragma mmap_size = 0",
-    "pragma temp_store = memory",
+    "pragma temp_store = file",  # of the temporary folder: a sorted view must not fill the memory
 )
+ROW_SECONDS = 300.0  # without a row, after which a query ends: it may never give one
+ROW_CHECKS = 4_000  # steps of SQLite's machine between two looks at the clock, which take it 1 % longer
+MAX_VALUES = 4  # of the largest size that SQLite may hold in memory, see `limit_sqlite`
+MIN_VALUE_BYTES = 1 << 20  # the limit of a value is a limit of the schema, too
+COPIES = 10  # of a database that another program writes to, before that is an error
+LARGE_COPY = 64 << 20  # bytes whose copying takes a time that is worth a line
+WAL_MODE, WAL_HEADER_BYTES = 2, 32  # the version that a database in this mode needs; salts make each header unique
 READ_ONLY = {  # by dialect: the statement after which a transaction cannot write; others are rolled back only
     "sqlite": "pragma query_only = on",
     "postgresql": "set transaction read only",
@@ -47,6 +59,9 @@ READ_ONLY = {  # by dialect: the statement after which a transaction cannot writ
     "oracle": "set transaction read only",
 }
 ADBC = "+adbc"  # the end of the scheme of a URL that an ADBC driver reads
+SQLITE_SCHEMES = ("sqlite", "sqlite+pysqlite", "sqlite+adbc")  # URLs of files that are read like a file
+VIRTUAL = 2  # the mark of a column that is computed when it is read, in `pragma table_xinfo`
+FILE_DIALECTS = ("sqlite", "duckdb")  # whose drivers create a file that does not exist
 Row = Sequence[Any]
 Selected = tuple[tuple[str, ...], Iterable[Row]]  # the columns of a query, and its rows
 
@@ -163,16 +178,114 @@ def read_sqlite(stream: ByteStream, options: ReadOptions) -> Iterator[SqlDocumen
     if stream.compression is not None or is_url(path) or not is_regular(path):
         hint = "save it as a file, and unpack it"
         raise InputError("a SQLite database can be read only from a local file", where=stream.path, hint=hint)
-    address = f"file:{quote(os.path.abspath(path))}?mode=ro"
-    with _convert_sqlite_errors(stream.path), closing(_connect(address)) as connection:
+    yield from _read_sqlite_file(path, stream.path, options, n_bytes=stream.size or 0)
+
+
+def _read_sqlite_file(path: str, name: str, options: ReadOptions, n_bytes: int) -> Iterator[SqlDocuments]:
+    """Yield the rows of a SQLite file, whose name in ids and errors is `name`."""
+    query = options.settings.query
+    limit = max(options.settings.max_document_bytes, MIN_VALUE_BYTES)
+    with _open_sqlite(path, name) as connection, _convert_sqlite_errors(name, limit):
         for statement in SAFE_SQLITE:
             connection.execute(statement)
-        query = options.settings.query
-        query = query if query is not None else _only_table(connection, stream.path)
-        cursor, types = _run_query(connection, query, stream.path)
-        names = tuple(column[0] for column in cursor.description)
-        start = SqlRows(stream.path, names, types, (), 1)
-        yield from _read_rows(cursor, start, options, n_bytes=stream.size or 0)
+        if query is None:
+            query = _only_table(connection, name, options)
+        elif limit < connection.getlimit(sqlite3.SQLITE_LIMIT_LENGTH):  # a small file makes large values with views
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limit)
+        names, types = _create_view(connection, query, name)
+        fields = find_fields(names, options.settings, name)
+        wanted = range(len(names)) if options.settings.keeps_rows else fields.places()  # others are not computed
+        columns = ", ".join(quote_name(each) if place in wanted else "null" for place, each in enumerate(names))
+        rows = _run_in_time(connection, f"select {columns} from nbtext_rows", name)
+        start = SqlRows(name, names, types, (), 1)
+        yield from _read_rows(rows, start, fields, options, n_bytes=n_bytes)
+
+
+@contextmanager
+def _open_sqlite(path: str, name: str) -> Iterator[sqlite3.Connection]:
+    """Open a SQLite file; nothing in its folder is changed, created or deleted.
+
+    A database with a rollback journal is opened for reading only, with SQLite's locks. With a write-ahead log, these
+    locks are files beside it. So a database whose log is merged, which no program has open, is read without locks, and
+    whether it has changed is checked at the end. If there is a log, or the journal of a crash, both files are copied.
+
+    Raises
+    ------
+    InputError
+        The file is missing, changes all the time, or is too large for the temporary folder.
+    """
+    try:
+        with open(path, "rb") as file:
+            is_wal = file.read(20)[19:] == bytes([WAL_MODE])
+    except OSError as error:
+        raise unreadable(path, error) from None
+    address, log = f"file:{quote(os.path.abspath(path))}?mode=ro", "-wal" if is_wal else "-journal"
+    with ExitStack() as stack:
+        if os.path.exists(path + log) and (is_wal or _is_left_behind(address)):
+            import tempfile
+
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="nbtext-"))
+            copied = os.path.join(folder, "copy.db")
+            _copy_sqlite(path, log, copied, name)
+            yield stack.enter_context(closing(_connect(f"file:{quote(copied)}?mode=rw")))
+            return
+        state = _state(path, log)
+        connection = stack.enter_context(closing(_connect(f"{address}&immutable=1" if is_wal else address)))
+        try:
+            yield connection
+        finally:
+            if is_wal and _state(path, log) != state:
+                hint = "run the command again"
+                raise InputError("another program has changed it while it was read", where=name, hint=hint)
+
+
+def _is_left_behind(address: str) -> bool:
+    """Return whether a rollback journal is that of a crash, which SQLite can only read after it has written."""
+    with closing(_connect(address)) as connection:
+        try:
+            connection.execute("select 1 from sqlite_schema").fetchone()
+        except sqlite3.Error as error:
+            return error.sqlite_errorcode in (sqlite3.SQLITE_READONLY_ROLLBACK, sqlite3.SQLITE_CANTOPEN)
+    return False
+
+
+def _state(path: str, log: str) -> tuple[object, ...]:
+    """Return what changes if the log of a database is merged and begun again, or, without one, if it is written to."""
+    with suppress(OSError), open(path + log, "rb") as file:
+        if head := file.read(WAL_HEADER_BYTES):
+            return (head,)
+    status = os.stat(path)
+    return status.st_size, status.st_mtime_ns, status.st_ino
+
+
+def _copy_sqlite(path: str, log: str, target: str, name: str) -> None:
+    """Copy a database with its log while another program may write to it.
+
+    Writers append to the log, and merge it into the database at times. Whatever they merge while the database is
+    copied is in the log that is copied after it, if the log was not begun again, which gives it a new header. An
+    unfinished transaction at its end is ignored by SQLite.
+    """
+    folder = os.path.dirname(target)
+    for _ in range(COPIES):
+        before = _state(path, log)
+        sizes = [os.stat(each).st_size for each in (path, path + log) if os.path.exists(each)]
+        n_bytes, n_free = sum(sizes), shutil.disk_usage(folder).free
+        what = f"has a {log[1:]} file, so that {n_bytes:,} bytes are copied to {os.path.dirname(folder)} first"
+        if n_bytes > n_free:
+            hint = "set TMPDIR to a folder with more room, or end the program that has it open"
+            raise InputError(f"{what}, which has room for {n_free:,}", where=name, hint=hint)
+        if n_bytes > LARGE_COPY:
+            warnings.warn(f"{name}: {what}", NbtextWarning, stacklevel=2)
+        shutil.copyfile(path, target)
+        with suppress(FileNotFoundError), open(path + log, "rb") as file, open(target + log, "wb") as copied:
+            n_left = os.fstat(file.fileno()).st_size
+            while n_left and (raw := file.read(min(n_left, 1 << 20))):
+                copied.write(raw)
+                n_left -= len(raw)
+        if _state(path, log) == before:
+            return
+    hint = f"make a copy with: sqlite3 {name} '.backup COPY.db'"
+    raise InputError("another program writes to it all the time", where=name, hint=hint)
 
 
 def _connect(address: str) -> sqlite3.Connection:
@@ -190,31 +303,73 @@ def _decode_text(content: bytes) -> str | bytes:
         return content
 
 
-def _only_table(connection: sqlite3.Connection, path: str) -> str:
-    """Return the query of all rows of the only table."""
-    found = connection.execute(
-        "select name from sqlite_schema where type in ('table', 'view') and name not like 'sqlite\\_%' escape '\\'"
-    )
-    tables = sorted(str(row[0]) for row in found)
-    if len(tables) != 1:
-        what = f"has {len(tables)} tables" + (f": {format_names(tables)}" if tables else "")
-        raise InputError(what, where=path, hint="give --query 'select ... from ...'")
+def _only_table(connection: sqlite3.Connection, path: str, options: ReadOptions) -> str:
+    """Return the query of all rows of the only table. What the file would compute is not read without a query."""
+    kinds = "type in ('table', 'view') and name not glob 'sqlite_*'"
+    found = connection.execute(f"select type, name from sqlite_schema where {kinds} order by 1, 2").fetchall()
+    tables, names = [name for kind, name in found if kind == "table"], [str(name) for _, name in found]
+    hint = "give --query 'select ... from ...'"
+    if len(tables) != 1 or len(names) != 1:
+        what = f"has {number_of(len(tables), 'table')}"
+        what += f" and {number_of(len(names) - len(tables), 'view')}" if len(names) > len(tables) else ""
+        raise InputError(what + (f": {format_names(names)}" if names else ""), where=path, hint=hint)
+    columns = connection.execute(f"pragma table_xinfo({quote_name(tables[0])})").fetchall()
+    wanted = {*options.settings.text_field, *options.settings.label_names, options.settings.id_field}
+    wanted.add(options.settings.split_field or "")
+    computed = [row[1] for row in columns if row[6] == VIRTUAL and (row[1] in wanted or options.settings.keeps_rows)]
+    if computed:
+        raise InputError(f"the column `{computed[0]}` is computed from other columns", where=path, hint=hint)
     return f"select * from {quote_name(tables[0])}"
 
 
-def _run_query(connection: sqlite3.Connection, query: str, path: str) -> tuple[sqlite3.Cursor, tuple[str, ...]]:
-    """Return the rows of a query, and the declared types of its columns.
+def _create_view(connection: sqlite3.Connection, query: str, path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Create a temporary view of a query, and return its columns with their declared types.
 
-    The types come from a temporary view of the query. SQLite creates a view of a `select` statement only.
+    SQLite creates a view of a `select` statement only.
     """
     try:
         connection.execute(f"create temp view nbtext_rows as {query.strip().rstrip(';')}")
         columns = connection.execute("pragma table_info(nbtext_rows)").fetchall()
-        connection.set_authorizer(_authorize)
-        cursor = connection.execute("select * from nbtext_rows")
     except (sqlite3.Error, sqlite3.Warning) as error:
         raise InputError(f"the query fails: {error}", where=path, hint=QUERY_HINT) from None
-    return cursor, tuple(str(column[2]) for column in columns)
+    connection.set_authorizer(_authorize)
+    return tuple(str(column[1]) for column in columns), tuple(str(column[2]) for column in columns)
+
+
+def limit_sqlite(max_document_bytes: int) -> None:
+    """Limit the memory of SQLite in this process, for good: a view of a small file may have rows of many large values.
+
+    For programs that read the documents of one command. A library cannot do that, because others may use SQLite, too.
+    """
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(f"pragma hard_heap_limit = {MAX_VALUES * max(max_document_bytes, MIN_VALUE_BYTES)}")
+
+
+def _run_in_time(connection: sqlite3.Connection, query: str, path: str) -> Iterator[Row]:
+    """Yield the rows of a query; each must come within `ROW_SECONDS`."""
+    ends = monotonic() + ROW_SECONDS
+    connection.set_progress_handler(lambda: monotonic() > ends, ROW_CHECKS)
+    rows: Iterator[Row] = iter(())
+    is_started = False
+    while True:
+        ends = monotonic() + ROW_SECONDS
+        try:
+            if not is_started:
+                rows, is_started = connection.execute(query), True
+            row = next(rows, None)
+        except MemoryError:
+            hint = "select fewer or smaller columns, or raise --max-document-bytes"
+            raise InputError("a row of the query takes too much memory", where=path, hint=hint) from None
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+                raise InputError(f"the query fails: {error}", where=path, hint=QUERY_HINT) from None
+            if monotonic() <= ends:  # the signal arrived in the progress handler
+                raise KeyboardInterrupt from None
+            what, hint = f"the query gave no row for {ROW_SECONDS:g} seconds", "store its rows in a table first"
+            raise InputError(what, where=path, hint=hint) from None
+        if row is None:
+            return
+        yield row
 
 
 def _authorize(action: int, *_: str | None) -> int:
@@ -228,9 +383,12 @@ def quote_name(name: str) -> str:
 
 
 @contextmanager
-def _convert_sqlite_errors(path: str) -> Iterator[None]:
+def _convert_sqlite_errors(path: str, limit: int) -> Iterator[None]:
     try:
         yield
+    except sqlite3.DataError:  # "string or blob too big"
+        hint = "raise --max-document-bytes, or select a part: substr(text, 1, 100000)"
+        raise InputError(f"a value has more than {limit:,} bytes", where=path, hint=hint) from None
     except (sqlite3.Error, UnicodeError, OverflowError) as error:
         hint = "sqlite3 FILE .recover may save its content" if isinstance(error, sqlite3.DatabaseError) else ""
         raise InputError(f"cannot be read as SQLite: {error}", where=path, hint=hint) from None
@@ -255,11 +413,19 @@ def read_database(url: str, options: ReadOptions) -> Iterator[SqlDocuments]:
     if ";" in statement or not _select.match(statement):
         what = "it has several statements" if ";" in statement else "it is not a select statement"
         raise InputError(f"the query fails: {what}", where=path, hint=QUERY_HINT)
+    if url.partition(":")[0].lower() in SQLITE_SCHEMES:
+        file = url.partition("://")[2].partition("?")[0].removeprefix("/")
+        file = file if os.path.exists(file) else unquote(file)
+        if not file or os.path.isdir(file) or not os.path.exists(file):
+            raise InputError("cannot be read: there is no such file", where=path, hint="check the path")
+        yield from _read_sqlite_file(file, path, options, n_bytes=0)
+        return
     select = _select_by_adbc if url.partition(":")[0].endswith(ADBC) else _select_by_sqlalchemy
     with _convert_database_errors(url), select(url, query) as (names, rows):
         if not names:
             raise InputError("the query returns no rows", where=path, hint=QUERY_HINT)
-        yield from _read_rows(rows, SqlRows(path, names, ("",) * len(names), (), 1), options, n_bytes=0)
+        fields = find_fields(names, options.settings, path)
+        yield from _read_rows(rows, SqlRows(path, names, ("",) * len(names), (), 1), fields, options, n_bytes=0)
 
 
 @contextmanager
@@ -270,6 +436,13 @@ def _select_by_sqlalchemy(url: str, query: str) -> Iterator[Selected]:
     except ImportError:
         raise MissingExtra("--query of a database at a URL", library="SQLAlchemy", extra="sql") from None
     engine = sqlalchemy.create_engine(url)
+    if engine.dialect.name in FILE_DIALECTS and (file := engine.url.database) not in (None, "", ":memory:"):
+        if not os.path.exists(file):
+            raise InputError(
+                "cannot be read: there is no such file", where=hide_credentials(url), hint="check the path"
+            )
+        if engine.dialect.name == "duckdb":
+            engine = sqlalchemy.create_engine(url, connect_args={"read_only": True})
     with ExitStack() as stack:
         stack.callback(engine.dispose)
         connection = stack.enter_context(engine.connect())
@@ -277,7 +450,7 @@ def _select_by_sqlalchemy(url: str, query: str) -> Iterator[Selected]:
             connection.exec_driver_sql(statement)
         if isinstance(sqlite := connection.connection.driver_connection, sqlite3.Connection):
             sqlite.set_authorizer(_authorize)
-        streaming = connection.execution_options(stream_results=True, max_row_buffer=BLOCK_ROWS, no_parameters=True)
+        streaming = connection.execution_options(stream_results=True, max_row_buffer=BUFFERED_ROWS, no_parameters=True)
         result = streaming.exec_driver_sql(query)
         yield tuple(map(str, result.keys())) if result.returns_rows else (), result
 
@@ -292,9 +465,7 @@ def _select_by_adbc(url: str, query: str) -> Iterator[Selected]:
     except ImportError as error:
         library = error.name or f"adbc_driver_{database}"
         raise MissingExtra(f"--query of a {scheme} URL", library=library, extra="adbc") from None
-    is_file = database == "sqlite"
-    address = f"file:{quote(unquote(rest.removeprefix('///')))}?mode=ro" if is_file else f"{database}:{rest}"
-    with driver.connect(address) as connection, connection.cursor() as cursor:
+    with driver.connect(f"{database}:{rest}") as connection, connection.cursor() as cursor:
         if statement := READ_ONLY.get(database):
             cursor.execute(statement)
         cursor.execute(f"{query.strip().rstrip(';')}\n")  # PostgreSQL gets it in parentheses, where a comment must end
@@ -323,7 +494,9 @@ def _convert_database_errors(url: str) -> Iterator[None]:
         raise InputError(f"the query fails: {reason}", where=path, hint="see --query, and check the URL") from None
 
 
-def _read_rows(rows: Iterable[Row], start: SqlRows, options: ReadOptions, *, n_bytes: int) -> Iterator[SqlDocuments]:
+def _read_rows(
+    rows: Iterable[Row], start: SqlRows, fields: Fields, options: ReadOptions, *, n_bytes: int
+) -> Iterator[SqlDocuments]:
     """Yield rows in blocks of some thousands, or about a million characters.
 
     Parameters
@@ -333,7 +506,6 @@ def _read_rows(rows: Iterable[Row], start: SqlRows, options: ReadOptions, *, n_b
     n_bytes : int
         The size of the file, which the last block reports.
     """
-    fields = find_fields(start.names, options.settings, start.path)
     block: list[Row] = []
     first_row, n_characters, is_empty = 1, 0, True
     for row in rows:

@@ -11,13 +11,14 @@ from itertools import chain, islice
 
 from nbtext.documents.decompression import HEAD_BYTES, compression_of, misnamed_error, suffix_compression, unpack_blocks
 from nbtext.documents.files import READ
-from nbtext.documents.recognition import PICKLE_MAGICS, ZIP_MAGIC
+from nbtext.documents.recognition import BROKEN_ZIP, MATRIX, MODEL, PICKLE, Kind, recognize
 from nbtext.documents.urls import convert_errors, hide_credentials, is_url, open_remote, remote_size
 from nbtext.errors import InputError
 
 STANDARD_INPUT = "-"
 RAW_BYTES = 1 << 21  # bytes that are read at a time
 MAX_ENTRIES = 1000  # names in a folder that are compared with a mistyped name
+KIND_BYTES = 256  # that tell the kind of a binary file
 HEAD_LIMIT = 1 << 16  # first bytes that detect the content of a file
 
 _opened: dict[str, ByteStream] = {}  # pipes whose first bytes were read to detect their content, by path
@@ -135,24 +136,29 @@ def file_size(path: str) -> int | None:
 def is_matrix(path: str) -> bool:
     """Return whether the path (`-` is standard input) is a matrix file. Its first bytes can be read again.
 
+    A broken zip file is one if its name ends with `.npz`.
+
     Raises
     ------
     InputError
         The path cannot be read.
     """
-    return _begins(path, ZIP_MAGIC)
+    kind = _kind(path)
+    return kind is MATRIX or (kind is BROKEN_ZIP and path.lower().endswith(".npz"))
 
 
 def is_model(path: str) -> bool:
     """Return whether the path is a model file: its first bytes are those of a pickle. They can be read again."""
-    return _begins(path, *PICKLE_MAGICS)
+    kind = _kind(path)
+    return kind is MODEL or kind is PICKLE
 
 
-def _begins(path: str, *beginnings: bytes) -> bool:
+def _kind(path: str) -> Kind | None:
+    """Return what the first bytes of a path tell."""
     if is_url(path) or (path != STANDARD_INPUT and os.path.isdir(path)):  # URLs are read as text
-        return False
+        return None
     stream = open_stream(path)
-    found = stream.head(max(map(len, beginnings))).startswith(beginnings)
+    found = recognize(stream.head(KIND_BYTES))
     if is_regular(path):
         stream.close()
     else:
@@ -174,6 +180,8 @@ def unreadable(path: str, error: OSError) -> InputError:
             "is a symbolic link to a file that does not exist", where=path, hint="correct its target (ls -l shows it)"
         )
     hint = f"did you mean {similar}?" if similar is not None else hints.get(type(error), "")
+    if " " in path and similar is None and isinstance(error, FileNotFoundError):
+        hint += "; to predict a text: echo … | nbtext predict -"
     return InputError(f"cannot be read: {reason}", where=path or "''", hint=hint)
 
 

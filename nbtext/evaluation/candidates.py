@@ -19,9 +19,9 @@ from nbtext.features.analyzer import MARKS_PATTERN
 from nbtext.features.csr import running_sums
 from nbtext.features.formulas import WEIGHTINGS
 from nbtext.features.hashing import document_hashes, vocabulary_hashes
-from nbtext.features.kernel import HAS_KERNEL
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import UNSPACED, compute_unspaced_share, find_first_words
+from nbtext.kernel import HAS_KERNEL
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.training import sample_size
 from nbtext.records import dataclass
@@ -159,7 +159,7 @@ def select_words(pairs: CorpusCounts, words: FeatureSettings) -> CorpusCounts:
     counts = pairs.restrict(np.flatnonzero((n_spaces == 0) & (n_characters > 1)))
     assert counts.vocabulary is not None
     hashes = document_hashes(counts.sample, vocabulary_hashes(counts.vocabulary)[counts.sample.indices])
-    return replace(counts, sample=replace(counts.sample, hashes=hashes).smallest(None))
+    return replace(counts, sample=replace(counts.sample, hashes=hashes).with_empty_last().smallest(None))
 
 
 def take_documents(corpus: CorpusCounts, size: int) -> CorpusCounts:

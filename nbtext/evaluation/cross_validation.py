@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
+from operator import eq
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.settings import GROUP_FIELD, ModelSettings
+from nbtext.bayes.diagnostics import RepeatedTexts, error_of
+from nbtext.bayes.settings import GROUP_FIELD, SEPARATE, TOGETHER, ModelSettings
 from nbtext.documents.batch import Batch, ReadBlock
 from nbtext.evaluation.settings import FoldSettings
 from nbtext.evaluation.splits import assign_folds, split_folds
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_counts import DocumentCounts, count_repeated
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel
@@ -25,7 +28,7 @@ from nbtext.model.fitting import align_to_vocabulary, fit_model
 from nbtext.model.groups import find_groups
 from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
 from nbtext.model.multilabel_predictor import predict_counts
-from nbtext.model.predictor import MOST_PROBABLE, Predictions, Predictor, apply_decisions
+from nbtext.model.predictor import MOST_PROBABLE, Predictions, Predictor, apply_decisions, unanswered_reasons
 from nbtext.model.settings import DecisionSettings, check_decisions
 from nbtext.model.source_counting import OnBatch, count_blocks, count_source
 from nbtext.model.source_prediction import MAX_PROBABILITIES
@@ -127,15 +130,17 @@ def predict_documents(
         log_probabilities = model.log_probabilities(part)
         chosen = model.calibration.decide(log_probabilities)
         true_labels = [labels[k] for k in part.classes]
-        n = len(true_labels)
+        n, is_known = len(true_labels), np.diff(part.indptr) > 0
+        reasons = unanswered_reasons(np.ones(n), is_known)
+        found = zip(reasons, chosen.tolist(), strict=True)
         predictions = Predictions(
             [""] * n,
-            [training.labels[k] for k in chosen],
+            [training.labels[k] if reason is None else None for reason, k in found],
             training.labels,
             np.exp(log_probabilities),
-            np.ones(n),
+            is_known.astype(np.float64),
             [None] * n,
-            [None] * n,
+            reasons,
             list(true_labels),
             chosen,
         )
@@ -161,7 +166,7 @@ def predict_label_sets(
         yield predict_counts(model, part, true, decisions)
 
 
-def cross_validate_source(
+def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhile
     source: Source,
     settings: FoldSettings,
     *,
@@ -170,35 +175,70 @@ def cross_validate_source(
     decisions: DecisionSettings = MOST_PROBABLE,
     jobs: int = 1,
     on_batch: OnBatch | None = None,
+    on_corpus: Callable[[CorpusCounts], None] | None = None,
+    on_repeated: Callable[[RepeatedTexts], None] | None = None,
 ) -> Iterator[AnyPredictions]:
-    """Read a source once, split its documents into folds, and predict each fold with a model of the others."""
+    """Read a source once, split its documents into folds, and predict each fold with a model of the others.
+
+    on_corpus    is called with the counts of all documents
+    on_repeated  is called at the end if documents have equal content, and no field says which of them are in one fold;
+                 if they are so many that the result depends on them, other folds are predicted, too
+    """
     check_hashing(features, model_settings)
     features = replace(features, fields=source.field_names)
     corpus = count_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch, allows_several=True)
     check_decisions(decisions, corpus.labels, is_multilabel=corpus.is_multilabel)
-    folds = assign_folds(corpus.sample, settings, find_groups(corpus, model_settings))
-    if settings.group_field is not None and model_settings.group is None and not corpus.is_multilabel:
+    if on_corpus is not None:
+        on_corpus(corpus)
+    groups = find_groups(corpus, model_settings)
+    folds = assign_folds(corpus.sample, settings, groups, is_separate=model_settings.is_separate)
+    is_grouped = groups is not None or settings.group_field is not None
+    if is_grouped and groups is None and not corpus.is_multilabel and not model_settings.is_separate:
         model_settings = replace(model_settings, group=GROUP_FIELD)
-    yield from cross_validate(
-        corpus,
-        folds,
-        features=features,
-        model_settings=model_settings,
-        decisions=decisions,
-        is_forward=settings.order_field is not None,
+    validate = partial(
+        cross_validate, corpus, features=features, decisions=decisions, is_forward=settings.order_field is not None,
         jobs=jobs,
-    )
+    )  # fmt: skip
+    right = np.zeros(2)
+    for part in validate(folds, model_settings=model_settings):
+        right += _count_right(part)
+        yield part
+    (n_duplicates, n_repeated), n_documents = count_repeated(corpus.sample), len(corpus.sample)
+    if on_repeated is None or is_grouped or settings.order_field is not None or not n_repeated:
+        return
+    found, other = float(right[0] / right[1]), None
+    error = error_of(found, n_documents)
+    if n_repeated > error * n_documents and n_duplicates < n_documents - 1:
+        swapped = model_settings.swap_duplicates()
+        others = assign_folds(corpus.sample, settings, is_separate=swapped.is_separate)
+        right = np.sum([_count_right(part) for part in validate(others, model_settings=swapped)], axis=0)
+        other = float(right[0] / right[1])
+        other = other if abs(other - found) > error else None
+    figures = (None, None) if other is None else (other, found) if model_settings.is_separate else (found, other)
+    metric = "micro_f1" if corpus.is_multilabel else "accuracy"
+    on_repeated(RepeatedTexts(n_duplicates, model_settings.duplicates, metric, *figures))
 
 
-def cross_validate_search(
+def _count_right(part: AnyPredictions) -> NDArray[np.float64]:
+    """Return the numerator and the denominator of the accuracy, or of micro F1 of several labels."""
+    if not isinstance(part, MultilabelPredictions):
+        return np.array([sum(map(eq, part.true_labels, part.labels)), len(part)], dtype=np.float64)
+    pairs = [(set(true or ()), set(labels)) for true, labels in zip(part.true_labels, part.predicted, strict=True)]
+    sums: NDArray[np.float64] = np.sum([(2 * len(a & b), len(a) + len(b)) for a, b in pairs], axis=0, dtype=np.float64)
+    return sums
+
+
+def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
     source: Source,
     settings: FoldSettings,
     features: FeatureSettings,
     search: Search,
     *,
     decisions: DecisionSettings = MOST_PROBABLE,
+    duplicates: str = TOGETHER,
     jobs: int = 1,
     on_batch: OnBatch | None = None,
+    on_repeated: Callable[[RepeatedTexts], None] | None = None,
 ) -> Iterator[tuple[Predictions, tuple[Sequence[str], ...]]]:
     """Read a source once, search a model for each fold among the other folds, and predict the fold with it.
 
@@ -208,9 +248,13 @@ def cross_validate_search(
     Parameters
     ----------
     features : FeatureSettings
-        Documents with equal counts of these features are duplicates, which are in one fold.
+        Documents with equal counts of these features are duplicates.
+    duplicates : str
+        Whether duplicates are in one fold (`together`), or in any (`separate`).
     search : callable
         Returns a model that is trained on some documents. It gets a function that counts their features.
+    on_repeated : callable, optional
+        Is called at the end if documents have equal content. Searches for other folds would take too long.
 
     Yields
     ------
@@ -218,7 +262,7 @@ def cross_validate_search(
         Block by block.
     """
     documents, sample = _read_documents(source, features, on_batch)
-    folds = _assign_folds_in_order(documents, sample, settings)
+    folds = _assign_folds_in_order(documents, sample, settings, is_separate=duplicates == SEPARATE)
     decisions.check(tuple(sorted({label for label in documents.labels if label is not None})))
     for is_training, is_held_out in split_folds(folds, is_forward=settings.order_field is not None):
         training = _cut_documents(documents, np.flatnonzero(is_training))
@@ -229,6 +273,9 @@ def cross_validate_search(
         predictor = Predictor(search(count).fitted)
         for block in _cut_documents(documents, np.flatnonzero(is_held_out)):
             yield predictor.predict_batch(block.read, decisions), block.read.columns
+    n_duplicates, _ = count_repeated(sample)
+    if on_repeated is not None and n_duplicates and settings.group_field is None and settings.order_field is None:
+        on_repeated(RepeatedTexts(n_duplicates, duplicates, "accuracy", None, None))
 
 
 def _read_documents(
@@ -257,12 +304,14 @@ def _read_documents(
     return replace(documents, groups=groups or None), counter.finish().sample
 
 
-def _assign_folds_in_order(documents: Batch, sample: DocumentCounts, settings: FoldSettings) -> NDArray[np.int64]:
+def _assign_folds_in_order(
+    documents: Batch, sample: DocumentCounts, settings: FoldSettings, *, is_separate: bool
+) -> NDArray[np.int64]:
     """Return the fold of each document of a batch."""
     rows = np.array([] if sample.groups is None else sample.groups.tolist(), dtype=np.int64)
     groups = None if documents.groups is None else np.array(documents.groups, dtype=object)[rows]
     folds = np.empty(len(rows), dtype=np.int64)
-    folds[rows] = assign_folds(replace(sample, groups=groups), settings)
+    folds[rows] = assign_folds(replace(sample, groups=groups), settings, is_separate=is_separate)
     return folds
 
 

@@ -109,7 +109,7 @@ def predict_from_file(
     SettingsError
         Prediction sets or thresholds are asked for, which need the model.
     """
-    if decisions.threshold or decisions.label_threshold is not None or decisions.at_least_one:
+    if decisions.threshold or decisions.at_least_one:
         hint = "write the file with nbtext predict --threshold, and leave out --threshold here"
         raise SettingsError(
             "cannot be combined with --predictions, whose labels are final", where="threshold", hint=hint
@@ -121,6 +121,7 @@ def predict_from_file(
         )
     decisions = replace(decisions, cost=None)
     for batch in source.batches():
+        file.choose_kind(batch)
         if file.is_multilabel:
             yield PredictedBatch(file.sets_of(batch), batch.columns)
             continue

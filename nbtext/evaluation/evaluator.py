@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nbtext.bayes.diagnostics import Proportion
+from nbtext.bayes.diagnostics import Proportion, RepeatedTexts
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import InputError, SettingsError
@@ -40,6 +40,7 @@ class TargetCheck:
     target     the value to reach
     value      the value that is measured
     low, high  its Clopper-Pearson interval, with the confidence of the target
+    result     `met` or `missed` if all of the interval is; otherwise `undecided`
     """
 
     metric: str
@@ -48,7 +49,7 @@ class TargetCheck:
     value: float
     low: float
     high: float
-    is_met: bool
+    result: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ class Evaluation:
     reliability        Bins that have a document.
     foreign_documents  Number of foreign documents with a likelihood; None: there was no foreign source.
     targets            The targets of the model; None: it has none, or they do not apply to these predictions.
+    repeated           The texts that repeat in a cross-validation; None: there are none.
     """
 
     documents: int
@@ -76,6 +78,7 @@ class Evaluation:
     reliability: tuple[ReliabilityBin, ...]
     foreign_documents: int | None = None
     targets: tuple[TargetCheck, ...] | None = None
+    repeated: RepeatedTexts | None = None
 
 
 class Evaluator:
@@ -160,8 +163,9 @@ class Evaluator:
                 whole = totals.support if metric == "recall" else totals.n_predicted
                 k = labels.index(label)
                 found = Proportion(int(totals.true_positives[k]), int(whole[k]))
-            interval = found.interval(self._targets.confidence) if found.documents else (0.0, 1.0)
-            checks.append(TargetCheck(metric, label, minimum, found.value, *interval, is_met=found.value >= minimum))
+            low, high = found.interval(self._targets.confidence) if found.documents else (0.0, 1.0)
+            result = "met" if low >= minimum else "missed" if high < minimum else "undecided"
+            checks.append(TargetCheck(metric, label, minimum, found.value, low, high, result))
         return tuple(checks)
 
     def _totals(self, labels: tuple[str, ...]) -> Totals:

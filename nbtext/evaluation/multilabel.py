@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.diagnostics import RepeatedTexts
 from nbtext.bayes.scorer import Floats
 from nbtext.evaluation.metrics import Metric
 
@@ -202,6 +203,7 @@ class MultilabelEvaluation:
     metrics      Those that were measured, by name.
     labels       The labels of the model and of the documents, sorted.
     label_pairs  The most frequent pairs of a wrong label and another one, the most frequent first.
+    repeated     The texts that repeat in a cross-validation; None: there are none.
     """
 
     documents: int
@@ -211,3 +213,4 @@ class MultilabelEvaluation:
     labels: tuple[str, ...]
     per_label: tuple[MultilabelScore, ...]
     label_pairs: tuple[LabelPair, ...]
+    repeated: RepeatedTexts | None = None

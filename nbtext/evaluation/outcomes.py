@@ -122,7 +122,7 @@ def measure(predictions: Predictions, numbers: LabelNumbers, *, min_probability:
         of_true=of_true,
         squared_errors=(probabilities**2).sum(axis=1) - 2 * of_true + 1,
         is_chosen_right=(own == chosen) & is_read,
-        is_answerable=is_answered | (best < min_probability),
+        is_answerable=is_answered | ((best < min_probability) & (predictions.known > 0)),
         typicality=typicality if typicality is not None else np.full(len(true), np.nan),
         is_outlier=np.array([bool(flag) for flag in predictions.outliers], dtype=np.bool_),
     )

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 import math
 import re
-from collections.abc import Iterator
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any, TextIO
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
 from nbtext.documents.batch import Batch
-from nbtext.documents.streams import unreadable
+from nbtext.documents.decompression import suffix_compression
+from nbtext.documents.streams import ByteStream, open_stream
 from nbtext.errors import InputError
 from nbtext.model.multilabel_predictions import MultilabelPredictions
 from nbtext.model.predictor import Predictions
+from nbtext.output import FORMULA
 
-HINT = "write it with nbtext predict --to jsonl (or tsv, csv)"
+HINT = "write it with nbtext predict --to jsonl (or json, tsv, csv)"
+ERRORS = (ValueError, TypeError, KeyError, AttributeError, RecursionError)  # of values that are not as in a record
+CSV_HEADERS = ("id,label,probability", "id,labels,probabilities")
+UNSAFE = re.compile(rf"^'(?={FORMULA})")  # what --spreadsheet-safe adds
+TWO_SHARES = re.compile(r"[01]\.\d{6}(.+?)[01]\.\d{6}", re.DOTALL)
 _TSV_ESCAPES = {"\\t": "\t", "\\n": "\n", "\\r": "\r"}
 
 
@@ -40,29 +49,51 @@ class Record:
 
 
 class PredictionsFile:
-    """Predictions by the ids of their documents.
+    """Predictions by the ids of their documents: JSONL, JSON, TSV or CSV of `nbtext predict`, compressed or not.
 
-    JSONL holds the probability of every label. TSV and CSV hold only that of the predicted label: the rest is shared
-    equally by the other labels. Several labels for a document are read from JSONL only.
+    JSON holds the probability of every label. TSV and CSV hold only those of the predicted labels and of `--top-k`: of
+    one label, the rest is shared equally by the other labels; of several, it is 0. Equal ids are matched in order.
 
     Raises
     ------
     InputError
-        The file cannot be read, has an id twice, or records of both kinds of models; the message names the line.
+        The file cannot be read, or has records of both kinds of models; the message names the line.
     """
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._records: dict[str, Record] = {}
-        for line, (identity, record) in _records(path):
-            if identity in self._records:
-                raise InputError(f"the id {identity} occurs twice", where=f"{path}:{line}")
-            self._records[identity] = record
-            if (record.several is None) == self.is_multilabel:
+        self._rows, is_several = _read_rows(path)
+        self._has_kind = is_several is not None
+        self._parse(is_several=bool(is_several))
+
+    def _parse(self, *, is_several: bool) -> None:
+        self.is_multilabel = is_several
+        self._records: dict[str, list[Record]] = {}
+        self._n_taken: Counter[str] = Counter()
+        separator = _find_separator(self._rows) if is_several else None
+        for line, row in self._rows:
+            try:
+                identity, record = _from_json(row) if isinstance(row, dict) else _from_fields(row, separator)
+            except ERRORS:
+                what = "is not a record of nbtext predict"
+                raise InputError(what, where=f"{self._path}:{line}", hint=HINT) from None
+            if (record.several is not None) != is_several:
                 what = "the file has records of one label and records of several labels"
-                raise InputError(what, where=f"{path}:{line}", hint=HINT)
-        found = {label for record in self._records.values() for label in (record.label, *record.scores)}
+                raise InputError(what, where=f"{self._path}:{line}", hint=HINT)
+            self._records.setdefault(identity, []).append(record)
+        if self._has_kind:
+            self._rows = []
+        found = {label for record in self._all() for label in (record.label, *record.scores)}
         self._classes = tuple(sorted(label for label in found if label is not None))
+
+    def _all(self) -> Iterator[Record]:
+        return chain.from_iterable(self._records.values())
+
+    def choose_kind(self, batch: Batch) -> None:
+        """Read lines that can be of one label or of several, as TSV without a document of two labels, as the source."""
+        if not self._has_kind:
+            self._has_kind = True
+            self._parse(is_several=batch.label_lists is not None)
 
     def of(self, batch: Batch) -> Predictions:
         """Return the predictions for these documents; InputError if one of them has none."""
@@ -104,26 +135,22 @@ class PredictionsFile:
         )  # fmt: skip
 
     @property
-    def is_multilabel(self) -> bool:
-        """Whether the predictions are of a multi-label model."""
-        return any(record.several is not None for record in islice(self._records.values(), 1))
-
-    @property
     def has_all_probabilities(self) -> bool:
         """Whether the probability of every label is known, not only of the predicted one."""
-        return all(len(record.scores) in (0, len(self._classes)) for record in self._records.values())
+        return all(len(record.scores) in (0, len(self._classes)) for record in self._all())
 
     def _record(self, identity: str) -> Record:
         # an id whose bytes are not UTF-8 was written with escapes
         escaped = identity.encode("utf-8", "backslashreplace").decode()
-        record = self._records.get(identity) or self._records.get(escaped)
-        if record is None:
-            raise InputError(
-                f"there is no prediction for {identity}",
-                where=self._path,
-                hint="write SOURCE exactly as in the nbtext predict command",
-            )
-        return record
+        same = self._records.get(identity) or self._records.get(escaped) or []
+        place = self._n_taken[identity] if len(same) > 1 else 0
+        self._n_taken[identity] += 1
+        if place >= len(same):
+            what = f"there is no prediction for {identity}"
+            if same:
+                what = f"the id {identity} has {len(same)} predictions, and more documents"
+            raise InputError(what, where=self._path, hint="write SOURCE exactly as in the nbtext predict command")
+        return same[place]
 
     def _row(self, record: Record) -> list[float]:
         known = [record.scores[label] for label in self._classes if label in record.scores]
@@ -134,39 +161,59 @@ class PredictionsFile:
         return [record.scores.get(label, rest) for label in self._classes]
 
 
-def _records(path: str) -> Iterator[tuple[int, tuple[str, Record]]]:
-    """Yield each record with its line number."""
+def _read_rows(path: str) -> tuple[list[tuple[int, Any]], bool | None]:
+    """Return the JSON objects or the fields of a file, each with its line number (in an array its own number).
+
+    Also whether they are of several labels; None if they can be of one or of several. Fields of TSV keep their escapes
+    in columns of joined labels.
+    """
+    stream = open_stream(path)
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            first = file.read(1)
-            file.seek(0)
-            is_csv = path.endswith(".csv")
-            lines: Iterator[tuple[int, Any]] = _rows(file) if is_csv else enumerate(file, start=1)
-            parse = _from_columns if is_csv else _from_json if first == "{" else _from_tsv
-            for number, line in lines:
-                try:
-                    record: tuple[str, Record] = parse(line)
-                except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-                    raise InputError(
-                        "is not a record of nbtext predict", where=(f"{path}:{number}"), hint=HINT
-                    ) from None
-                yield number, record
-    except OSError as error:
-        raise unreadable(path, error) from None
+        lines = _lines(stream)
+        first = next(lines, "")
+        content = chain([first], lines)
+        if first[:1] in ("{", "["):
+            return _read_json(content, path, is_array=first.startswith("["))
+        if not (suffix_compression(path)[0].lower().endswith(".csv") or first.startswith(CSV_HEADERS)):
+            rows = [(number, line.rstrip("\r\n").split("\t")) for number, line in enumerate(content, 1) if line]
+            return [(number, _TsvFields(row)) for number, row in rows], True if _find_separator(rows) else None
+        csv.field_size_limit(sys.maxsize)
+        reader = csv.reader(content)
+        header = next(reader, [])
+        found = [(reader.line_num, [UNSAFE.sub("", cell) for cell in row]) for row in reader]
+        return found, header[1:2] == ["labels"]
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"contains no predictions ({error})", where=path, hint=HINT) from None
+    finally:
+        stream.close()
 
 
-def _rows(file: TextIO) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of CSV without its header, each with the number of its last line."""
-    reader = csv.reader(file)
-    next(reader, None)
-    for row in reader:
-        yield reader.line_num, row
+def _read_json(lines: Iterator[str], path: str, *, is_array: bool) -> tuple[list[tuple[int, Any]], bool]:
+    rows: list[tuple[int, Any]] = []
+    number = 1
+    try:
+        if is_array:
+            rows = list(enumerate(json.loads("".join(lines)), start=1))
+        else:
+            for number, line in enumerate(lines, start=1):
+                rows.append((number, json.loads(line)))
+    except ERRORS:
+        raise InputError("is not a record of nbtext predict", where=f"{path}:{number}", hint=HINT) from None
+    return rows, bool(rows) and isinstance(rows[0][1], dict) and "probabilities" in rows[0][1]
 
 
-def _from_json(line: str) -> tuple[str, Record]:
-    record = json.loads(line)
+def _lines(stream: ByteStream) -> Iterator[str]:
+    """Yield the lines of UTF-8 text with their ends, without a byte order mark."""
+    decoder, rest = codecs.getincrementaldecoder("utf-8-sig")(), ""
+    while block := stream.read():
+        *lines, rest = (rest + decoder.decode(block)).split("\n")
+        yield from (f"{line}\n" for line in lines)
+    rest += decoder.decode(b"", final=True)
+    if rest:
+        yield rest
+
+
+def _from_json(record: dict[str, Any]) -> tuple[str, Record]:
     if "probabilities" in record:
         return _several_from_json(record)
     label = record["label"]
@@ -185,27 +232,45 @@ def _several_from_json(record: dict[str, Any]) -> tuple[str, Record]:
     return record["id"], Record(None, scores | dict(zip(labels, shares, strict=True)), label_set, labels)
 
 
-def _from_tsv(line: str) -> tuple[str, Record]:
-    columns = line.rstrip("\r\n").split("\t")
-    has_set = len(columns) % 2 == 0  # column 3 is a prediction set; `_labels` removes its escapes
-    return _from_columns([text if has_set and k == 3 else _unescape(text) for k, text in enumerate(columns)])
+class _TsvFields(list[str]):
+    """The fields of a line of TSV, with its escapes."""
 
 
-def _from_columns(columns: list[str]) -> tuple[str, Record]:
-    """Return the record of id, label, probability, a prediction set if there is one, and pairs of top labels."""
-    identity, label, probability, *others = columns
-    labels = _labels(others.pop(0)) if len(others) % 2 else None
-    scores = {name: _probability(float(share)) for name, share in zip(others[::2], others[1::2], strict=True) if share}
+def _find_separator(rows: Sequence[tuple[int, Any]]) -> str:
+    """Return what separates joined labels: what is between the probabilities of the first two; "" if none has two."""
+    for _, row in rows:
+        found = TWO_SHARES.match(row[2]) if isinstance(row, list) and len(row) > 2 else None
+        if found:
+            return found[1]
+    return ""
+
+
+def _from_fields(fields: list[str], separator: str | None) -> tuple[str, Record]:
+    """Return the record of id, label, probability, a prediction set if there is one, and pairs of top labels.
+
+    separator  of labels; None: there is one label
+    """
+    plain: Callable[[str], str] = _unescape if isinstance(fields, _TsvFields) else str
+    identity, label, probability, *others = fields
+    joined = others.pop(0) if len(others) % 2 else None
+    labels = None if joined is None else _split(joined, "," if separator is None else separator)
+    pairs = zip(others[::2], others[1::2], strict=True)
+    scores = {plain(name): _probability(float(share)) for name, share in pairs if share}
+    if separator is not None:
+        several, shares = _split(label, separator), _split(probability, separator)
+        scores |= {name: _probability(float(share)) for name, share in zip(several, shares, strict=True)}
+        return plain(identity), Record(None, scores, labels, several)
     if not probability:
-        return identity, Record(None, scores, labels)
-    return identity, Record(label, scores | {label: _probability(float(probability))}, labels)
+        return plain(identity), Record(None, scores, labels)
+    return plain(identity), Record(plain(label), scores | {plain(label): _probability(float(probability))}, labels)
 
 
-def _labels(text: str) -> tuple[str, ...]:
-    """Split a prediction set at its commas. In TSV, tabs and line ends are escaped, too."""
-    parts = re.findall(r"(?:[^\\,]|\\.)+", text, re.DOTALL)
+def _split(text: str, separator: str) -> tuple[str, ...]:
+    """Split joined labels. In TSV, tabs and line ends are escaped, too. An empty separator occurs in no label."""
+    part = rf"(?:\\.|(?!{re.escape(separator)})[^\\])+" if separator else r"(?:\\.|[^\\])+"
     return tuple(
-        re.sub(r"\\.", lambda match: _TSV_ESCAPES.get(match[0], match[0][1]), part, flags=re.DOTALL) for part in parts
+        re.sub(r"\\.", lambda match: _TSV_ESCAPES.get(match[0], match[0][1]), found, flags=re.DOTALL)
+        for found in re.findall(part, text, re.DOTALL)
     )
 
 

@@ -42,6 +42,7 @@ from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_mo
 from nbtext.model.fitting import fit_model
 from nbtext.model.groups import find_groups
 from nbtext.model.predictor import Predictions
+from nbtext.model.training import add_other_estimate
 
 RACE_FOLDS = 3
 RACE_SIZES = (256, 1024, 4096)  # documents; the first size tells only how long fits take
@@ -53,7 +54,7 @@ FIRST_RATE = 5e-7  # seconds for each entry and class of a linear model, before 
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class CandidateResult:
     """The estimate of how well a candidate predicts new documents.
 
     Attributes
@@ -98,8 +99,8 @@ class Search:
         The part of `seconds` that all readings took.
     """
 
-    results: tuple[Result, ...]
-    best: Result
+    results: tuple[CandidateResult, ...]
+    best: CandidateResult
     untried: tuple[Candidate, ...]
     n_documents: int
     seconds: float
@@ -155,6 +156,7 @@ def search_model(
     fitted = best.fitted
     if best_candidate.model_settings != best_candidate.goalless_settings:
         fitted = fit_model(counts, best_candidate.features, best_candidate.model_settings, jobs=jobs)
+    fitted = add_other_estimate(fitted, counts, jobs=jobs)
     results = [search.results[each] for each in listed if each in search.results]
     untried = [each for each in listed if each not in search.results]
     return make_trained_model(fitted, counts), Search(
@@ -178,7 +180,7 @@ class _Fitter:
     def __init__(self, budget: Budget, jobs: int) -> None:
         self._budget, self.jobs = budget, jobs
         self._rates: dict[Candidate, float] = {}  # seconds of a unit of work
-        self.results: dict[Candidate, Result] = {}
+        self.results: dict[Candidate, CandidateResult] = {}
         self.rounds: dict[Candidate, tuple[int, float]] = {}  # documents and accuracy of the last round of the race
 
     def has_time(self, candidate: Candidate, corpus: CorpusCounts, n_fits: float = 1.0) -> bool:
@@ -216,7 +218,7 @@ class _Fitter:
         estimate = fitted.estimate or LeaveOneOutEstimate(0, np.nan, np.nan)
         how = f"{folds} folds" if candidate.is_linear else "leave-one-out"
         earlier = self.results[candidate].seconds if candidate in self.results else 0.0
-        self.results[candidate] = Result(
+        self.results[candidate] = CandidateResult(
             candidate, estimate.accuracy, estimate.log_loss, len(corpus.sample), estimate.documents, how,
             earlier + seconds,
         )  # fmt: skip
@@ -317,6 +319,7 @@ def _choose(counting: _Fit, linear: _Fit, corpora: Corpora, search: _Fitter) -> 
         return linear
     groups, classes = find_groups(corpus, candidate.model_settings), corpus.sample.classes
     contents = number_contents(corpus.sample) if groups is None else groups
+    contents = np.arange(len(classes)) if candidate.model_settings.is_separate else contents
     class_documents = np.bincount(classes, minlength=len(corpus.labels))
     # Documents in a fold with all of their class are omitted, as in the estimates of linear models.
     folds = stratified_folds(classes, N_FOLDS, seed=SEED, contents=contents, class_documents=class_documents)

@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import fields, replace
 
-from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.settings import BEST, ModelSettings
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError
 from nbtext.records import dataclass
+from nbtext.settings import Excludes, check_settings, choices_of, parse_names, parse_time, setting
 
 TIME_STEPS = 10  # of a time-series split, if --folds does not say
-BEST = "best"  # the value of --model that searches settings
+SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldSettings:
-    """How documents are split for cross-validation.
+    """How documents are split for cross-validation."""
 
-    folds        number of folds; None: the default of the kind of split
-    group_field  field whose equal values are in the same fold; None: documents are not grouped
-    order_field  field by which a time-series split orders documents; None: folds are random
-    seed         seed of the random folds
-    """
+    TITLE = "Cross-validation"
+    RULES = (Excludes("order_field", "group_field"),)
 
-    folds: int | None = None
-    group_field: str | None = None
-    order_field: str | None = None
-    seed: int = 1
+    folds: int | None = setting(
+        None, "Cross-validate on SOURCE with N folds, instead of using a model.",
+        low=2, metavar="N", wanted="2 or more; 10 is usual",
+    )  # fmt: skip
+    group_field: str | None = setting(
+        None, "Column, JSON key or mail header of a group, such as the author. A group stays in one fold.",
+        metavar="NAME",
+    )  # fmt: skip
+    order_field: str | None = setting(
+        None, "Split SOURCE by time, and predict each part with a model trained on all earlier parts. NAME is the "
+        "column, JSON key or mail header of the time: a number, a date, or text. --folds is the number of parts that "
+        "are predicted, 10 by default; one more part, the earliest, is used for training only.", metavar="NAME",
+    )  # fmt: skip
+    seed: int = setting(1, "Seed of the random assignment of documents to folds.", low=0, metavar="N")
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if self.split_field == "":
+            raise SettingsError("the name of the field is empty", where=self.split_option)
 
     @property
     def is_wanted(self) -> bool:
@@ -48,21 +60,18 @@ class FoldSettings:
         """Return the input settings with the field that holds the groups or timestamps."""
         return replace(settings, split_field=self.split_field, split_option=self.split_option)
 
-    def __post_init__(self) -> None:
-        if self.group_field is not None and self.order_field is not None:
-            raise SettingsError(
-                "cannot be combined with --group-field", where="--order-field", hint="leave out one of them"
-            )
-        if self.split_field == "":
-            raise SettingsError("the name of the field is empty", where=self.split_option)
-        if self.folds is not None and self.folds < 2:
-            raise SettingsError(f"{self.folds} is less than 2", where="--folds", hint="10 is usual")
-
 
 def models_to_compare() -> tuple[str, ...]:
-    """Return the names of models that `compare --models` accepts."""
+    """Return the names of models that `compare --models` accepts, but `best`."""
     (model,) = (field for field in fields(ModelSettings) if field.name == "model")
-    return tuple(model.metadata["choices"])
+    return choices_of(model)
+
+
+def _parse_sizes(text: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not all(part.isdecimal() for part in parts):
+        raise ValueError(f"{text!r} is not a list of numbers; write 50,100,200")
+    return tuple(map(int, parts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,9 +81,18 @@ class CurveSettings:
     models  None: the event models that need only class statistics; best alone: the candidates of a model search
     """
 
-    models: tuple[str, ...] | None = None
-    sizes: tuple[int, ...] | None = None
-    seeds: int = 5
+    TITLE = "Models to train"
+
+    models: tuple[str, ...] | None = setting(
+        None, "Models to train and compare, such as multinomial,svm (see `nbtext train`), or `best` alone for all "
+        "candidates of `nbtext train --model best`.", parse=parse_names, metavar="MODEL,…", complete="models",
+        default_help="those that `update` can extend",
+    )  # fmt: skip
+    sizes: tuple[int, ...] | None = setting(
+        None, "Sizes of the training set, in documents. Each training set contains the smaller ones.",
+        parse=_parse_sizes, metavar="N,N…", default_help="50, 100, 200 and so on, up to 70 % of SOURCE",
+    )  # fmt: skip
+    seeds: int = setting(5, "Number of random splits.", low=1, metavar="N")
 
     @property
     def is_search(self) -> bool:
@@ -82,6 +100,7 @@ class CurveSettings:
         return self.models == (BEST,)
 
     def __post_init__(self) -> None:
+        check_settings(self)
         known = (*models_to_compare(), BEST)
         for name in self.models or ():
             if name not in known:
@@ -89,23 +108,26 @@ class CurveSettings:
 
                 nearest = get_close_matches(name, known, n=1)
                 hint = f"did you mean {nearest[0]}?" if nearest else f"choose from {', '.join(known)}"
-                raise SettingsError(f"{name!r} is not a model", where="--models", hint=hint)
+                raise SettingsError(f"{name!r} is not a model", where="models", hint=hint)
         if self.models is not None and not 0 < len(self.models) == len(set(self.models)):
-            raise SettingsError("name each model once", where="--models")
+            raise SettingsError("name each model once", where="models")
         if not self.is_search and BEST in (self.models or ()):
-            raise SettingsError("best cannot be combined with other models", where="--models", hint="use it alone")
+            raise SettingsError("best cannot be combined with other models", where="models", hint="use it alone")
         if self.sizes is not None and (not self.sizes or min(self.sizes) < 1):
-            raise SettingsError("each size must be at least 1", where="--sizes")
-        if self.seeds < 1:
-            raise SettingsError(f"{self.seeds} is less than 1", where="--seeds")
+            raise SettingsError("each size must be at least 1", where="sizes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSettings:
-    """Time limit of a model search."""
+    """Time limit of a model search, in seconds."""
 
-    budget: float = 120.0
+    TITLE = "Model"
+
+    budget: float = setting(
+        120.0, "Time limit of a search for `best`, such as 30s or 5m. The default model is always fitted; nothing else "
+        "is read or fitted that would exceed the limit.", parse=parse_time(SECONDS, "s", "30s or 5m"), metavar="TIME",
+        default_help="2m", low=0, high=1e9, wanted="a time, such as 30s or 5m",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
-        if not 0 <= self.budget < math.inf:
-            raise SettingsError(f"{self.budget} is not a time", where="--budget", hint="write 30s or 5m")
+        check_settings(self)

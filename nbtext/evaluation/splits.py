@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -15,13 +16,22 @@ from nbtext.evaluation.settings import TIME_STEPS, FoldSettings
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.folds import stratified_folds
 
+OTHER_DATE = (  # whose order as texts is not that of time
+    r"\d{1,2} ?([./-]) ?\d{1,2} ?\1 ?(?:\d{4}|\d\d)(?!\d)"  # 31.12.2024, 12/31/24
+    r"|\D*?(?:\d{1,2}\.? +[^\W\d]{3,}|[^\W\d]{3,}\.? +\d{1,2}),?\.? +\d{4}\b"  # 31 December 2024, Dec 31, 2024
+)
+
 
 def assign_folds(
-    documents: DocumentCounts, settings: FoldSettings, together: NDArray[np.int64] | None = None
+    documents: DocumentCounts,
+    settings: FoldSettings,
+    together: NDArray[np.int64] | None = None,
+    *,
+    is_separate: bool = False,
 ) -> NDArray[np.int64]:
     """Return the fold of each document, 0 to n_folds - 1; in a time-series split fold 0 is only trained on.
 
-    Without groups or timestamps, documents of equal content are in the same fold.
+    Without groups or timestamps, documents of equal content are in the same fold, unless they are separate.
 
     Parameters
     ----------
@@ -29,6 +39,8 @@ def assign_folds(
         With the group or timestamp of each document if the settings ask for it.
     together : array of int64, shape (n_documents,), optional
         Documents with equal values are in the same fold, if the settings name no field; None: those of equal content.
+    is_separate : bool
+        Whether documents of equal content may be in different folds.
 
     Raises
     ------
@@ -47,7 +59,8 @@ def assign_folds(
         hint = usual if n_documents > 1 else "give at least 2 documents"
         what = f"{n_folds} folds need at least as many documents; found {n_documents}"
         raise SettingsError(what, where="--folds", hint=hint)
-    together = number_contents(documents) if together is None else together
+    if together is None and not is_separate:
+        together = number_contents(documents)
     folds = stratified_folds(documents.classes, n_folds, seed=settings.seed, contents=together)
     if folds.min() == folds.max():
         raise SettingsError("all documents have the same content, so they cannot be split into folds", where="--folds")
@@ -103,7 +116,8 @@ def sort_keys(times: list[str]) -> NDArray[Any]:
     Raises
     ------
     SettingsError
-        Most are numbers or dates, and some are not.
+        Most are numbers or dates, and some are not; or they are dates whose order of day and month is not known, or
+        that name the month.
     """
     for parse, kind in ((_number, "number"), (_iso_date, "date"), (_mail_date, "date")):
         found = [parse(time) for time in times]
@@ -116,6 +130,10 @@ def sort_keys(times: list[str]) -> NDArray[Any]:
                 where="--order-field",
                 hint="correct the field",
             )
+    dates = [time for time in times if re.match(OTHER_DATE, time.strip())]
+    if 2 * len(dates) >= len(times):
+        what, hint = f"the order of dates such as {dates[0]!r} is not known", "write them as 2024-12-31"
+        raise SettingsError(what, where="--order-field", hint=hint)
     return np.array(times, dtype=object)
 
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from math import isfinite
 from typing import Any
 
-from nbtext.errors import BelowThreshold, SettingsError
+from nbtext.errors import BelowThreshold, SettingsError, list_some
 from nbtext.evaluation.evaluator import Evaluation
 from nbtext.evaluation.metrics import LABEL_METRICS, METRICS, Metric
 from nbtext.evaluation.multilabel import MULTILABEL_METRICS, MultilabelEvaluation
@@ -78,6 +78,6 @@ def _find_value(evaluation: Evaluation | MultilabelEvaluation, name: str) -> flo
     scores: dict[str, Any] = {score.label: score for score in evaluation.per_label}
     if label not in scores:
         nearest = get_close_matches(label, scores, n=1)
-        hint = f"did you mean {kind}:{nearest[0]}?" if nearest else f"there are {', '.join(list(scores)[:20])}"
+        hint = f"did you mean {kind}:{nearest[0]}?" if nearest else f"there are {list_some(scores)}"
         raise SettingsError(f"there is no label {label}", where="--fail-under", hint=hint)
     return float(getattr(scores[label], kind))

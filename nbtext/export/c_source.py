@@ -80,7 +80,10 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
         own = [(name, np.array(several[key])) for name, key in tables.items()]
     else:
         constants |= {"A": parameters["a"], "B": parameters["b"], "NOISE": parameters["noise"]}
-        own = [("prior_adjustment", calibration.prior_adjustment), ("shift", calibration.decision_offsets)]
+        own = [
+            ("prior", np.array(parameters["prior"])),
+            ("prior_adjustment", calibration.prior_adjustment), ("shift", calibration.decision_offsets),
+        ]  # fmt: skip
     yield HEAD.encode("ascii")
     yield "".join(f"#define {name} {value}\n" for name, value in constants.items()).encode("ascii")
     for name, texts in (

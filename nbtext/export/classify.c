@@ -116,8 +116,7 @@ static int compare_columns(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Write the columns of the known features, ascending, one for each occurrence; return their number, or -1 if the text
-   has no feature at all. */
+/* Write the columns of the known features, ascending, one for each occurrence; return their number. */
 static long find_columns(const Word *words, size_t n_words, long *columns) {
     long n_known = 0;
     for (size_t n = SHORTEST; n <= LONGEST; n++)
@@ -127,7 +126,7 @@ static long find_columns(const Word *words, size_t n_words, long *columns) {
             if (column >= 0) columns[n_known++] = column;
         }
     qsort(columns, (size_t) n_known, sizeof *columns, compare_columns);
-    return n_words < SHORTEST ? -1 : n_known;
+    return n_known;
 }
 
 /* Merge equal columns and compute their weights; return the number of distinct columns. */
@@ -214,8 +213,8 @@ const char *const *nbtext_labels(void) { return labels; }
 const double *nbtext_thresholds(void) { return thresholds; }
 #endif
 
-/* Classify a text in UTF-8: return the number of its label, and write the N_LABELS probabilities. -1: the text has no
-   feature, and the probabilities are those of the prior; -2: out of memory. Several threads may call it at once.
+/* Classify a text in UTF-8: return the number of its label, and write the N_LABELS probabilities. -1: no feature of
+   the text is known, and the probabilities are those of the prior; -2: out of memory. Several threads may call it at once.
    A model of several labels returns how many labels reach their thresholds, nbtext_thresholds(), instead. */
 int nbtext_classify(const char *text, size_t length, double *probabilities) {
     size_t most = 2 * length + 1, most_features = most * (LONGEST - SHORTEST + 1);
@@ -227,15 +226,15 @@ int nbtext_classify(const char *text, size_t length, double *probabilities) {
     int best = -2;
     if (points && lower && letters && words && columns && weights && scores) {
         size_t n_words = find_words(lower, read_text(text, length, points, lower), letters, words);
-        long n_found = find_columns(words, n_words, columns), n_known = n_found < 0 ? 0 : n_found;
+        long n_known = find_columns(words, n_words, columns);
         score(columns, weights, weigh(columns, n_known, weights), scores);
 #ifdef SEVERAL
         best = choose_labels(scores, n_known, probabilities);
 #else
         best = choose_label(scores, n_known);
-        memcpy(probabilities, scores, sizeof bias);
+        memcpy(probabilities, n_known ? scores : prior, sizeof bias);
 #endif
-        if (n_found < 0) best = -1;
+        if (n_known == 0) best = -1;
     }
     free(points), free(lower), free(letters), free(words), free(columns), free(weights), free(scores);
     return best;

@@ -57,12 +57,12 @@ const severalProbabilities = (scores, known) => {
 };
 
 /**
- * Return the label of a text (null if the text has no feature), and the probability of each label.
+ * Return the label of a text (null if the model knows no feature of the text), and the probability of each label.
  * A multi-label model returns `labels` instead, the most probable one first.
  */
 export function classify(text) {
-  const found = features(text), counts = new Map();
-  for (const name of found) if (columns.has(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const counts = new Map();
+  for (const name of features(text)) if (columns.has(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
   const known = [...counts.values()].reduce((a, b) => a + b, 0);
   const entries = [...counts].map(([name, c]) => [columns.get(name), weigh(c, known) * (model.idf?.[columns.get(name)] ?? 1)]);
   const sum = (f) => entries.reduce((a, [, weight]) => a + f(weight), 0);
@@ -77,7 +77,7 @@ export function classify(text) {
   const named = (probabilities) => Object.fromEntries(model.labels.map((label, k) => [label, probabilities[k]]));
   if (model.several) {
     const each = severalProbabilities(scores, known), { thresholds } = model.several;
-    const reached = [...each.keys()].filter((k) => found.length && each[k] >= thresholds[k]);
+    const reached = [...each.keys()].filter((k) => known && each[k] >= thresholds[k]);
     reached.sort((a, b) => each[b] - each[a] || a - b);
     return { labels: reached.map((k) => model.labels[k]), probabilities: named(each) };
   }
@@ -88,7 +88,7 @@ export function classify(text) {
   const decisive = probabilities.map((p, k) => Math.log(p) + (model.shift?.[k] ?? 0));
   const best = decisive.reduce((best, x, k) => (x > decisive[best] ? k : best), 0);
   return {
-    label: found.length ? model.labels[best] : null,
-    probabilities: named(probabilities),
+    label: known ? model.labels[best] : null,
+    probabilities: named(known ? probabilities : model.prior),
   };
 }

@@ -27,8 +27,8 @@ DOCUMENTATION = """\
 features  strings, documents x longest document: the features of each document in any order, one item for each
 occurrence. Words of an n-gram are joined by a space. Shorter documents are padded with empty strings. The words are
 re.findall(r"(?u)\\b\\w\\w+\\b", text.lower()) in Python, without words of more than 65,535 bytes in UTF-8. Features
-that the model does not know are ignored; a document without a known feature gets the prior probabilities. The input
-must have at least one document.
+that the model does not know are ignored; a document without a known feature gets an empty label and the prior
+probabilities. The input must have at least one document.
 label          strings, (documents,): the predicted label.
 probabilities  float64, documents x labels, in the order of the metadata's `labels`, calibrated if the model is.
 """
@@ -198,12 +198,17 @@ def _add_predictions(graph: Graph, model: FittedModel, scores: str, known: str) 
     if parameters["prior_adjustment"] is not None:
         adjusted = graph.with_constant("Add", logs, parameters["prior_adjustment"], name="adjusted")
         logs = graph.add("LogSoftmax", adjusted, name="log_adjusted", axis=1)
-    probabilities = graph.add("Exp", logs, name="probabilities")
+    is_known = graph.with_constant("Greater", known, 0.0, name="is_known")
+    prior = graph.constant(np.array([parameters["prior"]]), "prior")
+    calibrated = graph.add("Exp", logs, name="calibrated")
+    probabilities = graph.add("Where", is_known, calibrated, prior, name="probabilities")
     decision_scores = logs
     if parameters["shift"] is not None:
         decision_scores = graph.with_constant("Add", logs, parameters["shift"], name="decision_scores")
     best = graph.add("ArgMax", decision_scores, name="best", axis=1, keepdims=0)
-    return graph.add("Gather", graph.constant(list(model.labels), "labels"), best, name="label"), probabilities
+    chosen = graph.add("Gather", graph.constant(list(model.labels), "labels"), best, name="chosen")
+    is_answered = graph.add("Reshape", is_known, graph.constant(np.array([-1]), "rows"), name="is_answered")
+    return graph.add("Where", is_answered, chosen, graph.constant([""], "none"), name="label"), probabilities
 
 
 ONNX = Exporter(

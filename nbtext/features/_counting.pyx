@@ -41,6 +41,18 @@ from nbtext.features._rows import take_rows
 from nbtext.features.document_counts import ClassCounts, DocumentCounts
 from nbtext.features.vocabulary import Vocabulary
 
+cdef extern from *:
+    """
+    /* The tables of the kernel, which `prepare_tables` fills. */
+    uint64_t NB_SECRETS[3];
+    uint64_t NB_LOW_BYTES[12];
+    uint32_t NB_HIGH_BYTES[12];
+    uint16_t NB_LOWER[0x10000];
+    uint8_t NB_KINDS[0x10000];
+    uint32_t NB_N_FILLED[1];
+    double NB_LOGARITHMS[1024];
+    """
+
 cdef enum:
     MAX_KEPT_BYTES = 0x1000000  # bytes of working memory to keep for the next batch
 

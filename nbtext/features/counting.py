@@ -15,10 +15,10 @@ from nbtext.features import plain
 from nbtext.features.analyzer import ACCENTS, MARKS_PATTERN, Analyzer, has_marks, has_own_pattern
 from nbtext.features.csr import SparseWeights
 from nbtext.features.document_counts import ClassCounts, DocumentCounts
-from nbtext.features.kernel import HAS_KERNEL, choose_version
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
+from nbtext.kernel import HAS_KERNEL, WHY_PLAIN, choose_version, warn_if_missing
 
 Floats = NDArray[np.float64]
 
@@ -86,6 +86,7 @@ def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> 
     raises  SettingsError, MissingExtra: see Analyzer
     """
     if not HAS_KERNEL or not is_compilable(settings):
+        warn_if_missing()
         with _logging:
             _log_plain(settings)
         return plain.PlainCounter(settings, vocabulary)
@@ -119,7 +120,7 @@ def _log_plain(settings: FeatureSettings) -> None:
     from logging import getLogger
 
     if not HAS_KERNEL:
-        why = "the compiled kernel is missing, or switched off by NBTEXT_KERNEL"
+        why = f"the compiled kernel is {WHY_PLAIN}"
     elif has_own_pattern(settings):
         why = f"the kernel supports the default --token-pattern and {MARKS_PATTERN} only"
     elif has_marks(settings):

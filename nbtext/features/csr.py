@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.features.kernel import choose_version
+from nbtext.kernel import choose_version
 from nbtext.records import dataclass
 
 

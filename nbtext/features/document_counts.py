@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 SUMMED = 1024  # documents whose counts are summed at once
+EMPTY_HASH = 2**64 - 1  # of documents without a token: the last to be retained, so that others are always in a sample
 
 
 class ClassCounts(NamedTuple):
@@ -165,6 +166,11 @@ class DocumentCounts:
         """Return the same documents with other numbers for features (in the same order) and classes."""
         return replace(self, indices=columns[self.indices], classes=classes[self.classes])
 
+    def with_empty_last(self) -> DocumentCounts:
+        """Return the same documents; the hash of those without a token is 0 after counting, and then EMPTY_HASH."""
+        is_empty = self.hashes == 0
+        return replace(self, hashes=np.where(is_empty, np.uint64(EMPTY_HASH), self.hashes)) if is_empty.any() else self
+
     def arrange(self, columns: NDArray[np.int32]) -> DocumentCounts:
         """Return the same documents with feature j in column columns[j], sorted; a column below 0 removes the feature.
 
@@ -279,6 +285,21 @@ def number_contents(documents: DocumentCounts) -> NDArray[np.int64]:
     numbers = np.empty(len(documents), dtype=np.int64)
     numbers[order] = np.cumsum(~is_same) - 1
     return numbers
+
+
+def count_copies(documents: DocumentCounts) -> NDArray[np.int64]:
+    """Return the number of documents with the content of each document, itself included, (n_documents,)."""
+    contents = number_contents(documents)
+    return np.bincount(contents)[contents]
+
+
+def count_repeated(documents: DocumentCounts) -> tuple[int, int]:
+    """Return how many documents repeat another one, and how many have the same content as another one.
+
+    Documents without a token, which get no label, are not counted.
+    """
+    copies = count_copies(documents.filter(np.diff(documents.indptr) > 0))
+    return len(copies) - round(float((1 / copies).sum())), int((copies > 1).sum())
 
 
 def concatenate(parts: Sequence[DocumentCounts]) -> DocumentCounts:

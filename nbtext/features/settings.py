@@ -2,77 +2,166 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, field, fields
+from collections.abc import Mapping
+from dataclasses import astuple, fields
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from nbtext.errors import SettingsError
-from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, NORMS, TERM_FREQUENCIES
+from nbtext.documents.word_list import read_words
+from nbtext.errors import PARAMETERS, SettingsError
+from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, NORMS, TERM_FREQUENCIES, WEIGHTINGS
 from nbtext.features.stop_words import ENGLISH
 from nbtext.records import dataclass
+from nbtext.settings import Excludes, check_settings, choices_of, setting, shorthand
 
 LONGEST_NGRAM = 100  # words or characters
 LONGEST_PATTERN = 1_000  # characters of a regular expression
+MAX_HASH_BITS = 24  # of new documents: Naive Bayes of so many columns takes about 1 GB, however few are used
 MAX_NUMBER = 2**62  # the largest number of documents or features that an option accepts
+
+
+def _parse_ngrams(text: str) -> tuple[int, int]:
+    shortest, _, longest = text.replace("-", ",").partition(",")
+    if not (shortest.strip().isdecimal() and (longest or shortest).strip().isdecimal()):
+        raise ValueError(f"{text!r} is not a range; write 1,2 for words and pairs of words")
+    return int(shortest), int(longest or shortest)
+
+
+def _parse_document_frequency(text: str) -> int | float:
+    try:
+        return int(text) if text.isdecimal() else float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither a number of documents nor a proportion such as 0.5") from None
+
+
+def _parse_selection(text: str) -> tuple[str, int]:
+    criterion, _, number = text.partition(":")
+    if criterion not in ("mi", "chi2") or not number.isdecimal():
+        raise ValueError(f"{text!r} is neither mi:N nor chi2:N")
+    return criterion, int(number)
+
+
+def _parse_stop_words(text: str) -> tuple[str, ...]:
+    return tuple(sorted(ENGLISH if text == "english" else read_words(text)))
+
+
+def _parse_vocabulary(text: str) -> tuple[str, ...]:
+    return tuple(sorted(set(read_words(text))))
+
+
+def expand_weighting(name: str) -> Mapping[str, str]:
+    """Return the term-frequency scaling, the inverse document frequency and the norm of a weighting scheme."""
+    return dict(zip(("tf", "idf", "norm"), WEIGHTINGS[name], strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureSettings:
     """The analyzer (what a feature is), the selection (which features are kept) and the weighting (of counts)."""
 
+    TITLE = "Features"
+    RULES = (Excludes("hash_bits", "vocabulary"),)
+    SHORTHANDS = (
+        shorthand(
+            "weighting", expand_weighting, "Weighting scheme, which sets --tf, --idf and --norm. The three kinds of "
+            "tfidf differ in --tf (count, log, binary), with --idf smooth and --norm l2. `binary-l2` is --tf binary "
+            "and --norm l2.", choices=tuple(WEIGHTINGS), metavar="NAME", default_help="counts",
+        ),
+    )  # fmt: skip
+
     # what a feature is
-    analyzer: str = field(default="word", metadata={"choices": ("word", "char", "char_wb")})
-    ngrams: tuple[int, int] = (1, 1)
-    token_pattern: str | None = None
-    lowercase: bool = True
-    strip_accents: str | None = field(default=None, metadata={"choices": ("unicode", "ascii")})
-    stop_words: tuple[str, ...] = ()
-    stem: str | None = None
-    fields: tuple[str, ...] = ()  # the names of the text fields that --separate-fields keeps apart
+    analyzer: str = setting(
+        "word", "Unit of features. `char_wb` forms character n-grams within words only.",
+        choices=("word", "char", "char_wb"), metavar="NAME",
+    )  # fmt: skip
+    ngrams: tuple[int, int] = setting(
+        (1, 1), "Minimum and maximum n-gram length, such as 1,2 for words and pairs of words.", parse=_parse_ngrams,
+        metavar="N,N",
+    )  # fmt: skip
+    token_pattern: str | None = setting(
+        None, "Regular expression of a token.", metavar="REGEX", default_help=r"(?u)\b\w\w+\b",
+    )  # fmt: skip
+    lowercase: bool = setting(True, "Convert text to lower case.", default_help="--lowercase")
+    strip_accents: str | None = setting(
+        None, "Remove accents. `ascii` also removes all remaining characters that are not ASCII.",
+        choices=("unicode", "ascii"), metavar="NAME",
+    )  # fmt: skip
+    stop_words: tuple[str, ...] = setting(
+        (), "Words to ignore. `english` is a built-in list; a file has one word per line.",
+        in_python="Words to ignore; `english` is a built-in list.", file="input",
+        names=("english",), parse=_parse_stop_words,
+    )  # fmt: skip
+    stem: str | None = setting(
+        None, "Language of the Snowball stemmer, which reduces words to stems. Needs the extra nbtext[stem].",
+        metavar="LANGUAGE",
+    )  # fmt: skip
+    fields: tuple[str, ...] = setting(
+        (), "Text fields whose words are different features, as with --separate-fields.", is_option=False
+    )
 
     # which features are kept
-    min_df: int | float = 1
-    max_df: int | float = 1.0
-    max_features: int | None = None
-    vocabulary: tuple[str, ...] | None = None
-    hash_bits: int | None = None
-    select: tuple[str, int] | None = None
+    min_df: int | float = setting(
+        1,
+        "Minimum document frequency of a feature: a number of documents, or, with a decimal point, a proportion such "
+        "as 0.01.", parse=_parse_document_frequency, metavar="N",
+    )  # fmt: skip
+    max_df: int | float = setting(
+        1.0,
+        "Maximum document frequency of a feature: a number of documents, or, with a decimal point, a proportion such "
+        "as 0.5.", parse=_parse_document_frequency, metavar="N",
+    )  # fmt: skip
+    max_features: int | None = setting(
+        None,
+        "Maximum number of features: the N features with the most occurrences. Ties are broken by code point order.",
+        low=1, high=MAX_NUMBER, metavar="N",
+    )  # fmt: skip
+    vocabulary: tuple[str, ...] | None = setting(
+        None, "File with one feature per line. All other features are ignored.",
+        in_python="The features to count; all others are ignored.", file="input", parse=_parse_vocabulary,
+    )  # fmt: skip
+    hash_bits: int | None = setting(
+        None, "Hash features into 2^N columns instead of storing a vocabulary; N is from 1 to 24.", low=1, high=30,
+        wanted=f"a number from 1 to {MAX_HASH_BITS}",
+        metavar="N",
+    )  # fmt: skip
+    select: tuple[str, int] | None = setting(
+        None,
+        "Keep the N features with the highest score. The score is the mutual information (`mi`) or the chi-squared "
+        "statistic (`chi2`) of the feature and the label.", parse=_parse_selection, metavar="mi:N|chi2:N",
+    )  # fmt: skip
 
     # the weights of features
-    tf: str = field(default="count", metadata={"choices": tuple(TERM_FREQUENCIES)})
-    idf: str = field(default="none", metadata={"choices": tuple(INVERSE_DOCUMENT_FREQUENCIES)})
-    norm: str = field(default="none", metadata={"choices": NORMS})
+    tf: str = setting(
+        "count", "Term-frequency scaling. `relative` is count / document length; `log` is 1 + ln(count).",
+        choices=tuple(TERM_FREQUENCIES), metavar="NAME",
+    )  # fmt: skip
+    idf: str = setting(
+        "none",
+        "Inverse-document-frequency variant, for n documents of which df contain the feature. `plain` is ln(n/df); "
+        "`plus-one` is ln(n/(df+1)); `smooth` is ln((n+1)/(df+1)) + 1.", choices=tuple(INVERSE_DOCUMENT_FREQUENCIES),
+        metavar="NAME",
+    )  # fmt: skip
+    norm: str = setting("none", "Norm by which each document vector is divided.", choices=NORMS, metavar="NAME")
 
     def __post_init__(self) -> None:
-        self._check_limits()
-        shortest, longest = self.ngrams
-        if not 1 <= shortest <= longest:
-            raise SettingsError(
-                f"{shortest},{longest} is not a range", where="ngrams", hint="write 1,2 for words and pairs of words"
-            )
-        if longest > LONGEST_NGRAM:
-            raise SettingsError(f"{longest:,} is more than {LONGEST_NGRAM}", where="ngrams")
-        if len(self.token_pattern or "") > LONGEST_PATTERN:
-            raise SettingsError(f"has more than {LONGEST_PATTERN:,} characters", where="token_pattern")
-        if self.vocabulary is not None and self.hash_bits is not None:
-            raise SettingsError("cannot be combined with --vocabulary", where="hash_bits", hint="leave out one of them")
-        if self.hash_bits is not None and not 1 <= self.hash_bits <= 30:
-            raise SettingsError(f"{self.hash_bits} is not between 1 and 30", where="hash_bits")
-
-    def _check_limits(self) -> None:
-        for option, limit in (("min_df", self.min_df), ("max_df", self.max_df)):
+        check_settings(self)
+        for option in ("min_df", "max_df"):
+            limit = getattr(self, option)
+            if limit > MAX_NUMBER:
+                raise SettingsError(f"is more than {MAX_NUMBER:,}", where=option)
             if not (limit >= 1 if isinstance(limit, int) else 0 <= limit <= 1):
                 what = f"{limit:g} is neither a number of documents nor a proportion of them"
                 hint = "give a whole number from 1, or a proportion from 0.0 to 1.0 with a decimal point"
                 raise SettingsError(what, where=option, hint=hint)
-        n_selected = self.select[1] if self.select is not None else None
-        for option, number in (("max_features", self.max_features), ("select", n_selected)):
-            if number is not None and number < 1:
-                raise SettingsError(f"{number} is less than 1", where=option)
-        numbers = {"min_df": self.min_df, "max_df": self.max_df, "max_features": self.max_features or 0}
-        for option, maximum in (numbers | {"select": n_selected or 0}).items():
-            if maximum > MAX_NUMBER:
-                raise SettingsError(f"is more than {MAX_NUMBER:,}", where=option)
+        if self.select is not None and not 1 <= self.select[1] <= MAX_NUMBER:
+            raise SettingsError(f"{self.select[1]} is not a number from 1 to {MAX_NUMBER:,}", where="select")
+        shortest, longest = self.ngrams
+        if not 1 <= shortest <= longest:
+            hint = "write 1,2 for words and pairs of words"
+            raise SettingsError(f"{shortest},{longest} is not a range", where="ngrams", hint=hint)
+        if longest > LONGEST_NGRAM:
+            raise SettingsError(f"{longest:,} is more than {LONGEST_NGRAM}", where="ngrams")
+        if len(self.token_pattern or "") > LONGEST_PATTERN:
+            raise SettingsError(f"has more than {LONGEST_PATTERN:,} characters", where="token_pattern")
 
     def __eq__(self, other: object) -> bool:
         """Compare types too: a limit of 1 is one document, and a limit of 1.0 all documents."""
@@ -84,6 +173,12 @@ class FeatureSettings:
     def _typed_values(self) -> tuple[Any, ...]:
         return astuple(self), type(self.min_df), type(self.max_df)
 
+    def check_hash_bits(self, maximum: int = MAX_HASH_BITS) -> None:
+        """Raise SettingsError if these are too many columns for new documents. Older models may have more of them."""
+        if self.hash_bits is not None and self.hash_bits > maximum:
+            what = f"{self.hash_bits} is more than {maximum}; memory holds all columns, used or not"
+            raise SettingsError(what, where="hash_bits", hint="20 is enough for most texts")
+
     @property
     def is_counting(self) -> bool:
         """Whether weights are counts or binary counts, so that class statistics are whole numbers."""
@@ -93,6 +188,9 @@ class FeatureSettings:
     def is_linear(self) -> bool:
         """Whether the weights of documents add up as their counts, or binary counts, do."""
         return TERM_FREQUENCIES[self.tf].is_linear and self.norm == "none"
+
+
+PARAMETERS.update(each.name for each in fields(FeatureSettings))
 
 
 class ParameterError(SettingsError, ValueError):
@@ -124,7 +222,7 @@ def convert_parameters(record: type, parameters: dict[str, Any]) -> dict[str, An
         converted[name] = value = _convert(_resolve_name(name, given), hints.get(name))
         if name not in known:
             continue
-        choices = known[name].metadata.get("choices")
+        choices = choices_of(known[name])
         if choices and value is not None and value not in choices:
             raise ParameterError(f"unknown value {value!r}", where=name, hint=f"choose one of {', '.join(choices)}")
         if not _has_type(value, hints[name]):
@@ -136,7 +234,7 @@ def find_invalid_field(record: type, values: dict[str, Any]) -> str | None:
     """Return the first field of a settings record whose value is missing, of another type, or not a choice."""
     hints = get_type_hints(record)
     for each in fields(record):
-        value, choices = values.get(each.name, ...), each.metadata.get("choices")
+        value, choices = values.get(each.name, ...), choices_of(each)
         if not _has_type(value, hints[each.name]) or (choices and value is not None and value not in choices):
             return each.name
     return None

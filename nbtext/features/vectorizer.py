@@ -77,6 +77,7 @@ class Vectorizer:
         raises   InputError: there is no document, one cannot be read, or a label is missing; ModelError: there is
                  no feature; SettingsError
         """
+        self.settings.check_hash_bits()
         features = self._given_vocabulary()
         counting = counter(self.settings, features)
         rows, labels = _count_documents(counting, raw_documents, self.settings)

@@ -21,12 +21,12 @@ class Answer:
     """A labeled document.
 
     labels  of the document; exactly one, unless documents can have several
-    n_bytes of its line in the file
+    line    in the file, with its line feed
     """
 
     document: PoolDocument
     labels: tuple[str, ...]
-    n_bytes: int
+    line: bytes
 
 
 class AnswerFile:
@@ -56,19 +56,14 @@ class AnswerFile:
 
     def __init__(self, path: str, fields: Sequence[str]) -> None:
         self._fields = tuple(fields)
-        self._file = AppendedFile(path, hint=HINT)
         self.path = path
-        self.answers: list[Answer] = []
         self.has_lists = False
-        try:
-            for number, line in enumerate(self._file.read().splitlines(keepends=True), 1):
-                self.answers.append(self._parse(line, f"{path}:{number}"))
-        except BaseException:
-            self._file.close()
-            raise
+        found: list[Answer] = []
+        self._file = AppendedFile(path, lambda line, where: found.append(self._parse(line, where)), hint=HINT)
+        self.answers = found.copy()  # if another program puts a file in its place, `found` gets those of that file, too
 
     def append(self, document: PoolDocument, labels: tuple[str, ...], *, is_list: bool) -> Answer:
-        """Add an answer; OutputError if it cannot be written."""
+        """Add an answer; NbtextError if it cannot be written, or the file is another one by now."""
         texts = dict(zip(self._fields, document.texts, strict=True))
         record = {ID: document.id, **texts, LABEL: list(labels) if is_list else labels[0]}
         # UTF-8 cannot encode a lone surrogate, which is written as an escape
@@ -78,13 +73,13 @@ class AnswerFile:
         except OSError as error:
             what = f"cannot be written: {(error.strerror or str(error)).lower()}"
             raise OutputError(what, where=self.path) from None
-        answer = Answer(document, labels, len(line))
+        answer = Answer(document, labels, line)
         self.answers.append(answer)
         return answer
 
     def remove_last(self) -> Answer:
         """Remove the last answer, and return it."""
-        self._file.remove_end(self.answers[-1].n_bytes)
+        self._file.remove_last(self.answers[-1].line)
         return self.answers.pop()
 
     def close(self) -> None:
@@ -112,7 +107,11 @@ class AnswerFile:
                 check_label(label)
         except NbtextError as error:
             raise error.locate(where) from None
-        return Answer(PoolDocument(record[ID], tuple(map(str, texts))), tuple(dict.fromkeys(labels)), len(line))
+        return Answer(
+            PoolDocument(record[ID], tuple(map(str, texts))),
+            tuple(dict.fromkeys(labels)),
+            line.removesuffix(b"\n") + b"\n",
+        )
 
 
 def _is_utf8(record: dict[str, Any]) -> bool:

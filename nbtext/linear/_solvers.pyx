@@ -1,12 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Dual coordinate descent for linear models, compiled. `nbsvm.py` and `logistic.py` call it.
+"""Dual coordinate descent for linear models, compiled: each class against the rest. `one_vs_rest.py` calls it.
 
-Both solvers visit the documents in random order and maximize the dual objective over one document's dual variables at a
+The solver visits the documents in random order and maximizes the dual objective over one document's dual variable at a
 time. Every visit also gives the document's part of the duality gap. No part is negative, so their sum bounds the distance
-from the optimum: it decides when to stop.
-
-one_vs_rest.pxd  each class against the rest: squared hinge loss or logistic loss
-softmax.pxd      all classes at once: softmax (multinomial logistic) regression
+from the optimum: it decides when to stop. `one_vs_rest.pxd` holds the passes.
 """
 
 from libc.math cimport INFINITY, NAN, fabs, isfinite, log
@@ -15,7 +12,6 @@ from libc.stdint cimport int32_t, int64_t
 import numpy as np
 
 from nbtext.linear.one_vs_rest cimport BinaryProblem, Feature, Row, make_passes, measure_gap, score, start
-from nbtext.linear.softmax cimport SoftmaxProblem, make_softmax_passes, measure_softmax_gap, start_softmax
 
 PASSES = 4  # between two calls of `check`
 
@@ -148,51 +144,3 @@ def fit_binary(
             if row_strengths[row] == 0:
                 row_scores[row] = score(&p, row)
     return relative_gap(p.gap, p.objective), n_iter, weights[:n_features, 0].copy()
-
-
-def fit_softmax(
-    indptr, indices, values, classes, strengths, dual, rows, intercepts, *, n_features, stiffness, tolerance, max_iter, seed,
-    check=None
-):
-    """Fit softmax regression; _solvers.pyi has the documentation."""
-    cdef const int64_t[::1] starts = indptr
-    cdef const int32_t[::1] features = indices, row_classes = classes
-    cdef const double[::1] entries = values, row_strengths = strengths
-    cdef double[:, ::1] row_dual = dual
-    n_rows, n_classes = dual.shape
-    check_matrix(indptr, indices, values, n_features)
-    if not n_rows == len(classes) == len(strengths) == len(indptr) - 1:
-        raise ValueError("classes, strengths and dual variables must have one element for each row")
-    if len(rows) and not 0 <= rows.min() <= rows.max() < n_rows:
-        raise ValueError("the rows are not rows of the CSR matrix")
-    if n_classes == 0 or len(intercepts) != n_classes or (n_rows and not 0 <= classes.min() <= classes.max() < n_classes):
-        raise ValueError("there must be a column for each class, and an intercept")
-    weights, squares, order = np.zeros((n_features + 1, n_classes)), np.empty(n_rows), np.array(rows, dtype=np.int32)
-    weights[n_features] = intercepts
-    if len(order) == 0:
-        return weights[:n_features], weights[n_features].copy(), 0.0, 0
-    scratch = np.zeros((4, n_classes))
-    cdef double[:, ::1] weight_view = weights, scratch_view = scratch
-    cdef double[::1] square_view = squares
-    cdef int32_t[::1] order_view = order
-    cdef SoftmaxProblem p
-    cdef double wanted = tolerance
-    cdef int most = max_iter, n_iter = 0, step = PASSES
-    cdef bint is_done = False
-    p.indptr, p.classes = &starts[0], &row_classes[0]
-    p.indices, p.values = &features[0], &entries[0]
-    p.weights, p.dual, p.squares, p.order = &weight_view[0, 0], &row_dual[0, 0], &square_view[0], &order_view[0]
-    p.center, p.z, p.sums, p.proposal = &scratch_view[0, 0], &scratch_view[1, 0], &scratch_view[2, 0], &scratch_view[3, 0]
-    p.n_rows, p.n_features, p.n_classes = len(order), n_features, n_classes
-    p.strengths, p.stiffness, p.state = &row_strengths[0], stiffness, seed
-    with nogil:
-        start_softmax(&p)
-    while n_iter < most and not is_done:
-        with nogil:
-            is_done = make_softmax_passes(&p, wanted, &n_iter, min(most, n_iter + step))
-        if check is not None:
-            check()
-    if not (is_done and isfinite(p.dual_objective)):
-        with nogil:
-            measure_softmax_gap(&p)
-    return weights[:n_features], weights[n_features].copy(), relative_gap(p.gap, p.dual_objective), n_iter

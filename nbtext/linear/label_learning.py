@@ -8,6 +8,7 @@ possible.
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,13 +51,16 @@ class LearnedLabels(NamedTuple):
     fit: MultilabelFit
 
 
-def learn_labels(data: TrainingData, settings: ModelSettings, *, jobs: int = 1) -> LearnedLabels:
+def learn_labels(
+    data: TrainingData, settings: ModelSettings, *, lengths: NDArray[Any] | None = None, jobs: int = 1
+) -> LearnedLabels:
     """Fit a linear multi-label model to all documents. The result does not depend on the number of threads.
 
     Parameters
     ----------
     data : of documents with label sets
     settings : of a linear model
+    lengths : (n_documents,), tokens of each document that another document has too; None: 1 or more
 
     Raises
     ------
@@ -97,7 +101,8 @@ def learn_labels(data: TrainingData, settings: ModelSettings, *, jobs: int = 1) 
     if not is_converged:
         warnings.warn(f"{settings.model} {NO_CONVERGENCE}", ConvergenceWarning, stacklevel=2)
     smoothing = settings.ratio_smoothing if "ratio_smoothing" in model.options else 0.0
-    fit = _calibrate(data, held_out, scores, is_by_label=settings.optimize == MACRO_F1)
+    lengths = np.ones(len(held_out)) if lengths is None else lengths[held_out]
+    fit = _calibrate(data, held_out, scores, lengths, is_by_label=settings.optimize == MACRO_F1)
     return LearnedLabels(problem.compile(weights), Hyperparameters(smoothing, C, is_converged), fit)
 
 
@@ -114,7 +119,8 @@ def _hold_out(data: TrainingData, settings: ModelSettings) -> NDArray[np.int32]:
     rarest = np.full(len(data), data.n_classes, dtype=np.int32)
     for k in order.tolist():
         rarest[data.members[k]] = k
-    folds = stratified_folds(rarest, settings.folds, seed=settings.seed, contents=data.hashes).astype(np.int32)
+    contents = None if settings.is_separate else data.hashes
+    folds = stratified_folds(rarest, settings.folds, seed=settings.seed, contents=contents).astype(np.int32)
     if len(np.unique(folds)) < settings.folds:
         folds[:] = NEVER_HELD_OUT
     wanted = len(data) if settings.optimize == MACRO_F1 else CALIBRATION_SIZE
@@ -174,12 +180,21 @@ def _collect_cells(
 
 
 def _calibrate(
-    data: TrainingData, held_out: NDArray[np.int64], scores: NDArray[np.float32], *, is_by_label: bool
+    data: TrainingData,
+    held_out: NDArray[np.int64],
+    scores: NDArray[np.float32],
+    lengths: NDArray[Any],
+    *,
+    is_by_label: bool,
 ) -> MultilabelFit:
-    """Return the probabilities and thresholds that follow from held-out scores."""
+    """Return the probabilities and thresholds that follow from held-out scores.
+
+    lengths  (n_held_out,), known tokens
+    """
     if not len(held_out):
         scaling = ScoreScaling(DEFAULT_SCALE, 0.0, np.zeros(data.n_classes))
         return MultilabelFit(None, scaling, np.full(data.n_classes, DEFAULT_THRESHOLD))
     cells = _collect_cells(data, held_out, scores, list(range(data.n_classes)))
     scaling = fit_scaling(cells)[0]
+    cells = replace(cells, lengths=lengths, n_unanswered=int((lengths <= 0).sum()))
     return make_multilabel_fit(cells, scaling.left_out_probabilities(cells), scaling, by_label=is_by_label)

@@ -15,7 +15,7 @@ from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
-from nbtext.bayes.smoothing import MAX_SCORES, Scored, Selection, judge
+from nbtext.bayes.smoothing import MAX_SCORES, Scored, Selection, Unanswered, judge
 from nbtext.bayes.targets import Goals, refuse_targets
 from nbtext.errors import ConvergenceWarning
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
@@ -50,6 +50,7 @@ def learn(
     settings: ModelSettings,
     *,
     goals: Goals | None = None,
+    log_prior: Floats | None = None,
     jobs: int = 1,
     check: Callable[[], None] = do_nothing,
 ) -> Learned:
@@ -64,6 +65,7 @@ def learn(
     lengths : (n_documents,), known tokens of each document
     settings : of a linear model
     goals : what the decisions have to achieve; None: `optimize` of the settings
+    log_prior : (n_classes,), log-probabilities of a document without a known word; None: uniform
     check : called often; an error that it raises ends the fit
 
     Raises
@@ -76,11 +78,12 @@ def learn(
     """
     goals = Goals(settings.optimize) if goals is None else goals
     data.mean_square()  # raises where sums of squares would overflow
-    held_out = _hold_out(data, settings, goals)
+    held_out = _hold_out(data, lengths, settings, goals)
     is_selecting = settings.C == AUTO
     if not len(held_out.documents):
         refuse_targets(goals.targets)
-    has_folds = len(held_out.documents) > 0 and (is_selecting or settings.calibrate or goals != Goals())
+    is_judged = is_selecting or settings.calibrate or goals != Goals()
+    has_folds = len(held_out.documents) > 0 and is_judged
     model: LinearModel = LINEAR_MODELS[settings.model]
     problem = model.problem(data, settings, jobs=jobs)
     C, scores, start = DEFAULT_C if isinstance(settings.C, str) else settings.C, None, None
@@ -97,8 +100,13 @@ def learn(
         scores = problem.score_folds(held_out.folds, make_rough(C, settings.seed, check), solution)
     scorer = problem.scorer(solution)
     del problem, solution, start  # their dual variables may need more memory than the rest
+    if scores is None and is_judged and len(held_out.unanswered):
+        scores = np.zeros((0, data.n_classes))
     if scores is not None:
-        selection = _judge(selection, data, held_out, scores, lengths, goals, is_calibrated=settings.calibrate)
+        log_prior = np.full(data.n_classes, -np.log(data.n_classes)) if log_prior is None else log_prior
+        unanswered = held_out.unanswered
+        without = Unanswered(np.tile(log_prior, (len(unanswered), 1)), data.classes[unanswered])
+        selection = _judge(selection, data, held_out, scores, lengths, without, goals, settings)
     return Learned(scorer, selection)
 
 
@@ -107,15 +115,17 @@ class HeldOut(NamedTuple):
 
     folds       (n_documents,), the fold of each document, or NEVER_HELD_OUT
     documents   (n_held_out,), those in a fold
+    unanswered  documents of the same folds without a word that another document has, which are in no fold
     n_unjudged  number of documents that cannot be in a fold, because their class has no other one
     """
 
     folds: NDArray[np.int32]
     documents: NDArray[np.int64]
+    unanswered: NDArray[np.int64]
     n_unjudged: int
 
 
-def _hold_out(data: TrainingData, settings: ModelSettings, goals: Goals) -> HeldOut:
+def _hold_out(data: TrainingData, lengths: NDArray[Any], settings: ModelSettings, goals: Goals) -> HeldOut:
     """Choose documents to hold out: none if there are fewer than folds.
 
     Without goals, only enough folds are held out for CALIBRATION_SIZE documents, or SELECTION_SIZE: more are not worth
@@ -123,8 +133,9 @@ def _hold_out(data: TrainingData, settings: ModelSettings, goals: Goals) -> Held
     """
     class_documents = np.bincount(data.classes, minlength=data.n_classes)
     folds = stratified_folds(
-        data.classes, settings.folds, seed=settings.seed, contents=data.hashes, class_documents=class_documents
-    ).astype(np.int32)
+        data.classes, settings.folds, seed=settings.seed,
+        contents=None if settings.is_separate else data.hashes, class_documents=class_documents,
+    ).astype(np.int32)  # fmt: skip
     n_unjudged = int((folds == NEVER_HELD_OUT).sum())
     if data.n_classes < 2 or len(data) - n_unjudged < settings.folds:
         folds[:] = NEVER_HELD_OUT
@@ -136,18 +147,20 @@ def _hold_out(data: TrainingData, settings: ModelSettings, goals: Goals) -> Held
     documents, n_scored = np.flatnonzero(folds != NEVER_HELD_OUT), MAX_SCORES // data.n_classes
     if len(documents) > n_scored:
         folds[np.random.default_rng(settings.seed).permutation(documents)[n_scored:]] = NEVER_HELD_OUT
-    return HeldOut(folds, np.flatnonzero(folds != NEVER_HELD_OUT), n_unjudged)
+    unanswered = np.flatnonzero((folds != NEVER_HELD_OUT) & ((lengths <= 0) | (np.diff(data.indptr) == 0)))
+    folds[unanswered] = NEVER_HELD_OUT  # models of other folds learn nothing of their words
+    return HeldOut(folds, np.flatnonzero(folds != NEVER_HELD_OUT), unanswered, n_unjudged)
 
 
-def _judge(
+def _judge(  # noqa: PLR0913, PLR0917 - what is known of the held-out documents
     selection: Selection,
     data: TrainingData,
     held_out: HeldOut,
     scores: Floats,
     lengths: NDArray[Any],
+    unanswered: Unanswered,
     goals: Goals,
-    *,
-    is_calibrated: bool,
+    settings: ModelSettings,
 ) -> Selection:
     """Return the selection with the calibration, decision offsets and estimate from the scores of held-out documents.
 
@@ -156,11 +169,12 @@ def _judge(
     """
     documents, n_unjudged = held_out.documents, held_out.n_unjudged
     lengths, classes = lengths[documents], data.classes[documents]
-    if is_calibrated:
+    if settings.calibrate and len(documents):
         selection = selection._replace(calibration=Calibration(fit_scaled_temperature(scores, lengths, classes)))
     selection = judge(
-        selection, Scored(scores, lengths, classes), n_unjudged=n_unjudged * len(documents) // (len(data) - n_unjudged),
-        contents=None if data.hashes is None else data.hashes[documents], goals=goals,
+        selection, Scored(scores, lengths, classes), unanswered,
+        n_unjudged=n_unjudged * (len(documents) + len(unanswered.classes)) // (len(data) - n_unjudged),
+        contents=None if settings.is_separate or data.hashes is None else data.hashes[documents], goals=goals,
     )  # fmt: skip
     if selection.estimate is None:
         return selection

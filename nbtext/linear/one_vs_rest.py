@@ -13,7 +13,7 @@ Fan, Chang, Hsieh, Wang, Lin, LIBLINEAR: A Library for Large Linear Classificati
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -25,12 +25,16 @@ from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.csr import running_sums
 from nbtext.features.folds import NEVER_HELD_OUT
-from nbtext.features.kernel import HAS_KERNEL
+from nbtext.kernel import HAS_KERNEL
 from nbtext.linear.data import NO_FOLD, CompactMatrix, Floats, TrainingData, check_finite
 from nbtext.linear.lbfgs import SolverSettings, minimize_binary
-from nbtext.linear.logistic import continuation
 from nbtext.parallel import parallel_map
 
+# Dual coordinate descent is slow where C |x|² is large. Solutions for smaller C, a factor of STRIDE apart and only
+# roughly solved, then serve as warm starts.
+EASY_CURVATURE = 100.0
+STRIDE = 10.0
+ROUGH_TOLERANCE = 1e-2
 START_DUAL = 1e-8  # of the logistic loss, as in LIBLINEAR: its dual variables are inside of (0, 1)
 FAR_MARGIN = 1.5  # a document beyond it rarely gets a dual variable when others are left out
 NO_SCORES = np.zeros(0)
@@ -373,3 +377,15 @@ def add_constant(data: TrainingData) -> TrainingData:
         values=np.insert(data.values, ends, 1.0),
         n_features=data.n_features + 1,
     )
+
+
+def continuation(settings: SolverSettings, mean_square: float) -> Iterator[SolverSettings]:
+    """Yield the problems to solve one after the other, the last one being the one that is asked for."""
+    C = settings.C
+    n_stages = 0
+    while C * mean_square > EASY_CURVATURE:
+        C /= STRIDE
+        n_stages += 1
+    for stage in range(n_stages, 0, -1):
+        yield settings._replace(C=settings.C / STRIDE**stage, tolerance=ROUGH_TOLERANCE)
+    yield settings

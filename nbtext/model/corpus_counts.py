@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter as Numbers
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -14,7 +15,7 @@ from nbtext.bayes.label_sets import ALL_DOCUMENTS, LabelSets, add_totals, count_
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, check_label
 from nbtext.features.analyzer import TOO_LONG
 from nbtext.features.counting import Counter, counter, merge_sorted
-from nbtext.features.document_counts import DocumentCounts, take_smallest
+from nbtext.features.document_counts import EMPTY_HASH, DocumentCounts, take_smallest
 from nbtext.features.regex_timeout import refuse_long_texts
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -46,6 +47,7 @@ class CorpusCounts:
     label_sets   If documents have several labels: the distinct label sets of the retained documents, sorted, each with
                  its labels sorted. The class of a retained document is the number of its set. Then the first label is
                  ALL_DOCUMENTS, and the first class of the statistics is of all documents. Otherwise None.
+    empty        How many documents of each label, or label set, hold no token; None: not known, as of a model file
     """
 
     labels: tuple[str, ...]
@@ -56,6 +58,16 @@ class CorpusCounts:
     weighting: Weighting | None = None
     below: int = ALL_HASHES
     label_sets: tuple[LabelSet, ...] | None = None
+    empty: Mapping[str | LabelSet, int] | None = None
+
+    @property
+    def empty_documents(self) -> Mapping[str | LabelSet, int] | None:
+        """How many documents of each label, or label set, hold no token; None: not known."""
+        return self._count_empty(self.sample) if self.has_all_documents else self.empty
+
+    def _count_empty(self, documents: DocumentCounts) -> Numbers[str | LabelSet]:
+        names: Sequence[str | LabelSet] = self.labels if self.label_sets is None else self.label_sets
+        return Numbers(names[k] for k in documents.classes[documents.hashes == np.uint64(EMPTY_HASH)].tolist())
 
     @property
     def is_multilabel(self) -> bool:
@@ -91,7 +103,8 @@ class CorpusCounts:
         removed = self.sample.take(np.flatnonzero(documents))
         statistics = self.statistics - self.count(removed)
         sample = self.sample.take(np.flatnonzero(~documents)[:sample_size])
-        return replace(self, statistics=statistics, sample=sample)._drop_unused_labels()
+        empty = None if self.empty is None else Numbers(self.empty) - self._count_empty(removed)
+        return replace(self, statistics=statistics, sample=sample, empty=empty)._drop_unused_labels()
 
     def count(self, documents: DocumentCounts) -> ClassStatistics:
         """Return the class statistics of some retained documents."""
@@ -106,7 +119,9 @@ class CorpusCounts:
         if self.is_multilabel:
             return self
         sets = tuple((label,) for label in self.labels)
-        counts = replace(self, labels=(ALL_DOCUMENTS, *self.labels), label_sets=sets)
+        empty: dict[str | LabelSet, int] = {(str(label),): n for label, n in (self.empty or {}).items()}
+        empty_documents = None if self.empty is None else empty
+        counts = replace(self, labels=(ALL_DOCUMENTS, *self.labels), label_sets=sets, empty=empty_documents)
         return replace(counts, statistics=add_totals(self.statistics)).drop_unused_sets()
 
     def drop_unused_sets(self) -> CorpusCounts:
@@ -157,8 +172,9 @@ class CorpusCounts:
         sample = union.take_smallest(self.sample.below(min(below, bound)), other.sample.below(min(below, bound)), size)
         mine, theirs = union.statistics(self, other)
         counts = CorpusCounts(
-            union.labels, union.vocabulary, mine + theirs, sample, size, below=below, label_sets=union.label_sets
-        )
+            union.labels, union.vocabulary, mine + theirs, sample, size, below=below, label_sets=union.label_sets,
+            empty=None if self.empty is None or other.empty is None else Numbers(self.empty) + Numbers(other.empty),
+        )  # fmt: skip
         return counts.drop_unused_sets().with_known_bound()
 
     def __sub__(self, other: CorpusCounts) -> CorpusCounts:
@@ -175,6 +191,7 @@ class CorpusCounts:
         counts = CorpusCounts(
             union.labels, union.vocabulary, mine - theirs, sample, self.sample_size,
             below=below, label_sets=union.label_sets,
+            empty=None if self.empty is None or other.empty is None else Numbers(self.empty) - Numbers(other.empty),
         )  # fmt: skip
         return counts.with_known_bound()._drop_unused_labels().drop_unused_features()
 
@@ -298,6 +315,7 @@ class CorpusCounter:
         self._codes: dict[str | LabelSet, int] = {}  # of labels; of label sets, once a batch has several labels
         self._is_multilabel = False
         self._class_documents: list[int] = []
+        self._empty: Numbers[int] = Numbers()  # documents without a token, by code
         self._reservoir = Reservoir(sample_size, self._sorted_codes, bound)
 
     @property
@@ -315,7 +333,13 @@ class CorpusCounter:
         if unusable:  # the first one is reported, so that the error does not depend on the batches
             raise batch.problems.get(min(unusable)) or batch.missing_label(min(unusable))
         groups = np.array(batch.groups, dtype=object) if batch.groups else None
-        self._reservoir.keep(self._counter.count(batch.columns, classes, self._reservoir.below, groups))
+        documents = self._counter.count(batch.columns, classes, self._reservoir.below, groups)
+        if (is_empty := documents.hashes == 0).any():  # with this hash, none is missing, unless nothing is retained
+            self._empty.update(documents.classes[is_empty].tolist())
+            documents = documents.with_empty_last()
+            if self._reservoir.below < ALL_HASHES:
+                documents = documents.filter(~is_empty)
+        self._reservoir.keep(documents)
         batch.note(TOO_LONG, self._counter.take_too_long())
         for code, number in enumerate(np.bincount(classes).tolist()):
             self._class_documents[code] += number
@@ -351,7 +375,7 @@ class CorpusCounter:
 
     def finish(self) -> CorpusCounts:
         """Return the counts of all batches, with sorted features and labels; no more batches can be added."""
-        names = tuple(name for name, _ in sorted(self._codes.items()))
+        names, by_code = tuple(name for name, _ in sorted(self._codes.items())), list(self._codes)
         sorted_codes = self._sorted_codes()
         vocabulary, columns = self._counter.vocabulary()  # first: the sums by class have its order
         statistics = self._statistics(sorted_codes)
@@ -366,6 +390,7 @@ class CorpusCounter:
         counts = CorpusCounts(
             labels, None if self._is_hashed else vocabulary, statistics, sample, self._sample_size,
             below=self._reservoir.below, label_sets=label_sets,
+            empty=None if self._sample_size == 0 else {by_code[code]: n for code, n in self._empty.items()},
         )  # fmt: skip
         return counts.drop_unused_sets().with_known_bound()
 

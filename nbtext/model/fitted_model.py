@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration
+from nbtext.bayes.class_statistics import log_priors
 from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate, Unlabeled
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.documents.settings import UNKNOWN_INPUT, ModelInput
-from nbtext.errors import ModelError, SettingsError
+from nbtext.errors import ModelError, SettingsError, list_some
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -24,7 +25,7 @@ from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
-    from nbtext.bayes.label_selection import MultilabelFit
+    from nbtext.bayes.label_selection import MultilabelEstimate, MultilabelFit
 
 LABEL_TYPES: dict[str, Callable[[str], str | int | float]] = {
     "str": str,
@@ -32,6 +33,9 @@ LABEL_TYPES: dict[str, Callable[[str], str | int | float]] = {
     "float": float,
     "bool": lambda text: {"True": True, "False": False}[text],
 }
+
+
+MAX_LABEL_COLUMNS = 1 << 20  # of an indicator matrix: a row of float64 takes 8 MB
 
 
 def are_labels_of(label_type: str, labels: Iterable[str]) -> bool:
@@ -78,11 +82,16 @@ class FittedModel:
         Whether leave-one-out selected binary counts too, as the tf of `feature_settings`.
     label_type : {"str", "int", "float", "bool"}
         The type of the labels when they were given.
+    label_columns : int, optional
+        If the labels were given as an indicator matrix: the number of its columns. Then the labels are their numbers.
     multilabel : MultilabelFit, optional
         If a document can have several labels, or none: how the scores become probabilities and labels. Then the scorer
         holds the scores of binary_relevance, and `calibration` and `estimate` are empty.
     input : ModelInput
         What a document was in the sources that the model was trained on, and its fields.
+    default_class : int, optional
+        The class of a document without a known word where it must have one: the most frequent class, or the most
+        probable one by a prior that was given. None: the most probable one, because the model is not calibrated.
     """
 
     labels: tuple[str, ...]
@@ -103,11 +112,18 @@ class FittedModel:
     label_type: str = "str"
     input: ModelInput = UNKNOWN_INPUT
     multilabel: MultilabelFit | None = None
+    label_columns: int | None = None
+    default_class: int | None = None
 
     def check_single(self, what: str) -> None:
         """Raise ModelError if documents can have several labels; `what` is what such a model cannot do."""
         if self.multilabel is not None:
             raise ModelError(f"a multi-label model cannot {what}", hint="train on documents with one label each")
+
+    @property
+    def expected(self) -> LeaveOneOutEstimate | MultilabelEstimate | None:
+        """The estimate for new documents, of one label or of several."""
+        return self.estimate if self.multilabel is None else self.multilabel.estimate
 
     @property
     def requested_settings(self) -> tuple[FeatureSettings, ModelSettings]:
@@ -122,12 +138,24 @@ class FittedModel:
         """The labels in the type in which they were given."""
         return [LABEL_TYPES[self.label_type](label) for label in self.labels]
 
+    def log_posterior(self, scores: Floats, lengths: NDArray[Any] | None, is_known: NDArray[np.bool_]) -> Floats:
+        """Return the calibrated log-probabilities that follow from scores, (n_documents, n_classes).
+
+        lengths   (n_documents,), known tokens
+        is_known  (n_documents,), whether each document has a known word; one without has the prior probabilities, but
+                  not if the model is not calibrated: then probabilities are those of scikit-learn
+        """
+        found = self.calibration.log_posterior(scores, lengths)
+        if self.model_settings.calibrate and not is_known.all():
+            found[~is_known] = self.log_prior
+        return found
+
     def log_probabilities(self, documents: DocumentCounts) -> Floats:
         """Return the calibrated log-probabilities of documents over the model's features, (n_documents, n_classes)."""
         weights = self.weighting.weights(documents.indptr, documents.indices, documents.counts)
         scores = self.scorer.scores(documents.indptr, documents.indices, weights)
         lengths = documents.lengths if documents.has_lengths else documents.totals
-        return self.calibration.log_posterior(scores, lengths)
+        return self.log_posterior(scores, lengths, np.diff(documents.indptr) > 0)
 
     def class_of(self, label: str) -> int:
         """Return the number of a label's class.
@@ -142,9 +170,15 @@ class FittedModel:
         from difflib import get_close_matches
 
         nearest = get_close_matches(label, self.labels, n=1, cutoff=0.5)
-        known = ", ".join(self.labels[:10]) + (", …" if len(self.labels) > 10 else "")
-        hint = f"did you mean {nearest[0]}?" if nearest else f"it knows {known}"
+        hint = f"did you mean {nearest[0]}?" if nearest else f"it knows {list_some(self.labels)}"
         raise SettingsError(f"the model has no label {label!r}", hint=hint)
+
+
+def default_class(labels: tuple[str, ...], class_documents: NDArray[Any], settings: ModelSettings) -> int | None:
+    """Return the class of a document without a known word; see FittedModel."""
+    if not settings.calibrate:
+        return None
+    return int(log_priors(class_documents[None, :], settings.deciding_prior_of(labels)).argmax())
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,9 +241,17 @@ def check_kinds(one: TrainedModel, other: TrainedModel) -> None:
         raise ModelError("one of the models gives documents several labels, and the other gives one", hint=hint)
 
 
+def are_columns(labels: Iterable[str], n_columns: int) -> bool:
+    """Return whether labels are numbers of the columns of an indicator matrix."""
+    return are_labels_of("int", labels) and all(0 <= int(label) < n_columns for label in labels)
+
+
 def check_settings(one: TrainedModel, other: TrainedModel) -> None:
-    """Raise ModelError, which names the setting, unless both models have the same settings."""
+    """Raise ModelError, which names the setting, unless both models have the same settings and types of labels."""
     check_kinds(one, other)
+    if one.fitted.label_type != other.fitted.label_type:
+        what = f"the labels of one model are {one.fitted.label_type}, and those of the other {other.fitted.label_type}"
+        raise ModelError(what, hint="train the models on labels of one type")
     pairs: Sequence[tuple[FeatureSettings | ModelSettings, FeatureSettings | ModelSettings]] = tuple(
         zip(one.fitted.requested_settings, other.fitted.requested_settings, strict=True)
     )

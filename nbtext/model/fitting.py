@@ -25,7 +25,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CALIBRATION_SIZE, CorpusCounts
-from nbtext.model.fitted_model import FittedModel
+from nbtext.model.fitted_model import FittedModel, default_class
 from nbtext.model.groups import count_groups, find_groups, group_corpus
 from nbtext.model.linear_fitting import check_complete, fit_linear_model, fit_linear_multilabel_model, fit_weighting
 
@@ -57,15 +57,16 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     """
     _check_counts(counts, features, model_settings)
     groups = None if selection is not None else find_groups(counts, model_settings)
+    counts = replace(counts, empty=counts.empty_documents)
     counts, columns = select_features(align_to_vocabulary(counts, features), features)
     is_model_selected = is_model_selected or model_settings.model == AUTO
-    if is_model_selected and is_new is None and groups is None:
+    if is_model_selected and is_new is None and groups is None and not model_settings.has_targets:
         counts = _drop_unused_documents(counts, features)
     unseen = count_unseen(counts, features, is_new, groups)
     if counts.is_multilabel:
         return _fit_multilabel_model(counts, columns, unseen[0], features, model_settings, selection, jobs)
     goals = _find_goals(model_settings, counts.labels, adjusts_prior=is_model_selected)
-    tf, corpus = features.tf, None
+    tf, corpus, empty = features.tf, None, _count_empty(counts)
     if model_settings.model == AUTO:
         selected = _select_event_model(counts, unseen, features, model_settings, groups, goals, jobs)
         features, model_settings, corpus = selected
@@ -82,7 +83,10 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     prior = model_settings.prior_of(counts.labels)
     if not isinstance(selection, Selection):
         if corpus is None or is_new is not None:
-            left_out = LeaveOneOut(statistics, sample, unseen[0], event_model, prior, jobs, is_new, unseen[1])
+            left_out = LeaveOneOut(
+                statistics, sample, unseen[0], event_model, prior, jobs, is_new, unseen[1], empty,
+                model_settings.is_separate,
+            )  # fmt: skip
             size = CALIBRATION_SIZE if is_model_selected else None
             corpus = choose_documents(group_corpus(left_out, groups), goals, size)
         found = select_smoothing(corpus, model_settings.smoothing, calibrate=model_settings.calibrate, goals=goals)
@@ -93,7 +97,14 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
         counts.labels, features, model_settings, counts.vocabulary, columns,
         weighting, scorer.with_prior(log_priors), log_priors, *selection,
         is_model_selected=is_model_selected, is_binary_selected=features.tf != tf,
+        default_class=default_class(counts.labels, statistics.class_documents, model_settings),
     )  # fmt: skip
+
+
+def _count_empty(counts: CorpusCounts) -> NDArray[np.int64] | None:
+    """Return the number of documents of each class without a token, (n_classes,); None: not known."""
+    found = counts.empty
+    return None if found is None else np.array([found.get(label, 0) for label in counts.labels], dtype=np.int64)
 
 
 def _drop_unused_documents(counts: CorpusCounts, features: FeatureSettings) -> CorpusCounts:
@@ -129,7 +140,7 @@ def _fit_multilabel_model(
     from nbtext.model.multilabel import fit_multilabel_model
 
     if model_settings.is_linear:
-        return fit_linear_multilabel_model(counts, columns, features, model_settings, jobs)
+        return fit_linear_multilabel_model(counts, columns, n_hapax, features, model_settings, jobs)
     known = None if isinstance(selection, Selection) else selection
     return fit_multilabel_model(counts, columns, n_hapax, features, model_settings, known, jobs=jobs)
 
@@ -150,7 +161,8 @@ def _select_event_model(
     goals: Goals,
     jobs: int,
 ) -> tuple[FeatureSettings, ModelSettings, ScoredCorpus]:
-    """Select the event model, and counts or binary counts, with the highest leave-one-out accuracy (ties: log-loss).
+    """Select the event model, and counts or binary counts, with the highest leave-one-out accuracy; see
+    `compare_event_models`.
 
     All candidates are fitted to the same statistics, so the text is read once. With two labels, complement Naive Bayes
     is the multinomial model with another prior. Binary counts are tried if the settings ask for plain counts.
@@ -160,7 +172,7 @@ def _select_event_model(
     The settings of the best candidate, and its leave-one-out scores so far. If no document can be left out, it is the
     multinomial model.
     """
-    statistics = counts.statistics
+    statistics, empty = counts.statistics, _count_empty(counts)
     names = SELECTABLE_MODELS[:1] if statistics.n_classes < 3 else SELECTABLE_MODELS
     has_binary = features.is_counting and features.tf == "count" and counts.weighting is None
     tfs = (features.tf, "binary") if has_binary and statistics.knows_documents else (features.tf,)
@@ -175,7 +187,9 @@ def _select_event_model(
             _check_signs(settings.event_model, settings, weighting)
             candidates.append(candidate)
             prior = settings.prior_of(counts.labels)
-            corpus = LeaveOneOut(*weighted, unseen[0], settings.event_model, prior, jobs, None, unseen[1])
+            corpus = LeaveOneOut(
+                *weighted, unseen[0], settings.event_model, prior, jobs, None, unseen[1], empty, settings.is_separate
+            )
             corpora.append(choose_documents(group_corpus(corpus, groups), goals, CALIBRATION_SIZE))
     best = compare_event_models(corpora, model_settings.smoothing)
     return *candidates[best], corpora[best]

@@ -24,8 +24,10 @@ from nbtext.errors import InputError, ModelError
 from nbtext.features.document_counts import DocumentCounts, concatenate
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts, align_documents
 from nbtext.model.fitted_model import (
+    MAX_LABEL_COLUMNS,
     FittedModel,
     TrainedModel,
+    are_columns,
     are_labels_of,
     check_settings,
     make_trained_model,
@@ -35,7 +37,7 @@ from nbtext.model.fitted_model import (
 from nbtext.model.fitting import fit_model
 from nbtext.model.multilabel import keep_multilabel, transfer_multilabel
 from nbtext.model.source_counting import OnBatch, check_fields, count_source
-from nbtext.model.training import needs_all_documents, sample_size
+from nbtext.model.training import add_other_estimate, needs_all_documents, sample_size
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
@@ -151,6 +153,9 @@ def merge(models: Sequence[TrainedModel], *, names: Sequence[str] = (), jobs: in
             check_growth(model)
             check_undecayed(model)
     largest = max(models, key=_size)
+    columns = [model.fitted.label_columns for model in models]
+    n_columns = None if None in columns else max(map(int, filter(None, columns)))
+    first = replace(first, fitted=replace(first.fitted, label_columns=n_columns))
     if len({model.fitted.input for model in models}) > 1:
         first = replace(first, fitted=replace(first.fitted, input=UNKNOWN_INPUT))
     return _fit_again(first, reduce(add, (model.counts for model in models)), largest, jobs)
@@ -225,7 +230,7 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         raise ModelError(what, hint="train it on the texts")
     if len(counts.sample) or model.fitted.multilabel is not None:
         fit = None if len(counts.sample) else keep_multilabel(model.fitted, settings)
-        fitted = fit_model(counts, features, settings, jobs=jobs, selection=fit)
+        fitted = add_other_estimate(fit_model(counts, features, settings, jobs=jobs, selection=fit), counts, jobs=jobs)
         return make_trained_model(_keep_input(fitted, model.fitted), counts)
     if settings.model == AUTO:
         what = "auto selects a model on retained documents, and this model retains none"
@@ -236,9 +241,11 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
     is_alike = replace(settings, smoothing=None) == replace(before, smoothing=None)
     is_alike = is_alike and features == model.fitted.feature_settings and not is_semi_supervised
     if not is_alike or smoothing != earlier:
-        if settings.optimize is not None or settings.has_targets:
+        is_swapped = settings.duplicates != before.duplicates
+        if settings.optimize is not None or settings.has_targets or is_swapped:
             hint = "train with --keep-sample, or on the texts"
             where = "--optimize" if settings.optimize is not None else "--min-recall or --min-precision"
+            where = "--duplicates" if is_swapped else where
             raise ModelError("needs retained documents, and the model has none", where=where, hint=hint)
         has_smoothing = _share_smoothing(before.model, settings.model) or settings.smoothing is not None
         selection = Selection(Hyperparameters(smoothing if has_smoothing else LAPLACE))
@@ -252,7 +259,7 @@ def _applicable_settings(before: ModelSettings, name: str) -> ModelSettings:
     """Return the settings of a model, as far as they apply to the model of another name."""
     if name == before.model:
         return before
-    kept = ["group", "calibrate", "optimize", "min_recall", "min_precision", "confidence", "keep_sample"]
+    kept = ["group", "duplicates", "calibrate", "optimize", "min_recall", "min_precision", "confidence", "keep_sample"]
     if _share_smoothing(before.model, name):
         kept += ["smoothing", "prior", "class_weight"]
     return ModelSettings(model=name, **{field: getattr(before, field) for field in kept})
@@ -274,7 +281,9 @@ def decay_counts(counts: CorpusCounts, factor: float) -> CorpusCounts:
     """
     if factor == NO_DECAY:
         return counts
-    return replace(counts, statistics=counts.statistics.decay(factor), sample=concatenate(()), sample_size=0)
+    return replace(
+        counts, statistics=counts.statistics.decay(factor), sample=concatenate(()), sample_size=0, empty=None
+    )
 
 
 def check_undecayed(model: TrainedModel) -> None:
@@ -302,6 +311,12 @@ def check_growth(model: TrainedModel) -> None:
     if settings.is_linear:
         what = f"documents cannot be added to or removed from {settings.model} models"
         raise ModelError(f"{what}, which are not fitted to sums of counts", hint=again)
+    if not counts.statistics.knows_documents:
+        what = (
+            "documents cannot be added to or removed from this model of a scikit-learn pipeline, which does not store"
+        )
+        hint = "train on the texts, or convert a pipeline of binary counts"
+        raise ModelError(f"{what} how many documents contain a word", hint=hint)
     if counts.statistics.occurrences.dtype.kind == "f" and not counts.statistics.is_decayed:
         what = "documents cannot be added to or removed from a model of a matrix of weights, whose sums are not exact"
         raise ModelError(what, hint=again)
@@ -362,16 +377,21 @@ def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel,
         fitted = _keep_choice(fitted, earlier.fitted)
     else:
         fitted = fit_model(counts, *model.fitted.requested_settings, jobs=jobs)
+        fitted = add_other_estimate(fitted, counts, jobs=jobs)
     return make_trained_model(_keep_input(replace(fitted, approximate=approximate), model.fitted), counts)
 
 
 def _keep_input(fitted: FittedModel, earlier: FittedModel) -> FittedModel:
-    """Return the model with the label type and the input of an earlier one.
+    """Return the model with the label type, the input and the columns of the labels of an earlier one.
 
-    The label type is str if a new label is not of the earlier type.
+    The label type is str if a new label is not of the earlier type. Columns are added for new labels.
     """
     label_type = earlier.label_type if are_labels_of(earlier.label_type, fitted.labels) else "str"
-    return replace(fitted, label_type=label_type, input=earlier.input)
+    n_columns = earlier.label_columns
+    if n_columns is not None and not are_columns(fitted.labels, n_columns):
+        is_wider = are_columns(fitted.labels, MAX_LABEL_COLUMNS)
+        n_columns = max(map(int, fitted.labels)) + 1 if is_wider else None
+    return replace(fitted, label_type=label_type, input=earlier.input, label_columns=n_columns)
 
 
 def _keep_choice(fitted: FittedModel, earlier: FittedModel) -> FittedModel:

@@ -15,7 +15,7 @@ def read_keywords(path: str) -> dict[str, tuple[str, ...]]:
     A line of CSV is a label and its words. Several lines may have the same label. A first line `label,words` is a
     header.
 
-    raises  InputError: the file cannot be read, a line is wrong, a word has two labels, or there is only one label
+    raises  InputError: the file cannot be read, a line is wrong, or there is only one label
     """
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
@@ -26,13 +26,8 @@ def read_keywords(path: str) -> dict[str, tuple[str, ...]]:
         what = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot be read: {what}", where=path, hint="check the path") from None
     found = _read_toml(text, path) if path.lower().endswith(".toml") else _read_csv(text, path)
-    labels: dict[str, str] = {}
-    for label, words in found.items():
+    for label in found:
         check_label(label, where=path)
-        for word in words:
-            if labels.setdefault(word.lower(), label) != label:
-                what = f"{word!r} is a keyword of {labels[word.lower()]!r} and of {label!r}"
-                raise InputError(what, where=path, hint="keep it for one of them")
     if len(found) < 2:
         raise InputError(f"keywords of two labels or more are needed; found {len(found)}", where=path, hint=HINT)
     return {label: tuple(dict.fromkeys(words)) for label, words in sorted(found.items())}
@@ -62,9 +57,10 @@ def _read_toml(text: str, path: str) -> dict[str, list[str]]:
 
 def _read_csv(text: str, path: str) -> dict[str, list[str]]:
     import csv
+    import io
 
     found: dict[str, list[str]] = {}
-    rows = csv.reader(text.splitlines(), strict=True)
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         for row in rows:
             cells = [cell.strip() for cell in row]

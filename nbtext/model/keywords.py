@@ -41,7 +41,8 @@ def extend_ngrams(keywords: Mapping[str, tuple[str, ...]], features: FeatureSett
 
     Features of characters have n-grams of at most MAX_CHARACTERS, unless the settings have longer ones.
 
-    raises  SettingsError: the features cannot be compared with keywords
+    raises  SettingsError: the features cannot be compared with keywords; InputError: keywords of two labels become the
+            same feature
     """
     for name, is_wrong in (("hash_bits", features.hash_bits is not None), ("separate_fields", bool(features.fields))):
         if is_wrong:
@@ -56,7 +57,16 @@ def extend_ngrams(keywords: Mapping[str, tuple[str, ...]], features: FeatureSett
     else:
         longest = min(longest, MAX_CHARACTERS)
     shortest, longest = max(1, min(shortest, features.ngrams[0])), max(longest, features.ngrams[1])
-    return replace(features, ngrams=(shortest, longest))
+    features = replace(features, ngrams=(shortest, longest))
+    owners: dict[frozenset[str], tuple[str, str]] = {}
+    for label, words in keywords.items():
+        for word in words:
+            terms = frozenset(_find_terms(word, features))
+            other, owner = owners.setdefault(terms, (word, label))
+            if owner != label and terms != {""}:  # nothing of a stop word is left, so it is missing
+                what = f"the keyword {other!r} of {owner!r} and {word!r} of {label!r} are read as the same feature"
+                raise InputError(what, where="--keywords", hint="keep it for one of the labels")
+    return features
 
 
 def _read(word: str, features: FeatureSettings) -> list[str]:
@@ -225,6 +235,7 @@ def _resolve(features: FeatureSettings, settings: ModelSettings) -> tuple[Featur
         ("keep_sample", settings.keep_sample is not None),
         ("class_weight", settings.class_weight is not None),
         ("group", settings.group is not None),
+        ("duplicates", settings.is_separate),
     ):
         if is_given:
             raise SettingsError("cannot be combined with --keywords", where=name, hint="leave out this option")

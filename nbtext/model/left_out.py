@@ -17,25 +17,32 @@ from nbtext.model.groups import find_groups, group_corpus
 
 
 def make_left_out(
-    fitted: FittedModel, counts: CorpusCounts, *, groups: NDArray[np.int64] | None = None, jobs: int = 1
+    fitted: FittedModel,
+    counts: CorpusCounts,
+    *,
+    groups: NDArray[np.int64] | None = None,
+    is_separate: bool = False,
+    jobs: int = 1,
 ) -> LeaveOneOut:
     """Return the retained documents of the counts of an event model, to be left out of it.
 
     counts  over all features
     groups  (n_sampled,), the group that is left out with each document; None: its duplicates are
+    is_separate  whether each document is left out alone
     """
     features, settings = fitted.feature_settings, fitted.model_settings
     counts, _ = select_features(align_to_vocabulary(counts, features), features)
     weighted = compute_sufficient_statistics(counts, fitted.weighting, settings)
     n_hapax, _ = count_unseen(counts, features, groups=groups)
-    return LeaveOneOut(*weighted, n_hapax, settings.event_model, settings.prior_of(counts.labels), jobs)
+    prior = settings.prior_of(counts.labels)
+    return LeaveOneOut(*weighted, n_hapax, settings.event_model, prior, jobs, is_separate=is_separate)
 
 
 def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64], Floats]:
     """Return the rows of retained documents that can be left out, and their probabilities, (n_rows, n_classes).
 
-    A document is scored by a model of all others; duplicates are left out together. The smoothing and the calibration
-    are those of the model. A document that is the only one of its label cannot be left out.
+    A document is scored by a model of all others; duplicates are left out as the settings say. The smoothing and the
+    calibration are those of the model. A document that is the only one of its label cannot be left out.
 
     Raises
     ------
@@ -52,7 +59,7 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64],
     numbers = find_groups(counts, settings)
     rows = np.arange(len(counts.sample)).astype(object)
     counts = replace(counts, sample=replace(counts.sample, groups=rows))
-    corpus = group_corpus(make_left_out(fitted, counts, groups=numbers), numbers)
+    corpus = group_corpus(make_left_out(fitted, counts, groups=numbers, is_separate=settings.is_separate), numbers)
     judged = corpus.complete().drop_single_documents()
     smoothing = fitted.hyperparameters.smoothing
     if not len(judged.documents):
@@ -60,6 +67,9 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64],
     (scores,) = judged.scores(smoothing)
     lengths = judged.n_known if judged.documents.has_lengths else None
     log_posterior = fitted.calibration.log_posterior(judged.ignore_hapaxes(scores, smoothing), lengths)
+    unanswered = np.flatnonzero(~judged.is_known)
+    if settings.calibrate:
+        log_posterior[unanswered] = judged.take(unanswered).unanswered_log_posterior()
     groups = judged.documents.groups
     assert groups is not None  # set above
     return groups.astype(np.int64), np.exp(log_posterior)

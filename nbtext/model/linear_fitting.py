@@ -12,11 +12,11 @@ from nbtext.bayes.class_statistics import ClassStatistics, log_prior
 from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.targets import find_goals
 from nbtext.errors import ModelError
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_counts import DocumentCounts, count_copies
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.fitted_model import FittedModel
+from nbtext.model.fitted_model import FittedModel, default_class
 from nbtext.model.groups import count_groups
 
 
@@ -43,7 +43,7 @@ def fit_linear_model(
     statistics = counts.statistics
     counts, weighting = weigh_documents(counts, features)
     sample = counts.sample
-    lengths = sample.lengths if n_hapax is None else sample.lengths - n_hapax
+    lengths = _count_known(sample, n_hapax, model_settings)
     class_weights = model_settings.class_weights_of(counts.labels, statistics.class_documents.tolist())
     data = TrainingData(
         sample.indptr, sample.indices, np.asarray(sample.counts, dtype=np.float64), sample.classes,
@@ -51,17 +51,21 @@ def fit_linear_model(
         None if class_weights is None else np.array(class_weights),
     )  # fmt: skip
     goals = find_goals(model_settings, counts.labels)
-    learned = learn(data, lengths, model_settings, goals=goals, jobs=jobs, check=check or do_nothing)
     log_priors = log_prior(statistics.class_documents, model_settings.prior_of(counts.labels))
+    learned = learn(
+        data, lengths, model_settings, goals=goals, log_prior=log_priors, jobs=jobs, check=check or do_nothing
+    )
     return FittedModel(
         counts.labels, features, model_settings, counts.vocabulary, None,
         weighting, learned.scorer, log_priors, *count_groups(learned.selection, groups),
+        default_class=default_class(counts.labels, statistics.class_documents, model_settings),
     )  # fmt: skip
 
 
 def fit_linear_multilabel_model(
     counts: CorpusCounts,
     columns: NDArray[np.int64] | None,
+    n_hapax: NDArray[np.float64] | None,
     features: FeatureSettings,
     settings: ModelSettings,
     jobs: int,
@@ -69,6 +73,7 @@ def fit_linear_multilabel_model(
     """Fit a discriminative model to all documents with several labels, over its features.
 
     columns  which features of the corpus these are; None: all
+    n_hapax  (n_documents,), tokens of each document whose features occur in no other document; None: no such tokens
     """
     from nbtext.bayes.calibration import Calibration
     from nbtext.bayes.label_sets import LabelSets
@@ -83,12 +88,23 @@ def fit_linear_multilabel_model(
         sample.indptr, sample.indices, np.asarray(sample.counts, dtype=np.float64), sample.classes,
         counts.statistics.n_features, len(labels), sample.hashes, sets=replace(sets, classes=sets.classes - 1),
     )  # fmt: skip
-    learned = learn_labels(data, settings, jobs=jobs)
+    n_known = _count_known(sample, n_hapax, settings)
+    learned = learn_labels(data, settings, lengths=n_known * (np.diff(sample.indptr) > 0), jobs=jobs)
     return FittedModel(
         labels, features, settings, counts.vocabulary, columns, weighting, learned.scorer,
         log_shares(counts.statistics.class_documents), learned.hyperparameters, Calibration(), None,
         multilabel=learned.fit,
     )  # fmt: skip
+
+
+def _count_known(
+    sample: DocumentCounts, n_hapax: NDArray[np.float64] | None, settings: ModelSettings
+) -> NDArray[np.float64]:
+    """Return the tokens of each document that models of other folds know, (n_documents,); see `LeaveOneOut.n_known`."""
+    if n_hapax is None:
+        return sample.lengths
+    is_alone = ~np.logical_and(settings.is_separate, count_copies(sample) > 1)
+    return np.asarray(sample.lengths - n_hapax * is_alone)
 
 
 def weigh_documents(counts: CorpusCounts, features: FeatureSettings) -> tuple[CorpusCounts, Weighting]:

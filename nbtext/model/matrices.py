@@ -22,7 +22,7 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting, document_frequencies
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import TrainedModel
-from nbtext.model.training import sample_size, train_on_counts
+from nbtext.model.training import check_hashing, sample_size, train_on_counts
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
@@ -69,10 +69,14 @@ def matrix_features(matrix: Matrix) -> FeatureSettings:
 
     raises  InputError: the matrix does not hold its settings
     """
-    known = {field.name for field in fields(FeatureSettings)}
-    settings = {name: _freeze(value) for name, value in matrix.settings.items()}
+    # a matrix file that is older than a setting lacks it
+    defaults: dict[str, Any] = {field.name: field.default for field in fields(FeatureSettings)}
+    settings = defaults | {name: _freeze(value) for name, value in matrix.settings.items()}
+    if unknown := sorted(settings.keys() - defaults):
+        what = f"the matrix file was written by a newer nbtext: this one does not know its setting {unknown[0]!r}"
+        raise InputError(what, hint="update nbtext: pip install --upgrade nbtext")
     try:
-        if settings.keys() != known or find_invalid_field(FeatureSettings, settings) is not None:
+        if find_invalid_field(FeatureSettings, settings) is not None:
             raise TypeError
         features = FeatureSettings(**settings)
         names = Vocabulary(matrix.feature_blob, matrix.feature_offsets)
@@ -90,6 +94,7 @@ def matrix_features(matrix: Matrix) -> FeatureSettings:
 def train_on_matrix(matrix: Matrix, model_settings: ModelSettings) -> TrainedModel:
     """Train on a matrix of documents; its settings make features of the texts to predict."""
     features = matrix_features(matrix)
+    check_hashing(features, model_settings)
     counts = matrix_counts(matrix, features, keep_sample=model_settings.keep_sample)
     size = None if counts.weighting is not None else sample_size(features, model_settings)
     if size is not None:  # the documents that training on the texts retains, for any order of the rows
@@ -128,7 +133,7 @@ def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int
     vocabulary = Vocabulary(matrix.feature_blob, matrix.feature_offsets) if features.hash_bits is None else None
     buckets = np.arange(n_features, dtype=np.int32)
     hashes = term_hashes(vocabulary.terms) if vocabulary is not None else bucket_hashes(buckets)
-    sample = count_matrix(matrix.indptr, matrix.indices, matrix.data, classes, hashes).smallest(None)
+    sample = count_matrix(matrix.indptr, matrix.indices, matrix.data, classes, hashes).with_empty_last().smallest(None)
     frequencies = document_frequencies(sample.indices, n_features=n_features)
     statistics = count_classes(sample, n_features, len(labels))
     if keep_sample is not None:

@@ -74,7 +74,7 @@ def fit_multilabel_model(
         statistics, sample = statistics.binarize(), sample.binarize()
     if fit is None:
         sets = LabelSets.of(label_sets, counts.labels)
-        corpus = RelevanceLeaveOneOut(LabelCounts.of(statistics), sample, sets, n_hapax)
+        corpus = RelevanceLeaveOneOut(LabelCounts.of(statistics), sample, sets, n_hapax, model_settings.is_separate)
         corpus = corpus if counts.has_all_documents else corpus.drop_last_content()
         fit = select_multilabel(corpus, optimize=model_settings.optimize, jobs=jobs)
     smoothing = fit.smoothing or DEFAULT

@@ -15,7 +15,7 @@ from nbtext.errors import ModelError, SettingsError
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.multilabel_predictions import SEPARATOR, MultilabelPredictions, select_labels
-from nbtext.model.predictor import MOST_PROBABLE, NO_TOKEN, Predictor, Scores
+from nbtext.model.predictor import MOST_PROBABLE, Predictor, Scores, unanswered_reasons
 from nbtext.model.settings import DecisionSettings
 
 
@@ -47,13 +47,13 @@ class MultilabelPredictor:
     ) -> MultilabelPredictions:
         """Return one prediction for each document of a batch, in order.
 
-        A document without a token has no label: its text gives no evidence for one.
+        A document without a known word has no label: its text gives no evidence for one.
         """
         scores = self.score_batch(batch) if scores is None else scores
         model, n, has_tokens = self.model, len(batch), scores.n_tokens > 0
         self._predictor.note_too_long(batch)
         probabilities = self._probabilities(scores)
-        reasons: list[str | None] = [None if each else NO_TOKEN for each in has_tokens.tolist()]
+        reasons = unanswered_reasons(scores.n_tokens, scores.n_known)
         for row, problem in batch.problems.items():
             probabilities[row], reasons[row] = np.nan, str(problem)
         known = np.divide(scores.n_known, scores.n_tokens, out=np.zeros(n), where=has_tokens)
@@ -76,7 +76,8 @@ def predict_counts(
     lengths = documents.lengths if documents.has_lengths else documents.totals
     labels = split_scores(scores, model.scorer, len(model.labels))
     probabilities = fit_of(model).combination.probabilities(labels, lengths)
-    return decide_labels(model, probabilities, decisions, true_labels, [None] * len(documents))
+    reasons = unanswered_reasons(np.ones(len(documents)), np.diff(documents.indptr))
+    return decide_labels(model, probabilities, decisions, true_labels, reasons)
 
 
 def decide_labels(
@@ -92,10 +93,9 @@ def decide_labels(
     """
     labels, n = model.labels, len(probabilities)
     thresholds = fit_of(model).thresholds
-    if isinstance(decisions.label_threshold, int | float):
-        thresholds = np.full(len(labels), decisions.label_threshold)
-    if decisions.threshold:
-        given = dict(decisions.threshold)
+    if decisions.common_threshold is not None:
+        thresholds = np.full(len(labels), decisions.common_threshold)
+    if given := decisions.label_thresholds:
         pairs = zip(labels, thresholds.tolist(), strict=True)
         thresholds = np.array([given.get(label, threshold) for label, threshold in pairs])
     found = select_labels(probabilities, labels, thresholds, at_least_one=decisions.at_least_one)

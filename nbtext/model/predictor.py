@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,13 @@ from nbtext.errors import SettingsError
 from nbtext.features.analyzer import TOO_LONG
 from nbtext.features.counting import counter
 from nbtext.features.csr import running_sums
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.regex_timeout import refuse_long_texts
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.settings import DEFAULT_ERROR_COST, Costs, DecisionSettings
 from nbtext.records import dataclass
 
-NO_TOKEN = "the document holds no token"
+NO_TOKEN, NO_KNOWN_WORD = "the document holds no token", "the document holds no known word"
 MOST_PROBABLE = DecisionSettings()
 FEW_CLASSES = 256  # so many are sorted at once
 TIE = 1e-12  # expected costs that differ by less are equal
@@ -34,7 +35,8 @@ TIE = 1e-12  # expected costs that differ by less are equal
 class Predictions:
     """The predictions for some documents, in order, as columns of the same length.
 
-    A document without a label has a reason: it could not be read, it has no token, or the model abstains.
+    A document without a label has a reason: it could not be read, it has no token, the model knows none of its tokens,
+    or the model abstains.
 
     Attributes
     ----------
@@ -145,10 +147,18 @@ class Predictor:
         scorer, weighting = self.model.scorer, self.model.weighting
         if scorer.derivation is None and weighting.term_frequency.is_compiled:
             return Scores(*self._counter.scores(columns, weighting, scorer))
-        rows = self._counter.rows(columns)
-        weights = weighting.weights(rows.indptr, rows.indices, rows.counts)
+        return self.score_rows(self.count(columns))[0]
+
+    def count(self, columns: Sequence[Sequence[str]]) -> DocumentCounts:
+        """Return the counts of texts over the features of the model."""
+        return self._counter.rows(columns)
+
+    def score_rows(self, rows: DocumentCounts) -> tuple[Scores, NDArray[Any]]:
+        """Return the scores of counted texts, and the weight of each entry."""
+        weights = self.model.weighting.weights(rows.indptr, rows.indices, rows.counts)
         n_known = np.diff(running_sums(rows.counts)[rows.indptr])
-        return Scores(scorer.scores(rows.indptr, rows.indices, weights), np.asarray(rows.n_tokens), n_known)
+        scores = self.model.scorer.scores(rows.indptr, rows.indices, weights)
+        return Scores(scores, np.asarray(rows.n_tokens), n_known), weights
 
     def note_too_long(self, batch: Batch) -> None:
         """Add to the notes of a batch how many tokens were too long."""
@@ -167,7 +177,7 @@ class Predictor:
 
             labels = split_scores(scores.scores, self.model.scorer, len(self.model.labels))
             return np.log(fit.combination.probabilities(labels, scores.n_known))
-        return self.model.calibration.log_posterior(scores.scores, scores.n_known)
+        return self.model.log_posterior(scores.scores, scores.n_known, scores.n_known > 0)
 
     def predict_batch(
         self, batch: Batch, decisions: DecisionSettings = MOST_PROBABLE, scores: Scores | None = None
@@ -186,9 +196,9 @@ class Predictor:
         log_posterior = self.log_posterior(scores)
         probabilities, classes = np.exp(log_posterior), model.calibration.decide(log_posterior)
         labels: list[str | None] = [model.labels[k] for k in classes.tolist()]
-        reasons: list[str | None] = [None] * len(batch)
-        for row in np.flatnonzero(n_tokens == 0).tolist():
-            labels[row], reasons[row] = None, NO_TOKEN
+        reasons = unanswered_reasons(n_tokens, n_known)
+        for row in np.flatnonzero(n_known == 0).tolist():
+            labels[row] = None
         for row, problem in batch.problems.items():
             labels[row], reasons[row] = None, str(problem)
             probabilities[row] = np.nan
@@ -215,6 +225,14 @@ class Predictor:
             predictions.outliers = [None if math.isnan(each) else each < threshold for each in likelihoods.tolist()]
 
 
+def unanswered_reasons(n_tokens: NDArray[Any], n_known: NDArray[Any]) -> list[str | None]:
+    """Return why each document gets no label; None if it gets one: it has a word that the model knows."""
+    reasons: list[str | None] = [None] * len(n_known)
+    for row in np.flatnonzero(n_known == 0).tolist():
+        reasons[row] = NO_KNOWN_WORD if n_tokens[row] else NO_TOKEN
+    return reasons
+
+
 def apply_decisions(
     predictions: Predictions, calibration: Calibration | None, settings: DecisionSettings
 ) -> Predictions:
@@ -232,8 +250,8 @@ def apply_decisions(
     """
     if settings.cost is not None:
         predictions = _minimize_cost(predictions, settings.cost)
-    if settings.threshold:
-        predictions = _apply_thresholds(predictions, settings.threshold)
+    if settings.label_thresholds:
+        predictions = _apply_thresholds(predictions, settings.label_thresholds)
     if settings.coverage is not None:
         predictions = _add_sets(predictions, calibration, settings.coverage)
     if settings.min_probability is not None:
@@ -338,14 +356,14 @@ def find_unpredicted(model: FittedModel, costs: Costs) -> list[Unpredicted]:
     return found
 
 
-def _apply_thresholds(predictions: Predictions, thresholds: Sequence[tuple[str, float]]) -> Predictions:
+def _apply_thresholds(predictions: Predictions, minimums: Mapping[str, float]) -> Predictions:
     """Return the predictions with the most probable label that reaches its threshold.
 
     If no label reaches one, it is the most probable label without a threshold; if all labels have one, there is none.
     """
     if len(predictions) == 0:
         return predictions
-    probabilities, minimums = predictions.probabilities, dict(thresholds)
+    probabilities = predictions.probabilities
     needed = np.array([minimums.get(label, np.inf) for label in predictions.classes])
     is_free = np.isinf(needed)
     reached = np.where(probabilities >= needed, probabilities, -1.0)

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.prevalence import MAX_CLASSES, PosteriorSums, ShareEstimate, shrink_shares
+from nbtext.bayes.scorer import log_posterior
+from nbtext.bayes.word_drift import WordDrift, WordSums
+from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, ModelError, SettingsError
-from nbtext.model.fitted_model import FittedModel
-from nbtext.model.multilabel_predictions import MultilabelPredictions
-from nbtext.model.multilabel_predictor import fit_of
+from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.regex_timeout import refuse_long_texts
+from nbtext.model.fitted_model import FittedModel, TrainedModel
+from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
+from nbtext.model.multilabel_predictor import MultilabelPredictor
+from nbtext.model.predictor import Predictor
+from nbtext.model.sklearn_compat import text_batch
 from nbtext.model.source_counting import OnBatch
-from nbtext.model.source_prediction import predict_any_source, predict_source
+from nbtext.model.source_prediction import map_batches
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
+
+
+N_DRIFTED = 5  # features that are named
+TEXTS_AT_ONCE = 512
+MAX_GROUPS = 1000  # each has 500 resamples of each label, and sums of its features
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +43,8 @@ class Prevalence:
     predicted    (n_classes,), number of documents that are predicted as each label
     unmeasured   labels without a left-out document (several labels: with fewer than ten), whose errors are not known
     is_multilabel  whether a document can have several labels, or none
+    drift        how the words differ from those of training beyond the shares; None: not known, as with several labels
+    drifted      the features with the largest deviations, as text; those of hashed features have no text
     """
 
     labels: tuple[str, ...]
@@ -38,6 +53,8 @@ class Prevalence:
     predicted: NDArray[np.int64]
     unmeasured: tuple[str, ...]
     is_multilabel: bool = False
+    drift: WordDrift | None = None
+    drifted: tuple[str, ...] = ()
 
     @property
     def naive_shares(self) -> NDArray[np.float64]:
@@ -46,13 +63,99 @@ class Prevalence:
         return np.asarray(self.predicted / max(1, n_predicted))
 
 
+class _Counted(NamedTuple):
+    """The features of the documents of a batch, the weight of each entry, and what divides the documents' scores."""
+
+    documents: DocumentCounts
+    weights: NDArray[Any]
+    temperatures: NDArray[np.float64]
+
+
+class _Estimator:
+    """Estimates the shares of labels among documents that are added batch by batch, for each group of them."""
+
+    def __init__(self, model: TrainedModel) -> None:
+        check_prevalence(model.fitted)
+        self._model, self._fitted = model, model.fitted
+        self._groups: dict[str, tuple[PosteriorSums, WordSums, NDArray[np.int64]]] = {}
+        self._is_multilabel = model.fitted.multilabel is not None
+        self._predictor = MultilabelPredictor(model.fitted) if self._is_multilabel else Predictor(model.fitted)
+
+    def predict(self, batch: Batch) -> tuple[AnyPredictions, _Counted | None, list[str] | None]:
+        """Return the predictions of a batch, its features if words are compared, and its groups; in any thread."""
+        if isinstance(self._predictor, MultilabelPredictor):
+            return self._predictor.predict_batch(batch), None, batch.groups
+        refuse_long_texts(batch, self._fitted.feature_settings)
+        documents = self._predictor.count(batch.columns)
+        scores, weights = self._predictor.score_rows(documents)
+        scaling = self._fitted.calibration.temperature
+        temperatures = np.ones(len(batch)) if scaling is None else scaling.temperature(scores.n_known)
+        counted = _Counted(documents, weights, temperatures)
+        return self._predictor.predict_batch(batch, scores=scores), counted, batch.groups
+
+    def add(self, predictions: AnyPredictions, counted: _Counted | None, groups: list[str] | None) -> None:
+        """Add what `predict` returns; documents that could not be read do not count."""
+        is_read = ~np.isnan(predictions.probabilities[:, 0])
+        names = np.array([""] * len(is_read) if groups is None else groups, dtype=object)
+        for name in sorted(set(names[is_read].tolist())):
+            self._add_group(name, np.flatnonzero(is_read & (names == name)), predictions, counted)
+
+    def _add_group(
+        self, name: str, rows: NDArray[np.int64], predictions: AnyPredictions, counted: _Counted | None
+    ) -> None:
+        n_labels = len(self._fitted.labels)
+        if name not in self._groups:
+            if len(self._groups) == MAX_GROUPS:
+                what = f"the field has more than {MAX_GROUPS:,} values"
+                raise SettingsError(what, where="--group-field", hint="name a field with fewer groups")
+            self._groups[name] = PosteriorSums(n_labels), WordSums(n_labels), np.zeros(n_labels, dtype=np.int64)
+        sums, words, predicted = self._groups[name]
+        posteriors = predictions.probabilities[rows]
+        sums.add(posteriors)
+        if counted is not None:
+            weights = counted.documents.weigh(counted.weights).take(rows).counts
+            words.add(counted.documents.take(rows), weights, posteriors, counted.temperatures[rows])
+        if isinstance(predictions, MultilabelPredictions):
+            places = {label: k for k, label in enumerate(self._fitted.labels)}
+            np.add.at(predicted, [places[label] for row in rows.tolist() for label in predictions.predicted[row]], 1)
+        else:
+            has_label = np.array([label is not None for label in predictions.labels])[rows]
+            predicted += np.bincount(predictions.label_classes[rows[has_label]], minlength=n_labels)
+
+    def estimates(self) -> dict[str, Prevalence]:
+        """Return the estimate of each group, by its name; InputError if no documents were added."""
+        if not self._groups:
+            raise InputError("SOURCE has no documents to estimate shares from")
+        return {name: self._estimate(*self._groups[name]) for name in sorted(self._groups)}
+
+    def _estimate(self, sums: PosteriorSums, words: WordSums, predicted: NDArray[np.int64]) -> Prevalence:
+        fitted, labels = self._fitted, self._fitted.labels
+        if fitted.multilabel is not None:
+            several = fitted.multilabel.posteriors
+            assert several is not None  # see check_prevalence
+            missing = tuple(labels[k] for k in np.flatnonzero(~several.is_measured).tolist())
+            return Prevalence(labels, sums.n_documents, several.estimate(sums), predicted, missing, is_multilabel=True)
+        known = fitted.calibration.mean_posteriors
+        assert known is not None  # see check_prevalence
+        statistics = self._model.counts.statistics
+        statistics = statistics if fitted.columns is None else statistics.restrict(fitted.columns)
+        drift = words.compare(statistics, sums.solve(known), fitted.scorer)
+        drifted: tuple[str, ...] = ()
+        if drift is not None and fitted.vocabulary is not None:
+            drifted = tuple(fitted.vocabulary.terms[j] for j in drift.features[:N_DRIFTED].tolist())
+        missing = tuple(labels[k] for k in np.flatnonzero(known.documents == 0).tolist())
+        estimate = sums.estimate(known, drift)
+        return Prevalence(labels, sums.n_documents, estimate, predicted, missing, drift=drift, drifted=drifted)
+
+
 def estimate_prevalence(
-    model: FittedModel, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None
-) -> Prevalence:
-    """Return the shares of labels among all documents of a source.
+    model: TrainedModel, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None
+) -> dict[str, Prevalence]:
+    """Return the shares of labels among all documents of a source, by the group of the documents; "" without groups.
 
     The estimate assumes that only the shares differ from those of the training documents, and that documents of the
-    same label are alike (prior probability shift). Memory holds a few batches.
+    same label are alike (prior probability shift). Words that contradict it widen the intervals; see `WordDrift`.
+    Memory holds a few batches, and for each group the sums of its features.
 
     Raises
     ------
@@ -61,56 +164,18 @@ def estimate_prevalence(
     ModelError
         The model has no mean posteriors of left-out documents.
     """
-    check_prevalence(model)
-    if model.multilabel is not None:
-        return _estimate_labels(model, source, jobs=jobs, on_batch=on_batch)
-    sums, predicted = PosteriorSums(len(model.labels)), np.zeros(len(model.labels), dtype=np.int64)
-    for predictions in predict_source(model, source, jobs=jobs, on_batch=on_batch):
-        posteriors = predictions.probabilities
-        sums.add(posteriors[~np.isnan(posteriors[:, 0])])
-        has_label = [label is not None for label in predictions.labels]
-        predicted += np.bincount(predictions.label_classes[has_label], minlength=len(predicted))
-    return _estimate_shares(model, sums, predicted)
+    estimator = _Estimator(model)
+    for predicted in map_batches(estimator.predict, model.fitted, source, jobs=jobs, on_batch=on_batch):
+        estimator.add(*predicted)
+    return estimator.estimates()
 
 
-def estimate_text_prevalence(model: FittedModel, log_posteriors: NDArray[np.float64]) -> Prevalence:
-    """Return the shares of labels among some documents; see `estimate_prevalence`.
-
-    log_posteriors  (n_documents, n_classes), of the model
-    """
-    model.check_single("estimate shares of texts")
-    check_prevalence(model)
-    sums = PosteriorSums(len(model.labels))
-    sums.add(np.exp(log_posteriors))
-    predicted = np.bincount(model.calibration.decide(log_posteriors), minlength=len(model.labels))
-    return _estimate_shares(model, sums, predicted)
-
-
-def _estimate_shares(model: FittedModel, sums: PosteriorSums, predicted: NDArray[np.int64]) -> Prevalence:
-    """Return the shares of labels; InputError if `sums` counts no documents."""
-    known = model.calibration.mean_posteriors
-    if sums.n_documents == 0 or known is None:
-        raise InputError("SOURCE has no documents to estimate shares from")
-    unmeasured = tuple(model.labels[k] for k in np.flatnonzero(known.documents == 0).tolist())
-    return Prevalence(model.labels, sums.n_documents, sums.estimate(known), predicted, unmeasured)
-
-
-def _estimate_labels(
-    model: FittedModel, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None
-) -> Prevalence:
-    """Return the share of documents with each label, if a document can have several."""
-    known = fit_of(model).posteriors
-    sums, predicted = PosteriorSums(len(model.labels)), np.zeros(len(model.labels), dtype=np.int64)
-    places = {label: k for k, label in enumerate(model.labels)}
-    for predictions in predict_any_source(model, source, jobs=jobs, on_batch=on_batch):
-        assert isinstance(predictions, MultilabelPredictions)
-        probabilities = predictions.probabilities
-        sums.add(probabilities[~np.isnan(probabilities[:, 0])])
-        np.add.at(predicted, [places[label] for labels in predictions.predicted for label in labels], 1)
-    if sums.n_documents == 0 or known is None:
-        raise InputError("SOURCE has no documents to estimate shares from")
-    unmeasured = tuple(model.labels[k] for k in np.flatnonzero(~known.is_measured).tolist())
-    return Prevalence(model.labels, sums.n_documents, known.estimate(sums), predicted, unmeasured, is_multilabel=True)
+def estimate_text_prevalence(model: TrainedModel, texts: Sequence[str]) -> Prevalence:
+    """Return the shares of labels among some texts; see `estimate_prevalence`."""
+    estimator = _Estimator(model)
+    for part in text_batch(list(texts)).split(TEXTS_AT_ONCE):
+        estimator.add(*estimator.predict(part))
+    return estimator.estimates()[""]
 
 
 def check_prevalence(model: FittedModel) -> None:
@@ -166,6 +231,8 @@ def adapt_prior(model: FittedModel, prevalence: Prevalence) -> FittedModel:
         what = "needs the shares of labels in training, which the model does not store"
         raise ModelError(what, where="--adapt-prior", hint="train it again")
     shares = shrink_shares(prevalence.estimate, prevalence.n_documents, known.prior)
-    adjustment = np.log(shares) - np.log(known.prior) + (0.0 if earlier is None else earlier)
+    ratios = np.log(shares) - np.log(known.prior)
+    adjustment = ratios + (0.0 if earlier is None else earlier)
     calibration = replace(model.calibration, prior_adjustment=adjustment - adjustment.mean())
-    return replace(model, calibration=calibration)
+    log_prior = log_posterior((model.log_prior + ratios)[None, :])[0]  # that of documents without a known word
+    return replace(model, calibration=calibration, log_prior=log_prior)

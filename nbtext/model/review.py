@@ -21,7 +21,6 @@ from nbtext.model.review_reading import ReviewedCorpus, ReviewedDocument
 from nbtext.model.settings import FINDINGS
 
 LABEL_ERROR, CONFLICTING, DUPLICATE, NEAR_DUPLICATE, LEAK, OUTLIER, NOT_TEXT = FINDINGS
-FLAGGED = 0.5  # a label with a lower probability is reported as an error
 DIGITS = 6  # of a certainty; findings are sorted by it
 MIN_CONFUSED = 2.0  # expected documents of a pair of labels that is reported
 MIN_SHARE = 0.02  # of the documents of a label
@@ -191,13 +190,14 @@ def _find_pair_errors(corpus: ReviewedCorpus, noise: PairNoise, labels: Sequence
 
 
 def _find_label_errors(corpus: ReviewedCorpus, judgment: Judgment) -> Iterator[Finding]:
-    """Yield the documents whose given label is probably wrong."""
+    """Yield the documents of which another label is more probable than the given one."""
     noise, labels = judgment.noise, judgment.labels
-    for place in np.flatnonzero(1 - noise.given_probability > FLAGGED).tolist():
-        document = corpus.documents[int(noise.rows[place])]
-        label, wrong = single_label(document), 1 - float(noise.given_probability[place])
-        if label is not None:
-            yield Finding(LABEL_ERROR, round(wrong, DIGITS), (document,), label, labels[int(noise.likely[place])])
+    for row, k, probability in zip(
+        noise.rows.tolist(), noise.likely.tolist(), noise.given_probability.tolist(), strict=True
+    ):
+        label = single_label(corpus.documents[row])
+        if label is not None and labels[k] != label:
+            yield Finding(LABEL_ERROR, round(1 - probability, DIGITS), (corpus.documents[row],), label, labels[k])
 
 
 def _find_confused(judgment: Judgment) -> Iterator[ConfusedLabels]:

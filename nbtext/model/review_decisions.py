@@ -37,6 +37,11 @@ class Decision:
     label: str | list[str] | None
     where: str
 
+    def agrees(self, other: Decision) -> bool:
+        """Return whether both have the same result; the order of labels has no meaning."""
+        own, others = ([each.label] if isinstance(each.label, str) else each.label or [] for each in (self, other))
+        return self.decision == other.decision and set(own) == set(others)
+
 
 def read_decisions(path: str) -> dict[Place, Decision]:
     """Read decisions: JSON lines with an id, a decision, and optionally the file and the line of the document.
@@ -46,7 +51,8 @@ def read_decisions(path: str) -> dict[Place, Decision]:
     decisions: dict[Place, Decision] = {}
     try:
         with open(path, encoding="utf-8") as file:
-            lines = file.read().splitlines()
+            # not splitlines: an id or a label can have another character that ends a line; the mark may be repeated
+            lines = [line.removeprefix("\ufeff") for line in file.read().split("\n")]
     except OSError as error:
         raise unreadable(path, error) from None
     except UnicodeDecodeError:
@@ -54,7 +60,7 @@ def read_decisions(path: str) -> dict[Place, Decision]:
     for number, line in enumerate(lines, 1):
         if line.strip():
             place, decision = _read_decision(line, f"{path}:{number}")
-            if place in decisions and decisions[place].decision != decision.decision:
+            if place in decisions and not decisions[place].agrees(decision):
                 raise InputError(
                     "an earlier line has another decision for this document",
                     where=decision.where,

@@ -14,12 +14,11 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.diagnostics import Unlabeled
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.expectation_maximization import ExpectationMaximization, OnStep
-from nbtext.bayes.feature_marginals import FeatureMarginals
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
 from nbtext.bayes.scored_corpus import ScoredCorpus
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import DECADES, MAX_SCORES, Selection, select_smoothing
-from nbtext.bayes.unlabeled import Candidate, HeldOut, Trial
+from nbtext.bayes.unlabeled import HeldOut, Trial
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import is_selective, select_columns
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from nbtext.documents.source import Source
 
 WEIGHTS = (1.0, 0.3, 0.1)  # candidates for λ, the weight of an unlabeled document
-SMOOTHINGS = (0.5, 0.1, 0.02)  # candidates for feature marginals, if no smoothing is given
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +60,7 @@ def check_semi_supervised(
     """Raise SettingsError unless the model can be trained on unlabeled documents with these settings."""
     model_settings = resolve_model(model_settings)
     where = settings.method or ""
-    able = [
-        name
-        for name, model in EVENT_MODELS.items()
-        if (model.has_feature_marginals if settings.marginals else model.log_prior_density is not None)
-    ]
+    able = [name for name, model in EVENT_MODELS.items() if model.log_prior_density is not None]
     if model_settings.model not in able:
         hint = f"use --model {' or '.join(able)}"
         raise SettingsError(f"cannot be used with --model {model_settings.model}", where=where, hint=hint)
@@ -92,19 +86,18 @@ def check_semi_supervised(
 def count_unlabeled(
     source: Source,
     features: FeatureSettings,
-    settings: UnlabeledSettings,
     *,
     jobs: int = 1,
     on_batch: OnBatch | None = None,
 ) -> CorpusCounts:
     """Return the counts of all documents of a source, without their labels.
 
-    Expectation-maximization needs all documents retained: 8 bytes for each distinct word of each document.
+    All documents are retained: 8 bytes for each distinct word of each document.
 
     raises  InputError: a document cannot be read, or there is none
     """
     features = replace(features, fields=source.field_names)
-    task = CountingTask(features, 0 if settings.marginals else None, is_labeled=False)
+    task = CountingTask(features, None, is_labeled=False)
     counts = ThreadExecutor(jobs).count(source, task, on_batch)
     if not counts.labels:
         raise InputError("the source has no documents to train on", where="--unlabeled")
@@ -182,8 +175,7 @@ class Pair:
     weighting    counts or binary counts
     statistics   of the labeled documents, over the selected features, weighted
     sample       the retained labeled documents, over the selected features, weighted
-    unlabeled    the unlabeled documents, over the selected features, weighted; empty if they were not retained
-    occurrences  (n_selected,), occurrences of each selected feature in all documents
+    unlabeled    the unlabeled documents, over the selected features, weighted
     n_unlabeled  number of unlabeled documents
     is_hapax     (2, n_selected), whether only one labeled document, and only one of all documents, has the feature
     lengths      (n_sampled,), tokens of each labeled document of the sample
@@ -195,7 +187,6 @@ class Pair:
     statistics: ClassStatistics
     sample: DocumentCounts
     unlabeled: DocumentCounts
-    occurrences: NDArray[np.int64]
     n_unlabeled: int
     is_hapax: NDArray[np.bool_]
     lengths: NDArray[np.float64]
@@ -208,7 +199,7 @@ def pair_counts(
 
     The limits of document frequency apply to both corpora together, `select` to the labeled documents.
 
-    unlabeled  retains all of its documents, or none; the labels are ignored
+    unlabeled  retains all of its documents; the labels are ignored
     raises     ModelError: no feature is left
     """
     counts, others, both = _unite(align_to_vocabulary(labeled, features), align_to_vocabulary(unlabeled, features))
@@ -228,11 +219,8 @@ def pair_counts(
     is_binary = model_settings.event_model.is_binary or features.tf == "binary"
     if is_binary:
         statistics, sample, others = statistics.binarize(), sample.binarize(), others.binarize()
-    occurrences = both.feature_sums(both.documents if is_binary else both.occurrences)
-    if columns is not None:
-        occurrences = occurrences[columns]
     weighting, n_unlabeled = Weighting("binary" if is_binary else "count"), unlabeled.statistics.n_documents
-    return Pair(counts, columns, weighting, statistics, sample, others, occurrences, n_unlabeled, is_hapax, lengths)
+    return Pair(counts, columns, weighting, statistics, sample, others, n_unlabeled, is_hapax, lengths)
 
 
 def _unite(labeled: CorpusCounts, unlabeled: CorpusCounts) -> tuple[CorpusCounts, DocumentCounts, ClassStatistics]:
@@ -280,16 +268,15 @@ class _Learner:
         smoothing_alone  the smoothing of the model of the labeled documents alone
         """
         (alone,) = self._compare(self._labeled_only, self._em(smoothing_alone, 0.0))
-        best = self._best_marginals() if self.settings.marginals else self._best_em()
+        best = self._best_em()
         if best.loss >= alone.loss:
             return None
         selection = best.selection
         if not self.model_settings.calibrate:
             selection = self._held_out.select_uncalibrated(best, optimize=self.model_settings.optimize)
         mixture = best.candidate.fit(self.pair.statistics, jobs=self.jobs, on_step=self.listener.on_step)
-        method = "marginals" if self.settings.marginals else "em"
         unlabeled = Unlabeled(
-            method,
+            "em",
             self.pair.n_unlabeled,
             best.candidate.weight,
             tuple(mixture.log_prior.tolist()),
@@ -300,6 +287,7 @@ class _Learner:
         return FittedModel(
             self.pair.counts.labels, self.features, self.model_settings, features, columns,
             self.pair.weighting, mixture.scorer, mixture.log_prior, *selection, unlabeled,
+            default_class=int(mixture.log_prior.argmax()),
         )  # fmt: skip
 
     def _best_em(self) -> Trial:
@@ -315,17 +303,11 @@ class _Learner:
         others = self._compare(self._held_out, *(self._em(each, best.candidate.weight) for each in lower))
         return min([best, *others], key=_loss)
 
-    def _em(self, smoothing: float, weight: float) -> Candidate:
+    def _em(self, smoothing: float, weight: float) -> ExpectationMaximization:
         model, prior = self.model_settings.event_model, self.model_settings.effective_prior
         return ExpectationMaximization(self.pair.unlabeled, model, smoothing, prior, weight, self.settings.em or 0)
 
-    def _best_marginals(self) -> Trial:
-        given, prior = self.model_settings.smoothing, self.model_settings.effective_prior
-        smoothings = SMOOTHINGS if given is None else (given,)
-        candidates = [FeatureMarginals(self.pair.occurrences, each, prior) for each in smoothings]
-        return min(self._compare(self._held_out, *candidates), key=_loss)
-
-    def _compare(self, held_out: HeldOut, *candidates: Candidate) -> list[Trial]:
+    def _compare(self, held_out: HeldOut, *candidates: ExpectationMaximization) -> list[Trial]:
         """Return the results of candidates on held-out documents, and report them to the listener."""
         trials = held_out.compare(*candidates, optimize=self.model_settings.optimize)
         for trial in trials:
@@ -339,7 +321,8 @@ class _Learner:
         statistics, sample = self.pair.statistics, self.pair.sample
         n_hapax = count_hapaxes(statistics, sample).tokens if self.pair.is_hapax[0].any() else None
         model, prior = self.model_settings.event_model, self.model_settings.effective_prior
-        left_out = LeaveOneOut(statistics, sample, n_hapax, model, prior, self.jobs)
+        is_separate = self.model_settings.is_separate
+        left_out = LeaveOneOut(statistics, sample, n_hapax, model, prior, self.jobs, is_separate=is_separate)
         return select_smoothing(ScoredCorpus.of(left_out), None, calibrate=True).hyperparameters.smoothing
 
     @cached_property
@@ -347,7 +330,10 @@ class _Learner:
         """The labeled documents that are held out; fewer of them if there are very many labels."""
         pair = self.pair
         maximum = np.arange(min(len(pair.sample), max(1, MAX_SCORES // pair.statistics.n_classes)))
-        return HeldOut(pair.statistics, pair.sample.take(maximum), pair.lengths[maximum], pair.is_hapax[1], self.jobs)
+        return HeldOut(
+            pair.statistics, pair.sample.take(maximum), pair.lengths[maximum], pair.is_hapax[1], self.jobs,
+            self.model_settings.is_separate,
+        )  # fmt: skip
 
     @property
     def _labeled_only(self) -> HeldOut:
@@ -355,7 +341,7 @@ class _Learner:
         whole, used = self._held_out, np.flatnonzero(np.diff(self.pair.statistics.indptr))
         sample = whole.sample.restrict(used, self.pair.statistics.n_features)
         is_hapax = self.pair.is_hapax[0][used]
-        return HeldOut(whole.statistics.restrict(used), sample, whole.lengths, is_hapax, self.jobs)
+        return replace(whole, statistics=whole.statistics.restrict(used), sample=sample, is_hapax=is_hapax)
 
 
 def _loss(trial: Trial) -> float:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from nbtext.errors import InputError, SettingsError
+from nbtext.errors import InputError, SettingsError, list_some
 from nbtext.records import dataclass
+from nbtext.settings import Excludes, Needs, check_settings, parse_label_share, parse_time, setting
 
 COST_COLUMNS = 3
 COST_HINT = "each line has a true label, a predicted label and a cost, separated by commas, semicolons or tabs"
@@ -29,6 +30,7 @@ class Costs:
     path: str
     pairs: dict[tuple[str, str], float]
     lines: dict[tuple[str, str], int]
+    header: tuple[str, str, str] | None = None  # a first line whose cost is not a number
 
     @property
     def has_abstention(self) -> bool:
@@ -41,15 +43,17 @@ class Costs:
         return listed if listed is not None else DEFAULT_ERROR_COST * (true != predicted)
 
     def check(self, labels: Iterable[str]) -> None:
-        """Raise InputError if a label of the file is not among these labels."""
+        """Raise InputError if a label of the file is not among these labels, or two of them are in its header."""
         known = set(labels)
+        if self.header is not None and {self.header[0], self.header[1] or self.header[0]} <= known:
+            raise InputError(f"{self.header[2]!r} is not a cost", where=f"{self.path}:1", hint=COST_HINT)
         for (true, predicted), line in self.lines.items():
             for label in (true, predicted or true):
                 if label not in known:
                     raise InputError(
                         f"the model has no label {label!r}",
                         where=f"{self.path}:{line}",
-                        hint=f"its labels are {_list_labels(known)}",
+                        hint=f"its labels are {list_some(sorted(known))}",
                     )
 
 
@@ -60,13 +64,15 @@ def read_costs(path: str) -> Costs:
     """
     pairs: dict[tuple[str, str], float] = {}
     lines: dict[tuple[str, str], int] = {}
+    header = None
     for line, columns in _rows(path):
         where = f"{path}:{line}"
         if len(columns) != COST_COLUMNS:
             raise InputError(f"expected {COST_COLUMNS} columns, found {len(columns)}", where=where, hint=COST_HINT)
         true, predicted, cost = columns
         if line == 1 and _number(cost) is None:
-            continue  # the header
+            header = true, predicted, cost
+            continue
         number = _number(cost)
         if number is None or not math.isfinite(number):
             raise InputError(f"{cost!r} is not a cost", where=where, hint=COST_HINT)
@@ -79,7 +85,7 @@ def read_costs(path: str) -> Costs:
         pairs[true, predicted], lines[true, predicted] = number, line
     if not pairs:
         raise InputError("the file has no cost", where=path, hint=COST_HINT)
-    return Costs(path, pairs, lines)
+    return Costs(path, pairs, lines, header)
 
 
 def _rows(path: str) -> Iterator[tuple[int, list[str]]]:
@@ -112,79 +118,113 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _list_labels(labels: set[str]) -> str:
-    shown = sorted(labels)[:10]
-    return ", ".join(shown) + (" and others" if len(labels) > len(shown) else "")
+def _parse_threshold(text: str) -> tuple[str, float] | float | str:
+    """Return the threshold of a label, or of all labels, or `auto`."""
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        return parse_label_share(text)
+
+
+PROBABILITY: dict[str, Any] = {"low": 0, "high": 1, "metavar": "P"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionSettings:
     """How probabilities become decisions.
 
-    min_probability  the model abstains below it, from 0 to 1; None: it never abstains
-    coverage         probability that a prediction set holds the true label, between 0 and 1; None: no sets
+    min_probability  the model abstains below it; None: it never abstains
+    coverage         probability that a prediction set holds the true label; None: no sets
     cost             the costs of errors, which the labels minimize; None: all errors cost the same
-    threshold        labels with the minimum probability at which each is predicted, from 0 to 1
+    threshold        minimum probabilities at which labels are predicted: of one label, as a pair, or of all labels, as
+                     a number, or "auto" for those of the model
     explain          number of features that explain each prediction; None: no explanation
     top_k            number of most probable labels that are reported; None: see the output format
-    label_threshold  probability from which a multi-label model predicts each; None or "auto": its own thresholds
     at_least_one     whether a multi-label model predicts the most probable one if none reaches its threshold
     """
 
-    min_probability: float | None = None
-    coverage: float | None = None
-    cost: Costs | None = None
-    threshold: tuple[tuple[str, float], ...] = ()
-    explain: int | None = None
-    top_k: int | None = None
-    label_threshold: float | Literal["auto"] | None = None
-    at_least_one: bool = False
+    TITLE = "Predictions"
+    RULES = (Excludes("threshold", "cost", because="both decide on the label"),)
+
+    min_probability: float | None = setting(None, "Predict no label if its probability is below P.", **PROBABILITY)
+    coverage: float | None = setting(
+        None, "Add the smallest set of labels that contains the true label with probability P, such as 0.95 "
+        "(conformal prediction). A document with an empty set gets no label. For a multi-label model, the sets "
+        "contain a share P of the true labels.", metavar="P",
+    )  # fmt: skip
+    cost: Costs | None = setting(
+        None, "Predict the label with the lowest expected cost. The columns of FILE are true label, predicted label "
+        "and cost. Other pairs cost 0 if the labels are equal, else 1.", file="input", parse=read_costs,
+    )  # fmt: skip
+    threshold: tuple[tuple[str, float] | float | str, ...] = setting(
+        (), "Predict LABEL if its probability is at least P, otherwise the most probable other label; may be "
+        "repeated. Of several labels that reach their thresholds, the most probable one is predicted. A multi-label "
+        "model predicts every label that reaches its threshold; there, P alone is the threshold of all labels, and "
+        "`auto`, the default, stands for the thresholds of the model.",
+        parse=_parse_threshold, metavar="[LABEL=]P|auto", is_repeated=True,
+    )  # fmt: skip
+    at_least_one: bool = setting(
+        False, "Predict the most probable label if no label reaches its threshold. Only with a multi-label model."
+    )
+    top_k: int | None = setting(
+        None, "Add the K most probable labels with their probabilities. In jsonl and json, `scores` holds only these.",
+        low=1, high=MAX_TOP, metavar="K",
+    )  # fmt: skip
+    explain: int | None = setting(
+        None, "Add the N features with the largest contributions to each record. Needs --to jsonl or json.",
+        low=1, metavar="N",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
-        self._check_thresholds()
-        if self.top_k is not None and not 1 <= self.top_k <= MAX_TOP:
-            hint = "3 reports the three most probable labels"
-            raise SettingsError(f"{self.top_k} is not between 1 and {MAX_TOP:,}", where="top_k", hint=hint)
-        if self.explain is not None and self.explain < 1:
-            raise SettingsError(f"{self.explain} is less than 1", where="explain", hint="5 is usual")
-        if self.min_probability is not None and not 0 <= self.min_probability <= 1:
-            raise SettingsError(
-                f"{self.min_probability:g} is not a probability",
-                where="min_probability",
-                hint="give a number from 0 to 1",
-            )
-        if isinstance(self.label_threshold, int | float) and not 0 <= self.label_threshold <= 1:
-            what, hint = f"{self.label_threshold:g} is not a probability", "give a number from 0 to 1, or auto"
-            raise SettingsError(what, where="threshold", hint=hint)
+        check_settings(self)
+        pairs = [each for each in self.threshold if isinstance(each, tuple)]
+        for name, minimum in (*pairs, *(("", each) for each in self.threshold if isinstance(each, int | float))):
+            if not 0 <= minimum <= 1:
+                shown = f"{name}={minimum:g}" if name else f"{minimum:g}"
+                hint = "give a number from 0 to 1"
+                raise SettingsError(f"{shown} is not a probability", where="threshold", hint=hint)
+        if len(dict(pairs)) < len(pairs):
+            raise SettingsError("a label has two thresholds", where="threshold", hint="keep one of them")
+        if len(self.threshold) - len(pairs) > 1:
+            hint = "give one P or `auto`; LABEL=P may be repeated"
+            raise SettingsError("the threshold of all labels is given twice", where="threshold", hint=hint)
+        if self.label_thresholds and self.coverage is not None:
+            what = "cannot be combined with --coverage, because both decide on the label"
+            raise SettingsError(what, where="threshold", hint="leave out one of them")
         if self.coverage is not None and not 0 < self.coverage < 1:
             hint = "0.95 means that 19 of 20 prediction sets contain the true label"
             raise SettingsError(f"{self.coverage:g} is not above 0 and below 1", where="coverage", hint=hint)
 
-    def _check_thresholds(self) -> None:
-        for label, minimum in self.threshold:
-            if not 0 <= minimum <= 1:
-                hint = "give a number from 0 to 1"
-                raise SettingsError(f"{label}={minimum:g} is not a probability", where="threshold", hint=hint)
-        if len(dict(self.threshold)) < len(self.threshold):
-            raise SettingsError("a label has two thresholds", where="threshold", hint="keep one of them")
-        for name, other in (("cost", self.cost), ("coverage", self.coverage)):
-            if self.threshold and other is not None:
-                what = f"cannot be combined with --{name}, because both decide on the label"
-                raise SettingsError(what, where="threshold", hint="leave out one of them")
+    @property
+    def label_thresholds(self) -> dict[str, float]:
+        """The thresholds of single labels."""
+        return dict(each for each in self.threshold if isinstance(each, tuple))
+
+    @property
+    def common_threshold(self) -> float | None:
+        """The threshold of all other labels of a multi-label model; None: its own."""
+        return next((each for each in self.threshold if isinstance(each, int | float)), None)
+
+    @property
+    def has_common_threshold(self) -> bool:
+        """Whether a threshold of all labels, or `auto`, was given."""
+        return not all(isinstance(each, tuple) for each in self.threshold)
 
     @property
     def replaces_label(self) -> bool:
         """Whether costs or thresholds choose the label, instead of the decision offsets of the model."""
-        return self.cost is not None or bool(self.threshold)
+        return self.cost is not None or bool(self.label_thresholds)
 
     def check(self, labels: Iterable[str]) -> None:
         """Raise InputError or SettingsError if a label of the costs or thresholds is not among these labels."""
         known = set(labels)
         if self.cost is not None:
             self.cost.check(known)
-        for label, _ in self.threshold:
+        for label in self.label_thresholds:
             if label not in known:
-                hint = f"its labels are {_list_labels(known)}"
+                hint = f"its labels are {list_some(sorted(known))}"
                 raise SettingsError(f"the model has no label {label!r}", where="threshold", hint=hint)
 
 
@@ -193,63 +233,63 @@ def check_decisions(decisions: DecisionSettings, labels: Iterable[str], *, is_mu
 
     is_multilabel  whether the model predicts several labels for a document
     """
-    one, several = ("min_probability", "cost"), ("label_threshold", "at_least_one")
-    for name in one if is_multilabel else several:
-        if getattr(decisions, name) in (None, False):
-            continue
-        if is_multilabel:
-            what, hint = "cannot be used with a multi-label model", "use --threshold, --at-least-one or --coverage"
-            raise SettingsError(what, where=name, hint=hint)
+    if is_multilabel:
+        wrong = [name for name in ("min_probability", "cost") if getattr(decisions, name) is not None]
+        what, hint = "cannot be used with a multi-label model", "use --threshold, --at-least-one or --coverage"
+    else:
+        wrong = ["threshold"] * decisions.has_common_threshold + ["at_least_one"] * decisions.at_least_one
         what, hint = "cannot be used with a single-label model", "use --threshold LABEL=P or --min-probability"
-        raise SettingsError(what, where="threshold" if name == "label_threshold" else name, hint=hint)
+    if wrong:
+        raise SettingsError(what, where=wrong[0], hint=hint)
     decisions.check(labels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnlabeledSettings:
-    """How a model is trained on unlabeled documents.
+    """How a model is trained on unlabeled documents."""
 
-    em         maximum number of steps of expectation-maximization; None: it is not used
-    marginals  whether to use feature marginals
-    """
+    TITLE = "Unlabeled documents"
 
-    em: int | None = None
-    marginals: bool = False
+    em: int | None = setting(
+        None, "Run at most N steps of expectation-maximization on the unlabeled documents. 10 is usual. The weight of "
+        "the unlabeled documents, which may be 0, is selected on held-out labeled documents.", low=1, metavar="N",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
-        if self.em is not None and self.em < 1:
-            raise SettingsError(f"{self.em} is less than 1", where="em", hint="10 is usual")
-        if self.em is not None and self.marginals:
-            raise SettingsError("cannot be combined with --em", where="marginals", hint="leave out one of them")
+        check_settings(self)
 
     @property
     def method(self) -> str | None:
-        """The field that selects the method, `em` or `marginals`; None: no method."""
-        return "marginals" if self.marginals else "em" if self.em is not None else None
+        """The field that selects the method, `em`; None: no method."""
+        return "em" if self.em is not None else None
+
+
+DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.25}  # days of each unit of time
+_TIME: dict[str, Any] = {"parse": parse_time(DAYS, "d", "30d, 12h or 4w"), "metavar": "TIME"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecaySettings:
     """Exponential decay of the weights of older documents. The clock is never read.
 
-    half_life  time in which the weight of a document halves, > 0
-    elapsed    time since the last update, >= 0, in the same unit
+    half_life  days in which the weight of a document halves
+    elapsed    days since the last update
     """
 
-    half_life: float | None = None
-    elapsed: float | None = None
+    TITLE = "Decay"
+    RULES = (Needs("half_life", "elapsed"), Needs("elapsed", "half_life"))
+
+    half_life: float | None = setting(
+        None, "Time after which the weight of an earlier document is halved, such as 30d or 12h. Needs --elapsed.",
+        low=1e-9, high=1e9, wanted="a time above 0, such as 30d, 12h or 4w", **_TIME,
+    )  # fmt: skip
+    elapsed: float | None = setting(
+        None, "Time since the last training or update of the model, such as 7d. Needs --half-life.",
+        low=0, high=1e9, wanted="a time of 0 or more, such as 30d, 12h or 4w", **_TIME,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
-        for name, value, bound in (
-            ("half_life", self.half_life, "above 0"),
-            ("elapsed", self.elapsed, "0 or more"),
-        ):
-            if value is not None and not (0 <= value < math.inf and (value > 0 or name == "elapsed")):
-                raise SettingsError(f"{value:g} is not {bound}", where=name, hint="write 30d, 12h or 4w")
-        if (self.half_life is None) != (self.elapsed is None):
-            missing, given = ("--elapsed", "half_life") if self.elapsed is None else ("--half-life", "elapsed")
-            hint = "give both, for example --half-life 30d --elapsed 7d"
-            raise SettingsError(f"is used only with {missing}", where=given, hint=hint)
+        check_settings(self)
 
     @property
     def factor(self) -> float:

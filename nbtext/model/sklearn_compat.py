@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
+import textwrap
 import warnings
 from dataclasses import fields, replace
 from typing import Any, NoReturn
@@ -12,8 +14,9 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
-from nbtext.errors import InputError, NbtextError, number_of
+from nbtext.errors import InputError, NbtextError, name_parameters, number_of
 from nbtext.features.settings import FeatureSettings, convert_parameters
+from nbtext.settings import list_settings
 
 MISSING = ("nan", "<NA>", "NaT")  # missing values of tables
 
@@ -37,11 +40,14 @@ def warn_of_column() -> None:
     warnings.warn("A column-vector y was passed when a 1d array was expected", category, stacklevel=4)
 
 
-def list_texts(X: Any) -> list[str]:
+def list_texts(X: Any, features: FeatureSettings) -> list[str]:
     """Return texts as a list.
 
-    raises  InputError: X is a table or one text, or an item is not a text
+    raises  InputError: X is a table or one text, an item is not a text, or the features are of several fields
     """
+    if len(features.fields) > 1:
+        names, hint = " and ".join(features.fields), "use fit_source, or nbtext predict, for documents with fields"
+        raise InputError(f"the features are of the fields {names}, and a text has no fields", hint=hint)
     if isinstance(X, str | bytes):
         raise InputError("one text was given", hint="give a list of texts")
     if getattr(X, "ndim", 1) != 1 or hasattr(X, "columns"):
@@ -116,6 +122,26 @@ def change_parameters(
         replace(features, **convert_parameters(FeatureSettings, of_features)),
         replace(model_settings, **convert_parameters(ModelSettings, of_model)),
     )
+
+
+def document_parameters(kind: type, *records: type) -> None:
+    """Give a class the signature and the documentation of its parameters: the settings of these records.
+
+    scikit-learn and help() read the signature from `__init__`. The section Parameters precedes the section Attributes.
+    """
+    parameters, lines = [], ["Parameters", "----------"]
+    for record in records:
+        for field, found in list_settings(record):
+            parameters.append(inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default))
+            lines += [f"{field.name} : {field.type}, default {field.default!r}"]
+            text = name_parameters(found.in_python or found.help)
+            lines += textwrap.wrap(text, 110, initial_indent="    ", subsequent_indent="    ")
+            if found.choices:
+                lines += textwrap.wrap(f"One of {', '.join(found.choices)}.", 110, initial_indent="    ")
+    this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    vars(kind)["__init__"].__signature__ = inspect.Signature([this, *parameters])
+    before, title, after = inspect.cleandoc(kind.__doc__ or "").partition("Attributes\n")
+    kind.__doc__ = "\n".join((before.rstrip(), "", *lines, "", title + after))
 
 
 def spread_rows(values: NDArray[np.float64], rows: NDArray[np.int64], n_rows: int) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from nbtext.bayes.scorer import Floats
 from nbtext.errors import InputError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
-from nbtext.model.fitted_model import FittedModel
+from nbtext.model.fitted_model import MAX_LABEL_COLUMNS, FittedModel
 from nbtext.model.sklearn_compat import check_paired, label_texts, list_texts, text_batch
 
 LISTS = (list, tuple, set, frozenset, np.ndarray)
@@ -54,7 +54,12 @@ def indicator_matrix(y: Any) -> NDArray[Any] | None:
 def count_columns(y: Any) -> int | None:
     """Return the number of columns of an indicator matrix; None if the labels are something else."""
     matrix = indicator_matrix(y) if has_several_labels(y) else None
-    return None if matrix is None else matrix.shape[1]
+    if matrix is None:
+        return None
+    if matrix.shape[1] > MAX_LABEL_COLUMNS:
+        hint = "give a list of labels for each text"
+        raise InputError(f"an indicator matrix has at most {MAX_LABEL_COLUMNS:,} columns", hint=hint)
+    return int(matrix.shape[1])
 
 
 def label_lists(y: Any) -> tuple[list[tuple[str, ...]], str]:
@@ -90,7 +95,7 @@ def count_texts(
     raises       InputError: X does not hold texts, y does not hold labels (or lists of labels) of this type, or their
                  lengths differ
     """
-    texts = list_texts(X)
+    texts = list_texts(X, settings)
     is_multilabel = has_several_labels(y)
     labels, found = label_lists(y) if is_multilabel else label_texts(y)
     check_paired(len(texts), len(labels))
@@ -108,59 +113,58 @@ def count_texts(
     return replace(counts, sample=replace(counts.sample, groups=None)), found, rows
 
 
-def label_values(model: FittedModel, n_columns: int | None) -> NDArray[Any]:
+def label_values(model: FittedModel) -> NDArray[Any]:
     """Return the labels, sorted; of an indicator matrix the numbers of all its columns."""
-    values = np.array(model.label_values)
-    width = _width(values, n_columns)
-    return np.sort(values, kind="stable") if width is None else np.arange(width)
+    n_columns = model.label_columns
+    return np.sort(np.array(model.label_values), kind="stable") if n_columns is None else np.arange(n_columns)
 
 
-def arrange_columns(model: FittedModel, values: Floats, n_columns: int | None, *, absent: float) -> Floats:
+def arrange_columns(model: FittedModel, values: Floats, *, absent: float) -> Floats:
     """Return the values of the labels, (..., n_labels), in the order of `label_values`.
 
-    n_columns  of the indicator matrix that the model was fitted to; None: it was not
-    absent     the value of a column of this matrix that no training text has
+    absent  the value of a column of an indicator matrix that no training text has
     """
     labels = np.array(model.label_values)
-    width = _width(labels, n_columns)
-    if width is None:
+    if model.label_columns is None:
         return values[..., np.argsort(labels, kind="stable")]
-    arranged = np.full((*values.shape[:-1], width), absent)
+    arranged = np.full((*values.shape[:-1], model.label_columns), absent)
     arranged[..., labels.astype(np.int64)] = values
     return arranged
 
 
-def _width(labels: NDArray[Any], n_columns: int | None) -> int | None:
-    """Return the columns of an indicator matrix that holds all labels, which a model may have learned since."""
-    return None if n_columns is None else max(n_columns, int(labels.max()) + 1)
-
-
-def decide(model: FittedModel, log_probabilities: Floats, n_columns: int | None) -> Any:
+def decide(model: FittedModel, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> Any:
     """Return the label of each text, as an array; with several labels, a list of tuples or an indicator matrix.
 
     log_probabilities  (n_texts, n_labels)
-    n_columns          of the indicator matrix that the model was fitted to; None: it was not
+    is_known           (n_texts,), whether each text has a known word
     """
     values = model.label_values
     if model.multilabel is None:
-        return np.array(values)[model.calibration.decide(log_probabilities)]
+        classes = model.calibration.decide(log_probabilities)
+        return np.array(values)[
+            classes if model.default_class is None else np.where(is_known, classes, model.default_class)
+        ]
     probabilities = np.exp(log_probabilities)
-    is_predicted = probabilities >= model.multilabel.thresholds
-    if n_columns is not None:
-        return arrange_columns(model, is_predicted.astype(np.float64), n_columns, absent=0).astype(np.int64)
+    is_predicted = (probabilities >= model.multilabel.thresholds) & is_known[:, None]
+    if model.label_columns is not None:
+        return arrange_columns(model, is_predicted.astype(np.float64), absent=0).astype(np.int64)
     order = np.argsort(-probabilities, axis=1, kind="stable").tolist()
     rows = zip(order, is_predicted.tolist(), strict=True)
     return [tuple(values[k] for k in ranked if predicted[k]) for ranked, predicted in rows]
 
 
-def decision_values(model: FittedModel, log_probabilities: Floats, n_columns: int | None) -> Floats:
+def decision_values(model: FittedModel, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> Floats:
     """Return the values that determine the labels; see TextClassifier.decision_function."""
     offsets = model.calibration.decision_offsets
     if model.multilabel is not None:
+        absent = float(log_odds(np.zeros(1))[0])
         margins = log_odds(np.exp(log_probabilities)) - log_odds(model.multilabel.thresholds)
-        return arrange_columns(model, margins, n_columns, absent=float(log_odds(np.zeros(1))[0]))
+        return arrange_columns(model, np.where(is_known[:, None], margins, absent), absent=absent)
     values = log_probabilities if offsets is None else log_probabilities + offsets
-    values = arrange_columns(model, values, None, absent=0)
+    if model.default_class is not None:
+        values[~is_known] = log_probabilities[~is_known]
+        values[~is_known, model.default_class] += 1.0  # of equal priors, it is that of the most frequent label
+    values = arrange_columns(model, values, absent=0)
     return np.asarray(values[:, 1] - values[:, 0] if values.shape[1] == 2 else values)
 
 

@@ -9,17 +9,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbtext.bayes.settings import AUTO, ModelSettings
-from nbtext.errors import InputError, SettingsError
-from nbtext.features.selection import is_selective
-from nbtext.features.settings import FeatureSettings
+from nbtext.errors import InputError
+from nbtext.features.settings import MAX_HASH_BITS, FeatureSettings
 from nbtext.model.corpus_counts import SAMPLE_SIZE, SELECTION_SIZE, CorpusCounts
 from nbtext.model.source_counting import CountingTask, Executor, OnBatch, ThreadExecutor
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
-    from nbtext.model.fitted_model import TrainedModel
+    from nbtext.model.fitted_model import FittedModel, TrainedModel
 
-MAX_DERIVED = 1 << 27  # columns that are derived from hashed features
+MAX_DERIVED = 1 << 25  # columns that are derived from hashed features
 
 
 def train_on_source(
@@ -47,6 +46,7 @@ def train_on_source(
     check_hashing(features, model_settings)
     features, size = replace(features, fields=source.field_names), sample_size(features, model_settings)
     is_selected = model_settings.model == AUTO and model_settings.keep_sample is None and features.is_counting
+    is_selected &= not model_settings.has_targets  # the more documents, the less strict a threshold must be
     if is_saved and is_selected and size is not None and source.has_single_labels:
         size = SELECTION_SIZE
     task = CountingTask(features, size)
@@ -68,8 +68,34 @@ def train_on_counts(
     from nbtext.model.fitted_model import make_trained_model
     from nbtext.model.fitting import fit_model
 
-    fitted = fit_model(counts, features, model_settings, jobs=jobs)
+    fitted = add_other_estimate(fit_model(counts, features, model_settings, jobs=jobs), counts, jobs=jobs)
     return make_trained_model(fitted, counts if model_settings.group is None else replace(counts, sample_size=0))
+
+
+def add_other_estimate(fitted: FittedModel, counts: CorpusCounts, *, jobs: int = 1) -> FittedModel:
+    """Return a linear or multi-label model with the estimate of one whose duplicates are left out the other way.
+
+    That one is fitted only if so many documents have duplicates that the estimates can differ by more than their error.
+    """
+    from nbtext.bayes.diagnostics import LeaveOneOutEstimate, error_of
+    from nbtext.features.document_counts import count_repeated
+    from nbtext.model.fitting import fit_model
+
+    settings, expected, C = fitted.model_settings, fitted.expected, fitted.hyperparameters.C
+    is_added = (fitted.multilabel is None and C is None) or settings.group is not None or settings.has_targets
+    if expected is None or is_added or not len(counts.sample):  # event models of one label estimate both
+        return fitted
+    duplicates, n_repeated = count_repeated(counts.sample)
+    error, other = error_of(expected.metric, expected.documents), None
+    if n_repeated > error * len(counts.sample):
+        swapped = settings.swap_duplicates() if C is None else replace(settings.swap_duplicates(), C=C)
+        found = fit_model(counts, fitted.feature_settings, swapped, jobs=jobs).expected
+        other = found.metric if found is not None and abs(found.metric - expected.metric) > error else None
+    if isinstance(expected, LeaveOneOutEstimate):
+        return replace(fitted, estimate=replace(expected, other=other))
+    assert fitted.multilabel is not None  # it has this estimate
+    expected = replace(expected, duplicates=duplicates, other=other)
+    return replace(fitted, multilabel=replace(fitted.multilabel, estimate=expected))
 
 
 def sample_size(features: FeatureSettings, model_settings: ModelSettings) -> int | None:
@@ -82,18 +108,11 @@ def sample_size(features: FeatureSettings, model_settings: ModelSettings) -> int
 def check_hashing(features: FeatureSettings, model_settings: ModelSettings) -> None:
     """Raise SettingsError if a model of hashed features would need too much memory. Call it before counting.
 
-    Some event models have several columns for each feature, and hashing creates all columns, used or not.
+    Some event models have several columns for each feature.
     """
     derive = None if model_settings.is_linear else model_settings.event_model.derivation
-    if features.hash_bits is None or derive is None or is_selective(features):
-        return
-    derivation = derive(model_settings.values)
-    maximum = (MAX_DERIVED // derivation.width).bit_length() - 1
-    if features.hash_bits > maximum:
-        hint = f"use at most {maximum}; 20 is enough for most texts"
-        raise SettingsError(
-            f"{features.hash_bits} is too large for {model_settings.model} models", where="--hash-bits", hint=hint
-        )
+    width = derive(model_settings.values).width if derive is not None else 1
+    features.check_hash_bits(min(MAX_HASH_BITS, (MAX_DERIVED // width).bit_length() - 1))
 
 
 def needs_all_documents(features: FeatureSettings, model_settings: ModelSettings) -> bool:

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from nbtext.bayes.diagnostics import RepeatedTexts
+from nbtext.bayes.settings import TOGETHER
 from nbtext.errors import number_of, printable
 from nbtext.evaluation.evaluator import Evaluation
 from nbtext.evaluation.metrics import METRICS, Metric, T
 from nbtext.evaluation.multilabel import MULTILABEL_METRICS, LabelPair, MultilabelEvaluation
-from nbtext.report.records import Row, format_json, format_rows
+from nbtext.report.records import Row, format_json, format_repeated, format_rows
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ def _summary(evaluation: Evaluation) -> dict[str, int | float]:
     """Return the counts of documents and all metrics, by name."""
     counts = {"documents": evaluation.documents, "unanswered": evaluation.unanswered}
     foreign = {"foreign_documents": evaluation.foreign_documents} if evaluation.foreign_documents is not None else {}
-    return counts | dict(evaluation.metrics) | foreign
+    return counts | dict(evaluation.metrics) | foreign | _count_repeated(evaluation.repeated)
 
 
 def _markdown(evaluation: Evaluation) -> str:
@@ -86,10 +88,10 @@ def _markdown(evaluation: Evaluation) -> str:
         ),
     ]
     if evaluation.targets:
-        columns = ("target", "label", "at least", "value", "interval", "met")
+        columns = ("target", "label", "at least", "value", "interval", "result")
         rows: list[Row] = [
             (each.metric, each.label, f"{each.target:g}", f"{each.value:.4f}", f"{each.low:.4f} to {each.high:.4f}",
-             "yes" if each.is_met else "no")
+             each.result)
             for each in evaluation.targets
         ]  # fmt: skip
         tables.insert(1, (columns, rows))
@@ -126,13 +128,34 @@ def _summary_lines(evaluation: Evaluation, width: int) -> Iterator[str]:
     if evaluation.foreign_documents is not None:
         line += f"; {number_of(evaluation.foreign_documents, 'foreign document')}"
     yield line
+    yield from _repeated_lines(evaluation.repeated)
     has_all = not evaluation.unanswered
     shown = {name: value for name, value in evaluation.metrics.items() if not (METRICS[name].is_abstention and has_all)}
     yield from wrap_metrics(shown, METRICS, width)
     for each in evaluation.targets or ():
         found = f"{each.value:.4f} (interval {each.low:.4f} to {each.high:.4f})"
         name = f"target {each.metric} of {printable(each.label)} {each.target:g}"
-        yield f"{name}: {'met' if each.is_met else 'missed'}, {found}"
+        yield f"{name}: {each.result}, {found}"
+
+
+def _repeated_lines(repeated: RepeatedTexts | None) -> Iterator[str]:
+    """Yield how many texts repeat another one and, where it differs, what that means for the result."""
+    if repeated is not None:
+        where = "one fold" if repeated.duplicates == TOGETHER else "any folds"
+        verb = "repeats" if repeated.documents == 1 else "repeat"
+        yield f"{repeated.documents:,} of them {verb} another text; equal texts are in {where}"
+        if repeated.together is not None and repeated.separate is not None:
+            yield format_repeated(repeated.metric.replace("_f1", " F1"), repeated.together, repeated.separate)
+
+
+def _count_repeated(repeated: RepeatedTexts | None) -> dict[str, int | float]:
+    """Return the figures of texts that repeat, by name."""
+    if repeated is None:
+        return {}
+    figures = {
+        f"{repeated.metric}_for_new_texts": repeated.together, f"{repeated.metric}_if_repeated": repeated.separate
+    }  # fmt: skip
+    return {"duplicates": repeated.documents} | {name: value for name, value in figures.items() if value is not None}
 
 
 def wrap_metrics(metrics: Mapping[str, float], registry: Mapping[str, Metric[T]], width: int) -> Iterator[str]:
@@ -170,7 +193,7 @@ def _frequent_confusions(evaluation: Evaluation) -> Table:
         for column, count in enumerate(row)
         if count and column != place
     ]
-    table = new_table("true", "predicted", "documents")
+    table = new_table("true", "predicted", "documents", texts=(0, 1))
     for count, label, predicted in sorted(found)[:MAX_CONFUSIONS]:
         table.add_row(printable(label), printable(predicted), f"{-count:,}")
     return table
@@ -228,6 +251,8 @@ def format_set_evaluation(evaluation: MultilabelEvaluation, *, output_format: st
     if output_format in ("json", "jsonl"):
         record = asdict(evaluation)
         record = _counts(evaluation) | dict(record.pop("metrics")) | record
+        if evaluation.repeated is None:
+            del record["repeated"]
         return format_json(record, output_format=output_format)
     if output_format == "markdown":
         return _set_markdown(evaluation)
@@ -239,7 +264,7 @@ def _counts(evaluation: MultilabelEvaluation) -> dict[str, int | float]:
 
 
 def _set_rows(evaluation: MultilabelEvaluation) -> Iterator[Row]:
-    for name, value in {**_counts(evaluation), **evaluation.metrics}.items():
+    for name, value in {**_counts(evaluation), **evaluation.metrics, **_count_repeated(evaluation.repeated)}.items():
         yield name, value, ""
     for score in evaluation.per_label:
         for name in SET_SCORES:
@@ -248,7 +273,7 @@ def _set_rows(evaluation: MultilabelEvaluation) -> Iterator[Row]:
 
 
 def _set_markdown(evaluation: MultilabelEvaluation) -> str:
-    summary = {**_counts(evaluation), **evaluation.metrics}
+    summary = {**_counts(evaluation), **evaluation.metrics, **_count_repeated(evaluation.repeated)}
     tables: list[tuple[tuple[str, ...], list[Row]]] = [
         (("metric", "value"), [(name.replace("_", " "), value) for name, value in summary.items()]),
         (("label", "precision", "recall", "F1", "documents", "threshold"), list(_set_label_rows(evaluation))),
@@ -276,13 +301,14 @@ def _set_tables(evaluation: MultilabelEvaluation, width: int) -> Iterator[Render
     if evaluation.unanswered:
         line += f", {evaluation.unanswered:,} without a predicted label"
     yield line
+    yield from _repeated_lines(evaluation.repeated)
     yield from wrap_metrics(evaluation.metrics, MULTILABEL_METRICS, width)
     table = new_table("label", "precision", "recall", "F1", "documents", "threshold")
     for row in _set_label_rows(evaluation):
         table.add_row(*map(printable, row))
     yield table
     if evaluation.label_pairs:
-        table = new_table("wrong label", "error", "another label of the document", "documents")
+        table = new_table("wrong label", "error", "another label of the document", "documents", texts=(0, 1, 2))
         for kind, label, other, documents in _pair_rows(evaluation.label_pairs):
             table.add_row(printable(label), kind, printable(other) or "–", documents)
         yield table

@@ -11,7 +11,7 @@ from nbtext.errors import number_of, printable
 from nbtext.model.explanation import Contribution, Explanation, MultilabelTerms
 from nbtext.output import Writer
 from nbtext.report.records import field_text, format_records, write_text
-from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
+from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table, show_features
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -214,13 +214,13 @@ def _table(explanation: Explanation, n_features: int) -> RenderableType:
     strongest = max((abs(part.log_odds) for part in shown), default=0.0) or 1.0
     table = new_table("word", "count", "log-odds", "")
     table.columns[-1].justify = "left"
-    for part in shown:
+    for part, feature in zip(shown, show_features([part.feature for part in shown]), strict=True):
         length = max(1, round(abs(part.log_odds) / strongest * BAR / 2))
         bar = "━" * length
         left = part.log_odds < 0
         drawing = Text(f"{bar:>{BAR // 2}}{'':{BAR // 2}}" if left else f"{'':{BAR // 2}}{bar:<{BAR // 2}}")
         drawing.stylize(STYLES[-1] if left else STYLES[1])
-        table.add_row(printable(part.feature), f"{part.count:,}", f"{part.log_odds:+.3f}", drawing)
+        table.add_row(feature, f"{part.count:,}", f"{part.log_odds:+.3f}", drawing)
     if len(shown) < len(explanation.contributions):
         table.add_row(f"({len(explanation.contributions) - len(shown):,} others)", "", f"{others:+.3f}", "")
     return table
@@ -272,8 +272,8 @@ def _sum(explanation: Explanation, maximum: int) -> Iterator[dict[str, Any]]:
     shown, others = explanation.contributions[:maximum], explanation.contributions[maximum:]
     strongest = max((abs(part.log_odds) for part in shown), default=1.0) or 1.0
     rest = sum(part.log_odds for part in others)
-    for part in shown:
-        yield _row("", part.log_odds, feature=part.feature, count=part.count, share=part.log_odds / strongest)
+    for part, feature in zip(shown, show_features([part.feature for part in shown]), strict=True):
+        yield _row("", part.log_odds, feature=feature, count=part.count, share=part.log_odds / strongest)
     if others:
         yield _row(number_of(len(others), "other word"), rest)
     terms = explanation.terms

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.label_thresholds import MIN_F1
-from nbtext.errors import number_of, printable
+from nbtext.errors import list_some, number_of, printable
 from nbtext.model.inspection import (
     ConfusionView,
     Hyperplane,
@@ -19,7 +19,7 @@ from nbtext.model.inspection import (
 )
 from nbtext.model.settings import CRITERIA, Criterion
 from nbtext.report.records import format_json, format_rows, markdown_field
-from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
+from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table, show_features
 from nbtext.report.training import format_unlabeled
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _multilabel_lines(inspection: MultilabelInspection) -> Iterator[tuple[str, s
         yield "thresholds", f"one for each label, from {thresholds[0]:.4f} to {thresholds[-1]:.4f}"
     fallback = [each.label for each in inspection.decisions if each.is_fallback]
     if fallback:
-        shown = ", ".join(fallback[:MAX_NAMES]) + (", …" if len(fallback) > MAX_NAMES else "")
+        shown = list_some(fallback, MAX_NAMES)
         judge = "held-out" if inspection.mu is None else "leave-one-out"
         yield "fallback", f"{number_of(len(fallback), 'label')} with a {judge} F1 below {MIN_F1}: {shown}"
 
@@ -172,8 +172,7 @@ def _parts(inspection: Inspection, width: int) -> Iterator[RenderableType]:
         return
     yield from _lines(summary_lines(inspection))
     if inspection.confused:
-        table = new_table(*CONFUSED_COLUMNS)
-        table.columns[1].justify = "left"
+        table = new_table(*CONFUSED_COLUMNS, texts=(0, 1))
         for first, second, *numbers in _confused_rows(inspection.confused):
             table.add_row(printable(first), printable(second), *(f"{number:,}" for number in numbers))
         yield table
@@ -218,12 +217,12 @@ def _words(pairs: list[tuple[str, str]], width: int) -> Text:
     from rich.text import Text
 
     lines, n_left = Text(), 0
-    for feature, number in pairs:
-        needed = cell_len(printable(feature)) + len(number) + 3
+    for feature, (_, number) in zip(show_features([feature for feature, _ in pairs]), pairs, strict=True):
+        needed = cell_len(feature) + len(number) + 3
         if needed > n_left:
             lines.append("\n " if lines else " ")
             n_left = width - 1
-        lines.append(" ").append(printable(feature), "cyan").append(f" {number} ")
+        lines.append(" ").append(feature, "cyan").append(f" {number} ")
         n_left -= needed
     return lines
 
@@ -241,7 +240,7 @@ def _word_parts(word: WordView) -> Iterator[RenderableType]:
         return
     feature = word.classes[0][1]
     yield Text.assemble(
-        (printable(word.feature), "bold"),
+        (show_features([word.feature])[0], "bold"),
         f"  mutual information {_known(feature.mutual_information, '.6f')}, "
         f"chi-squared {_known(feature.chi_squared, ',.1f')}",
     )

@@ -47,7 +47,8 @@ def _row(point: Point) -> list[Any]:
 def _parts(curves: LearningCurves, width: int) -> Iterator[RenderableType]:
     spread = f"; mean ± standard deviation over {curves.seeds} random splits" if curves.seeds > 1 else ""
     yield f"{number_of(curves.documents, 'document')}, {curves.test_documents:,} of them for testing{spread}"
-    table = new_table("documents", "model", *(metric.title for metric in CURVES))
+    table = new_table("documents", "model", *(metric.title for metric in CURVES), texts=(1,))
+    table.columns[1].justify = "right"
     for size, points in groupby(curves.points, key=lambda point: point.size):
         for number, point in enumerate(points):
             figures = []

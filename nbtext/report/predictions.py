@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import SettingsError, printable
+from nbtext.kernel import choose_version
 from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
 from nbtext.output import Writer
 from nbtext.report.records import (
@@ -26,15 +27,6 @@ from nbtext.report.records import (
     write_text,
 )
 
-try:
-    from nbtext.documents._lines import join_records
-except ImportError:  # the kernel is not installed
-
-    def join_records(names: Sequence[str], labels: list[str | None], probabilities: NDArray[np.float64]) -> str | None:
-        """Return None: the lines are formatted in plain Python."""
-        return None
-
-
 if TYPE_CHECKING:
     from nbtext.model.predictor import Predictions
     from nbtext.model.settings import DecisionSettings
@@ -43,6 +35,14 @@ if TYPE_CHECKING:
 MAX_SCORED, FEW_SCORED = 1000, 64  # labels whose probabilities a record has, of several: all, or the most probable ones
 FASTTEXT_PREFIX = "__label__"
 SHORT_COLUMNS = ("id", "label", "probability")
+
+
+def join_records(names: Sequence[str], labels: list[str | None], probabilities: NDArray[np.float64]) -> str | None:
+    """Return None: the lines are formatted in plain Python."""
+    return None
+
+
+join_records = choose_version(join_records, "nbtext.documents._lines")
 
 
 def write_predictions(

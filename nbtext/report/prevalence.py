@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.prevalence import CONFIDENCE
-from nbtext.errors import number_of, printable
+from nbtext.errors import list_some, number_of, printable
 from nbtext.report.records import format_json, format_rows
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 
@@ -13,32 +14,62 @@ if TYPE_CHECKING:
     from nbtext.model.prevalence import Prevalence
 
 COLUMNS = ("label", "share", "low", "high", "documents", "predicted", "predicted_share")
+REPORTED_DRIFT = 0.01  # share of the tokens that deviate, from which a message says so
 
 
-def format_prevalence(prevalence: Prevalence, *, output_format: str, screen: Screen = PLAIN) -> str:
-    """Format shares as a table for the screen, tsv, csv, json, jsonl or markdown."""
-    rows = [
-        (label, share, low, high, share * prevalence.n_documents, predicted, naive)
-        for label, share, low, high, predicted, naive in zip(
-            prevalence.labels,
-            *(each.tolist() for each in prevalence.estimate),
-            prevalence.predicted.tolist(),
-            prevalence.naive_shares.tolist(),
-            strict=True,
-        )
-    ]
+def format_prevalence(
+    prevalence: Prevalence | Mapping[str, Prevalence], *, output_format: str, screen: Screen = PLAIN
+) -> str:
+    """Format shares, or those of groups by name, as a table for the screen, tsv, csv, json, jsonl or markdown."""
+    groups = prevalence if isinstance(prevalence, Mapping) else {"": prevalence}
+    is_grouped, n_documents = groups is prevalence, sum(each.n_documents for each in groups.values())
+    columns = ("group", *COLUMNS) if is_grouped else COLUMNS
+    rows = [(name, *row) if is_grouped else row for name, each in groups.items() for row in _rows(each)]
     if output_format == "table":
-        table = new_table("label", "share", f"{CONFIDENCE:.0%} interval", "documents", "predicted")
-        for label, share, low, high, documents, predicted, naive in rows:
-            interval = f"{low:.4f} … {high:.4f}"
-            table.add_row(
-                printable(label), f"{share:.4f}", interval, f"{documents:,.0f}", f"{predicted:,} ({naive:.4f})"
-            )
-        title = f"{number_of(prevalence.n_documents, 'document')}; predicted: counted labels, errors included"
+        headers = ("label", "share", f"{CONFIDENCE:.0%} interval", "documents", "predicted")
+        table = new_table(*(("group", *headers) if is_grouped else headers))
+        for *names, share, low, high, documents, predicted, naive in rows:
+            figures = f"{share:.4f}", f"{low:.4f} … {high:.4f}", f"{documents:,.0f}", f"{predicted:,} ({naive:.4f})"
+            table.add_row(*map(printable, names), *figures)
+        title = f"{number_of(n_documents, 'document')}; predicted: counted labels, errors included"
         return format_screen([title, table], screen)
-    if output_format in ("json", "jsonl"):
-        records: list[dict[str, Any]] = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
-        if output_format == "jsonl":
-            return "".join(format_json(record, output_format="jsonl") for record in records)
-        return format_json({"documents": prevalence.n_documents, "labels": records}, output_format="json")
-    return format_rows(COLUMNS, rows, output_format=output_format)
+    if output_format == "jsonl":
+        records = (dict(zip(columns, row, strict=True)) for row in rows)
+        return "".join(format_json(record, output_format="jsonl") for record in records)
+    if output_format == "json":
+        nested = [({"group": name} if is_grouped else {}) | _nest(each) for name, each in groups.items()]
+        return format_json({"groups": nested} if is_grouped else nested[0], output_format="json")
+    return format_rows(columns, rows, output_format=output_format)
+
+
+def _rows(found: Prevalence) -> list[tuple[Any, ...]]:
+    """Return the values of COLUMNS for each label."""
+    figures = (*found.estimate, found.estimate.shares * found.n_documents, found.predicted, found.naive_shares)
+    return list(zip(found.labels, *(each.tolist() for each in figures), strict=True))
+
+
+def _nest(found: Prevalence) -> dict[str, Any]:
+    drift = {} if found.drift is None else {"drift": found.drift.share}
+    labels = [dict(zip(COLUMNS, row, strict=True)) for row in _rows(found)]
+    return {"documents": found.n_documents, **drift, "labels": labels}
+
+
+def describe_doubts(groups: Mapping[str, Prevalence]) -> Iterator[str]:
+    """Yield a line for what makes estimates uncertain: labels that are not measured, and words that have changed."""
+    first = next(iter(groups.values()))
+    if first.unmeasured:
+        names = list_some(first.unmeasured, 5)
+        what = "the errors of these labels are not known, and assumed to be 0"
+        if first.is_multilabel:
+            what = "these labels have too few training documents, and any share is possible"
+        yield f"{what}: {names}"
+    for name, each in groups.items():
+        if each.drift is None or each.drift.share < REPORTED_DRIFT:
+            continue
+        words = f" (most: {', '.join(each.drifted)})" if each.drifted else ""
+        result = "any share is possible" if each.drift.is_too_large else "the intervals allow for it"
+        where = f"group {name}: " if name else ""
+        yield (
+            f"{where}{each.drift.share:.1%} of the words differ from those of training, whatever the shares of the "
+            f"labels are{words}; {result}"
+        )

@@ -18,13 +18,10 @@ from dataclasses import asdict
 from functools import cache
 from itertools import chain
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from nbtext.errors import printable
 from nbtext.output import Writer
-
-if TYPE_CHECKING:
-    from nbtext.model.generation import GeneratedDocument
 
 OUTPUT_FORMATS = ("table", "tsv", "csv", "jsonl", "json", "markdown")
 HEADER = "header"  # of a mail, only for predictions
@@ -65,6 +62,11 @@ def field_text(value: str | int | float | None) -> str:
 def format_rows(columns: Sequence[str], rows: Iterable[Row], *, output_format: str) -> str:
     """Format a whole table as tsv, csv or markdown."""
     return _header(columns, output_format) + _lines(rows, output_format)
+
+
+def format_repeated(name: str, together: float, separate: float) -> str:
+    """Format both estimates of a metric where they differ."""
+    return f"{name} {together:.4f} for new texts, {separate:.4f} if texts repeat as they do here"
 
 
 def format_json(value: Any, *, output_format: str = "json") -> str:
@@ -178,27 +180,3 @@ def record_start(identity: str, output_format: str) -> bytes:
     """Return the bytes with which the record of a document begins, in tsv or jsonl."""
     text = f"{tsv_field(identity)}\t" if output_format == "tsv" else f'{{"id": {_json(identity)}, '
     return text.encode("utf-8", "backslashreplace")
-
-
-def write_samples(
-    documents: Iterable[GeneratedDocument], file: Writer, *, output_format: str, fields: tuple[str, ...]
-) -> None:
-    """Write a record for each document.
-
-    TSV begins with a header line, unlike TSV of results: `nbtext train` takes the names of columns from it.
-
-    Parameters
-    ----------
-    fields : tuple[str, ...]
-        Names of the text fields; empty if there is only one.
-    """
-    columns = ("label", *(fields or ("text",)))
-    texts = format_records(
-        documents,
-        output_format=output_format,
-        columns=columns,
-        rows=lambda document: [(document.label, *document.texts)],
-        records=lambda document: [dict(zip(columns, (document.label, *document.texts), strict=True))],
-        table=lambda document: f"{printable(document.label)}  {'  |  '.join(map(printable, document.texts))}\n",
-    )
-    write_text(chain(["\t".join(columns) + "\n"], texts) if output_format == "tsv" else texts, file)

@@ -69,9 +69,9 @@ def place_of(document: ReviewedDocument) -> str:
 
 
 def _table(review: Review) -> Table:
-    table = new_table("finding", "certainty", "label", "documents")
+    table = new_table("finding", "certainty", "label", "documents", texts=(2, 3))
     for column in table.columns[2:]:
-        column.justify, column.no_wrap, column.overflow = "left", False, "fold"
+        column.no_wrap, column.overflow = False, "fold"
     for finding in review.findings:
         named = [printable(place_of(document)) for document in finding.documents[:MAX_NAMED]]
         n_more = len(finding.documents) - len(named)

@@ -6,42 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from nbtext.documents.formats import WRITABLE_NAMES
 from nbtext.errors import SettingsError
 from nbtext.records import dataclass
+from nbtext.settings import Needs, check_settings, parse_names, setting
 
 COLUMNS = ("label", "probability")
 SEVERAL_COLUMNS = ("labels", "probabilities")  # of a model that predicts several labels for a document
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnSettings:
-    """Which columns are added to the rows of a source.
-
-    add_columns    whether columns are added
-    columns        names of fields of a prediction
-    column_prefix  what the names of the columns begin with
-    table          the name of the new table, if the rows are those of a database; None: the default name
-    """
-
-    add_columns: bool = False
-    columns: tuple[str, ...] = COLUMNS
-    column_prefix: str = ""
-    table: str | None = None
-
-    def __post_init__(self) -> None:
-        given = {"column_prefix": self.column_prefix, "table": self.table, "columns": self.columns != COLUMNS}
-        if not self.add_columns and any(given.values()):
-            where = next(name for name, value in given.items() if value)
-            raise SettingsError("is used only with --add-columns", where=where, hint="add --add-columns")
-        if self.table == "":
-            raise SettingsError("the name of the table is empty", where="table", hint="name it, or leave out --table")
-        for name in self.columns:
-            if name not in FIELDS:
-                raise SettingsError(
-                    f"unknown column {name!r}", where="columns", hint=f"choose from {', '.join(FIELDS)}"
-                )
-        if not self.columns or len(set(self.columns)) < len(self.columns):
-            raise SettingsError("name each column once", where="columns", hint=f"choose from {', '.join(FIELDS)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +57,43 @@ FIELDS = {
     "reason": Field("text", _text_cell),
 }
 SCORES, EXPLANATION = Field("scores", _json_cell), Field("contributions", _json_cell)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnSettings:
+    """Which columns are added to the rows of a source.
+
+    columns  names of fields of a prediction
+    table    the name of the new table, if the rows are those of a database; None: the default name
+    """
+
+    TITLE = "Columns"
+    RULES = tuple(Needs(name, "add_columns") for name in ("column_prefix", "table", "columns"))
+
+    add_columns: bool = setting(
+        False, "Write the rows of SOURCE as they are, in its format, with predictions as further columns. SOURCE is "
+        f"{', '.join(WRITABLE_NAMES[:-1])} or {WRITABLE_NAMES[-1]}.",
+    )  # fmt: skip
+    columns: tuple[str, ...] = setting(
+        COLUMNS, f"Columns to add: any of {', '.join(FIELDS)}. known is the share of the tokens that are in the "
+        "vocabulary. typicality, from 0 to 1, is the share of training documents whose words are at most as probable "
+        "(a conformal p-value). outlier is true if the words are less probable than those of 99 % of the training "
+        "documents. reason tells why a document has no label. labels and probabilities are lists, only for multi-label "
+        "models.", parse=parse_names, metavar="NAME,…",
+    )  # fmt: skip
+    column_prefix: str = setting("", "Beginning of the names of added columns, such as predicted_.", metavar="TEXT")
+    table: str | None = setting(
+        None, "Name of the new table, if SOURCE is a database. -o is a new or existing SQLite file.",
+        metavar="NAME", default_help="predictions",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if self.table == "":
+            raise SettingsError("the name of the table is empty", where="table", hint="name it, or leave out --table")
+        hint = f"choose from {', '.join(FIELDS)}"
+        for name in self.columns:
+            if name not in FIELDS:
+                raise SettingsError(f"unknown column {name!r}", where="columns", hint=hint)
+        if not self.columns or len(set(self.columns)) < len(self.columns):
+            raise SettingsError("name each column once", where="columns", hint=hint)

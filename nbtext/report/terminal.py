@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
+from nbtext.errors import printable
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
@@ -32,11 +34,16 @@ class Screen:
 
 
 PLAIN = Screen()
+MIN_TEXT = 8  # characters of a text that are shown, however narrow the terminal is
+UNBOUNDED = 1 << 20  # characters
 
 
 def format_screen(parts: Iterable[RenderableType], screen: Screen) -> str:
-    """Render the parts below each other, as lines of text."""
+    """Render the parts below each other, as lines of text. Only a table whose figures need more is wider than the
+    screen.
+    """
     from rich.console import Console
+    from rich.table import Table
 
     target = io.StringIO()
     console = Console(
@@ -45,23 +52,75 @@ def format_screen(parts: Iterable[RenderableType], screen: Screen) -> str:
         highlight=False, markup=False, emoji=False, legacy_windows=False,
     )  # fmt: skip
     for part in parts:
+        if isinstance(part, Table):
+            console.width = max(screen.width, fit_columns(part, screen.width))
         console.print(part)
+        console.width = screen.width
     lines = [line.rstrip() for line in target.getvalue().splitlines()]
     # tables have an empty line on each side; keep one between two of them
     kept = [line for line, before in zip(lines, ["", *lines], strict=False) if line or before]
     return "\n".join(kept).rstrip() + "\n"
 
 
-def new_table(*headers: str) -> Table:
-    """Make a table whose first column holds text and whose other columns hold numbers."""
+def show_features(features: Sequence[str]) -> list[str]:
+    """Return features as a screen shows them. If they are of characters, ␣ stands for a blank.
+
+    They are of characters if one of them begins or ends with a blank, after the name of its field.
+    """
+    has_blanks = any(re.search("(?:^|^[^ ]*:) | $", feature) for feature in features)
+    return [printable(feature).replace(" ", "␣" if has_blanks else " ") for feature in features]
+
+
+def new_table(*headers: str, texts: Collection[int] = (0,)) -> Table:
+    """Make a table of figures, which are never cut, and of texts, which are cut if the screen is too narrow.
+
+    texts  the numbers of the columns that hold texts
+    """
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column(headers[0], overflow="ellipsis", no_wrap=True)
-    for header in headers[1:]:
-        table.add_column(header, justify="right", no_wrap=True, overflow="ellipsis")
+    for number, header in enumerate(headers):
+        table.add_column(
+            header, justify="left" if number in texts or not number else "right", no_wrap=True,
+            overflow="ellipsis" if number in texts else "crop",
+        )  # fmt: skip
     return table
+
+
+def fit_columns(table: Table, width: int) -> int:
+    """Set the widths of the columns so that the table fits, if it can be, and return its width.
+
+    The longest texts and names of columns are cut, or wrapped, to one length; figures and columns that are shorter keep
+    theirs.
+    """
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.measure import Measurement
+    from rich.text import Text
+
+    def length(cell: object) -> int:
+        return max(map(cell_len, str(cell).split("\n")))
+
+    columns = table.columns
+    bodies = [max(map(length, column.cells), default=0) for column in columns]
+    wanted = [max(body, length(column.header)) for body, column in zip(bodies, columns, strict=True)]
+    least = [
+        body if column.overflow == "crop" else min(MIN_TEXT, size)
+        for body, size, column in zip(bodies, wanted, columns, strict=True)
+    ]
+    console = Console(width=UNBOUNDED, markup=False, emoji=False)
+    between = Measurement.get(console, console.options, table).maximum - sum(wanted)
+    limit, sizes = width, wanted
+    while sum(sizes) + between > width and limit:
+        limit -= 1
+        sizes = [max(minimum, min(size, limit)) for minimum, size in zip(least, wanted, strict=True)]
+    for column, size in zip(columns, sizes, strict=True):
+        column.width = size
+        header = Text(str(column.header), style=column.header_style)
+        header.truncate(size, overflow="ellipsis")
+        column.header = header
+    return sum(sizes) + between
 
 
 Item = TypeVar("Item")

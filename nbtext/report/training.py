@@ -7,20 +7,22 @@ from dataclasses import asdict
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
-from nbtext.errors import number_of, printable
+from nbtext.errors import list_some, number_of, printable
 from nbtext.evaluation.candidates import GIVEN
 from nbtext.model.settings import LARGEST_FALL
-from nbtext.report.records import field_text, format_json, format_rows
-from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
+from nbtext.report.records import field_text, format_json, format_repeated, format_rows
+from nbtext.report.result import Result
+from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table, show_features
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from nbtext.bayes.diagnostics import Unlabeled
     from nbtext.bayes.label_selection import MultilabelFit
+    from nbtext.bayes.settings import ModelSettings
     from nbtext.bayes.smoothing import Selection
     from nbtext.evaluation.candidates import Candidate
-    from nbtext.evaluation.search import Result, Search
+    from nbtext.evaluation.search import CandidateResult, Search
     from nbtext.model.difference import Change, Difference
     from nbtext.model.fitted_model import FittedModel, TrainedModel
     from nbtext.model.keywords import KeywordFit
@@ -60,9 +62,28 @@ def format_training_summary(model: TrainedModel) -> str:
         judge += f"{' of' if is_left_out else ', scores of'} {number_of(expected.documents, 'document')}"
     if expected.groups:
         judge += f", {number_of(expected.groups, 'group')}"
-    if expected.duplicates:
-        judge += f", {number_of(expected.duplicates, 'duplicate')}"
-    return f"{found}; estimated accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f} ({judge})"
+    judge += _format_duplicates(expected.duplicates, fitted.model_settings) + _format_unanswered(expected.unanswered)
+    figures = f"accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f}"
+    other = _format_other("accuracy", expected.accuracy, expected.other, fitted)
+    return f"{found}; estimated {figures} ({judge}){other}"
+
+
+def _format_duplicates(number: int, settings: ModelSettings) -> str:
+    """Format how many documents repeat another one, and how they are left out."""
+    how = "one by one" if settings.is_separate else "together"
+    return f", {number_of(number, 'duplicate')} left out {how}" if number else ""
+
+
+def _format_other(name: str, found: float, other: float | None, fitted: FittedModel) -> str:
+    """Format both estimates if duplicates left out the other way give another one."""
+    if other is None:
+        return ""
+    figures = (other, found) if fitted.model_settings.is_separate else (found, other)
+    return f"; {format_repeated(name, *figures)}"
+
+
+def _format_unanswered(n_documents: int) -> str:
+    return f", {n_documents:,} unanswered" if n_documents else ""
 
 
 def _format_multilabel_summary(model: TrainedModel, fit: MultilabelFit) -> str:
@@ -81,8 +102,10 @@ def _format_multilabel_summary(model: TrainedModel, fit: MultilabelFit) -> str:
     judge = "leave-one-out" if C is None else f"{settings.folds} folds"
     if expected.documents < n_documents:
         judge += f" of {number_of(expected.documents, 'document')}"
+    judge += _format_duplicates(expected.duplicates, settings) + _format_unanswered(expected.unanswered)
     figures = f"micro F1 {expected.micro_f1:.4f}, precision at 1 {expected.precision_at_1:.4f}"
-    return f"{found}; estimated {figures} ({judge})"
+    other = _format_other("micro F1", expected.micro_f1, expected.other, model.fitted)
+    return f"{found}; estimated {figures} ({judge}){other}"
 
 
 def format_decisions(model: TrainedModel) -> list[str]:
@@ -125,8 +148,6 @@ def _format_threshold(fitted: FittedModel, label: str) -> str:
 def format_unlabeled(unlabeled: Unlabeled) -> str:
     """Format how a model was trained on unlabeled documents."""
     found, documents = unlabeled.log_likelihoods, number_of(unlabeled.documents, "document")
-    if unlabeled.method == "marginals":
-        return f"{documents} by their feature marginals"
     return (
         f"{documents} by {number_of(len(found) - 1, 'step')} of EM, weighted {unlabeled.weight:g}; "
         f"log-likelihood from {found[0]:,.1f} to {found[-1]:,.1f}"
@@ -150,7 +171,7 @@ def format_keywords(found: KeywordFit, n_documents: int) -> list[str]:
         names = ", ".join(map(printable, found.missing[:MAX_LABELS]))
         lines.append(f"keywords that occur in no document: {names}{more}")
     if found.cut:
-        names = ", ".join(f"{printable(word)} as {printable(read)}" for word, read in found.cut[:MAX_LABELS])
+        names = list_some((f"{printable(word)} as {printable(read)}" for word, read in found.cut), MAX_LABELS)
         lines.append(f"keywords of which only a part is read: {names}; to read every character, give --analyzer char")
     if found.agreement is not None:
         before, after = found.agreement
@@ -251,7 +272,7 @@ def _search_names(candidate: Candidate) -> dict[str, Any]:
     return {"model": settings.model, "weighting": candidate.weighting, "features": features}
 
 
-def _search_record(result: Result, search: Search) -> dict[str, Any]:
+def _search_record(result: CandidateResult, search: Search) -> dict[str, Any]:
     is_estimated = result.n_scored > 0
     low, high = result.interval
     return _search_names(result.candidate) | {
@@ -274,8 +295,8 @@ def _search_parts(search: Search, *, has_intervals: bool) -> Iterator[Renderable
         yield f"only the first model was trained; {search.reading_seconds:.1f} s of this time was reading the documents"
     if has_intervals:
         yield "± half of the 95 % interval"
-    table = new_table("model", "features", "accuracy", "estimate", "time")
-    table.columns[1].justify = table.columns[3].justify = table.columns[4].justify = "left"
+    table = new_table("model", "features", "accuracy", "estimate", "time", texts=(0, 1))
+    table.columns[3].justify = table.columns[4].justify = "left"
     for result in search.results:
         names, (low, high) = _search_names(result.candidate), result.interval
         accuracy = f"{result.accuracy:.3f} ± {(high - low) / 2:.3f}" if has_intervals else f"{result.accuracy:.4f}"
@@ -287,13 +308,12 @@ def _search_parts(search: Search, *, has_intervals: bool) -> Iterator[Renderable
     yield table
 
 
-def format_difference(difference: Difference, *, output_format: str, screen: Screen = PLAIN) -> str:
-    """Format a difference as a table for the screen, tsv, csv, json, jsonl or markdown."""
-    if output_format == "table":
-        return format_screen(_difference_parts(difference), screen)
-    if output_format in ("json", "jsonl"):
-        return format_json(asdict(difference), output_format=output_format)
-    return format_rows(DIFFERENCE_COLUMNS, _difference_rows(difference), output_format=output_format)
+def difference_result(difference: Difference) -> Result[Difference]:
+    """Return the differences between two models as a result."""
+    return Result(
+        [difference], DIFFERENCE_COLUMNS, _difference_rows, asdict,
+        layout=lambda found, _: _difference_parts(found), is_list=False,
+    )  # fmt: skip
 
 
 def _difference_rows(difference: Difference) -> Iterator[tuple[str | float | None, ...]]:
@@ -319,7 +339,8 @@ def _text(value: Any) -> str:
 
 
 def _difference_parts(difference: Difference) -> Iterator[RenderableType]:
-    table = new_table("", "before", "after")
+    table = new_table("", "before", "after", texts=(0, 1, 2))
+    table.columns[1].justify = table.columns[2].justify = "right"
     for change in (*difference.sizes, *difference.settings):
         table.add_row(change.name.removeprefix("n_").replace("_", " "), *map(printable, _texts(change)))
     yield table
@@ -329,11 +350,11 @@ def _difference_parts(difference: Difference) -> Iterator[RenderableType]:
     yield from _name_lines("new", [f"{feature} {number:,.6g}" for feature, number in difference.new_features])
     yield from _name_lines("lost", [f"{feature} {number:,.6g}" for feature, number in difference.lost_features])
     if difference.moves:
-        moves = new_table("label", "feature", "before", "after", "change")
-        moves.columns[1].justify = "left"
-        for move in difference.moves:
+        moves = new_table("label", "feature", "before", "after", "change", texts=(0, 1))
+        shown = show_features([move.feature for move in difference.moves])
+        for move, feature in zip(difference.moves, shown, strict=True):
             figures = (f"{value:+.3f}" for value in (move.before, move.after, move.change))
-            moves.add_row(printable(move.label), printable(move.feature), *figures)
+            moves.add_row(printable(move.label), feature, *figures)
         yield moves
 
 

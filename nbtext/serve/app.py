@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -15,18 +16,18 @@ from starlette.types import Receive, Scope, Send
 
 from nbtext.errors import NbtextError, OutputError
 from nbtext.serve.batching import Batcher
-from nbtext.serve.bodies import JSON, JSONL, TEXT, content_type, in_http_terms, parse_documents
+from nbtext.serve.bodies import JSON, JSONL, TEXT, Documents, content_type, in_http_terms, parse_documents
 from nbtext.serve.feedback import FeedbackFile, feedback_lines
-from nbtext.serve.guard import USAGE, Guard, Paths, error_response, json_response
-from nbtext.serve.learner import Learner
-from nbtext.serve.models import ModelStore
+from nbtext.serve.guard import LEASE, USAGE, Guard, Paths, error_response, json_response
+from nbtext.serve.models import ModelStore, ServedModel
 from nbtext.serve.monitoring import METRICS_TYPE, Log, Metrics
 from nbtext.serve.openapi import describe
-from nbtext.serve.requests import EXPLAIN, PREDICT, find_model, header, parse_options, read_body
+from nbtext.serve.requests import ExplainOptions, PredictOptions, find_model, header, parse_options, read_body
 from nbtext.serve.settings import ServeSettings
 from nbtext.serve.streaming import predict_stream
 
 PREDICT_PATH = "/v1/predict"
+SMALL_BODY = 1 << 16  # bytes that are parsed in a few milliseconds, and so in the event loop
 ROUTES = {  # path: method and endpoint of the service
     PREDICT_PATH: ("POST", "predict"),
     "/v1/explain": ("POST", "explain"),
@@ -52,20 +53,13 @@ PAGE_HEADERS = {
 }
 
 
-class Feedback(NamedTuple):
-    """The file of the feedback for a model, and the learner that updates the model, if it learns."""
-
-    file: FeedbackFile
-    learner: Learner | None
-
-
 class Service:
     """The endpoints, and what they share.
 
     Parameters
     ----------
     feedback
-        Where the feedback for each model goes; empty: it is refused.
+        The file of the feedback for each model, by its name; empty: feedback is refused.
 
     Attributes
     ----------
@@ -82,7 +76,7 @@ class Service:
         metrics: Metrics,
         log: Log,
         tokens: Sequence[bytes] = (),
-        feedback: Mapping[str, Feedback] | None = None,
+        feedback: Mapping[str, FeedbackFile] | None = None,
     ) -> None:
         self._feedback = feedback or {}
         self._store, self._settings, self._batcher, self._metrics = store, settings, batcher, metrics
@@ -106,7 +100,7 @@ class Service:
         """Answer `POST /v1/predict`. The most frequent request bypasses Starlette's routing and requests."""
         if scope["method"] != "POST":
             raise HTTPException(405, headers={"Allow": "POST"})
-        options = parse_options(scope["query_string"], PREDICT)
+        options = parse_options(scope["query_string"], PredictOptions)
         usage = scope[USAGE]
         model = find_model(self._store, options.model, usage).current
         kind, charset = content_type(header(scope, b"content-type"))
@@ -118,10 +112,9 @@ class Service:
                     max_line_bytes=limit,
                 )  # fmt: skip
                 return
-            body = await read_body(scope, receive, limit)
-            documents = parse_documents(body, kind, charset, model.input_settings(limit), self._settings.max_documents)
+            documents = await self._read_documents(scope, receive, kind, charset, model)
             usage.n_documents = len(documents.batch)
-            answer = await self._batcher.predict(model, documents, options.decisions)
+            answer = await self._batcher.predict(model, documents, options.decisions, scope[LEASE])
         except NbtextError as error:
             raise HTTPException(400, str(in_http_terms(error))) from None
         await send(
@@ -133,25 +126,30 @@ class Service:
         )
         await send({"type": "http.response.body", "body": answer})
 
+    async def _read_documents(
+        self, scope: Scope, receive: Receive, kind: str, charset: str, model: ServedModel
+    ) -> Documents:
+        """Return the documents of the whole body; a large one is parsed outside the event loop."""
+        limit = self._settings.max_body_bytes
+        body = await read_body(scope, receive, limit)
+        settings, maximum = model.input_settings(limit), self._settings.max_documents
+        parse = partial(parse_documents, body, kind, charset, settings, maximum)
+        return parse() if len(body) <= SMALL_BODY else await self._batcher.parse(parse, scope[LEASE])
+
     async def explain(self, request: Request) -> Response:
         """Answer `POST /v1/explain`: the terms of the log-odds of each document."""
         scope = request.scope
-        options = parse_options(scope["query_string"], EXPLAIN)
+        options = parse_options(scope["query_string"], ExplainOptions)
         usage = scope[USAGE]
         model = find_model(self._store, options.model, usage).current
         kind, charset = content_type(header(scope, b"content-type"))
         if kind == JSONL:
             raise HTTPException(415, "explanations are not streamed; send JSON or plain text")
-        limit = self._settings.max_body_bytes
-        body = await read_body(scope, request.receive, limit)
-
-        def work() -> bytes:
-            documents = parse_documents(body, kind, charset, model.input_settings(limit), self._settings.max_documents)
-            usage.n_documents = len(documents.batch)
-            return bytes(documents.encode(model.engine.explain(documents.batch, options.explanation)))
-
         try:
-            return Response(await self._batcher.run(work), media_type="application/json")
+            documents = await self._read_documents(scope, request.receive, kind, charset, model)
+            usage.n_documents = len(documents.batch)
+            answer = await self._batcher.explain(model, documents, options.explanation, scope[LEASE])
+            return Response(answer, media_type=JSON)
         except NbtextError as error:
             raise HTTPException(400, str(in_http_terms(error))) from None
 
@@ -164,24 +162,18 @@ class Service:
         kind, charset = content_type(header(scope, b"content-type"))
         if kind == TEXT:
             raise HTTPException(415, f"feedback has labels; send {JSON} or {JSONL}")
-        model, limit, maximum = slot.current, self._settings.max_body_bytes, self._settings.max_documents
-        body = await read_body(scope, request.receive, limit)
-        settings, new_labels = model.input_settings(limit), self._settings.new_labels
-
-        def work() -> tuple[bytes, int]:
-            batch = parse_documents(body, kind, charset, settings, maximum).batch
-            return feedback_lines(batch, model, settings, new_labels=new_labels), len(batch)
-
-        lines, number = await self._batcher.run(work)
-        feedback = self._feedback[slot.file.name]
+        model, new_labels = slot.current, self._settings.new_labels
+        batch = (await self._read_documents(scope, request.receive, kind, charset, model)).batch
+        settings = model.input_settings(self._settings.max_body_bytes)
+        lines = await self._batcher.parse(
+            partial(feedback_lines, batch, model, settings, new_labels=new_labels), scope[LEASE]
+        )
         try:
-            await feedback.file.append(lines)
+            await self._feedback[slot.file.name].append(lines)
         except OutputError as error:
-            raise HTTPException(507, f"the feedback was not stored: it {error.what}") from None
-        scope[USAGE].n_documents = number
-        if feedback.learner is not None:
-            feedback.learner.notify()
-        return json_response({"stored": number})
+            raise HTTPException(507, f"the feedback was not stored: its file {error.what}") from None
+        scope[USAGE].n_documents = len(batch)
+        return json_response({"stored": len(batch)})
 
     async def openapi(self, request: Request) -> Response:
         """Answer `GET /openapi.json`."""

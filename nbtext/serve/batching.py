@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from typing import Any, TypeVar
 
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
 from nbtext.model.settings import DecisionSettings
 from nbtext.report.predictions import prediction_records
-from nbtext.serve.bodies import Documents
+from nbtext.serve.bodies import Documents, dumps
+from nbtext.serve.engine import ExplanationSettings
+from nbtext.serve.guard import Lease
 from nbtext.serve.models import ServedModel
 
 MAX_WAIT = 0.002  # seconds that documents wait for those of other requests while all threads are busy
 MAX_DOCUMENTS = 512  # predicted together; a larger request is split, so that others get their turn
 MAX_CHARACTERS = 1 << 21  # of documents that are predicted together
+MAX_EXPLAINED = (16, 100_000)  # documents and characters that are explained together, which takes up to 0.2 s
+PAUSE = 0.05  # seconds without parsing after so many seconds of it
 Result = TypeVar("Result")
 Group = tuple[ServedModel, DecisionSettings]
 
@@ -28,8 +32,9 @@ Group = tuple[ServedModel, DecisionSettings]
 class _Job:
     """Documents of one request, and the future of their encoded records."""
 
-    documents: Documents
-    future: asyncio.Future[Any]
+    batch: Batch
+    future: asyncio.Future[list[bytes]]
+    lease: Lease
 
 
 class Batcher:
@@ -47,36 +52,79 @@ class Batcher:
 
     def __init__(self, threads: int, on_batch: Callable[[int], None] = lambda n_documents: None) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="predict")
+        self._parser, self._parse_at = ThreadPoolExecutor(1, thread_name_prefix="parse"), 0.0
         self._n_threads, self._n_running = threads, 0
         self._waiting: dict[Group, list[_Job]] = {}
         self._handle: asyncio.Handle | None = None
         self._on_batch = on_batch
 
-    async def predict(self, model: ServedModel, documents: Documents, decisions: DecisionSettings) -> bytes:
+    async def predict(
+        self, model: ServedModel, documents: Documents, decisions: DecisionSettings, lease: Lease
+    ) -> bytes:
         """Return the encoded records of the predictions.
+
+        The parts of a large request take turns with those of other requests, and the rest of a request that is given
+        up is not predicted.
 
         Raises
         ------
+        HTTPException
+            503: the answers use up the memory.
         SettingsError
             The model does not support the decisions.
         """
-        batch, encode = documents
-        if len(batch) > MAX_DOCUMENTS:
-            parts = [Documents(part, list) for part in batch.split(MAX_DOCUMENTS)]
-            lists = await asyncio.gather(*(self._submit(model, part, decisions) for part in parts))
-            return await self.run(lambda: bytes(encode(chain.from_iterable(lists))))
-        return bytes(await self._submit(model, documents, decisions))
+        batch, join = documents
+        parts = batch.split(*limits_of(decisions))
+        if len(parts) == 1:
+            return join(await self._submit(model, batch, decisions, lease))
+        records: list[bytes] = []
+        for start in range(0, len(parts), self._n_threads):
+            together = parts[start : start + self._n_threads]
+            for found in await asyncio.gather(*(self._submit(model, part, decisions, lease) for part in together)):
+                records += found
+                lease.add(sum(map(len, found)))
+        return join(records)
 
-    async def run(self, function: Callable[[], Result]) -> Result:
-        """Return what a function returns in one of the threads."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, function)
+    async def explain(
+        self, model: ServedModel, documents: Documents, settings: ExplanationSettings, lease: Lease
+    ) -> bytes:
+        """Return the encoded explanations, computed in parts; see `predict`."""
+        records: list[bytes] = []
+        for part in documents.batch.split(*MAX_EXPLAINED):
+            pool = model.engine.pool or self._pool
+            found = await _run(pool, partial(_explain, model, part, settings), lease)
+            records += found
+            lease.add(sum(map(len, found)))
+        return documents.join(records)
+
+    async def parse(self, function: Callable[[], Result], lease: Lease) -> Result:
+        """Return what a function returns in the thread for parsing.
+
+        A parser lets no other thread run. So this is one thread, and it pauses after a long time, in which the event
+        loop can answer what has arrived.
+        """
+
+        def run() -> Result:
+            time.sleep(max(0.0, self._parse_at - time.monotonic()))
+            started = time.monotonic()
+            try:
+                return function()
+            finally:
+                now = time.monotonic()
+                self._parse_at = now + (PAUSE if now - started > PAUSE else 0)
+
+        return await _run(self._parser, run, lease)
 
     def stop(self) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._pool, self._parser):
+            pool.shutdown(wait=False, cancel_futures=True)
 
-    def _submit(self, model: ServedModel, documents: Documents, decisions: DecisionSettings) -> asyncio.Future[Any]:
+    def _submit(
+        self, model: ServedModel, batch: Batch, decisions: DecisionSettings, lease: Lease
+    ) -> asyncio.Future[list[bytes]]:
         loop = asyncio.get_running_loop()
-        job = _Job(documents, loop.create_future())
+        lease.begin()
+        job = _Job(batch, loop.create_future(), lease)
         self._waiting.setdefault((model, decisions), []).append(job)
         if self._handle is None:
             is_idle = self._n_running < self._n_threads
@@ -90,10 +138,10 @@ class Batcher:
             self._handle = None
         waiting, self._waiting = self._waiting, {}
         for (model, decisions), jobs in waiting.items():
-            for together in _split_jobs(jobs):
+            for together in _split_jobs(jobs, *limits_of(decisions)):
                 self._n_running += 1
                 running = asyncio.get_running_loop().run_in_executor(
-                    self._pool, _predict_jobs, model, decisions, together
+                    model.engine.pool or self._pool, _predict_jobs, model, decisions, together
                 )
                 running.add_done_callback(partial(self._finish, together))
 
@@ -105,7 +153,9 @@ class Batcher:
         if not done.cancelled():
             error = done.exception()
             results = done.result() if error is None else [RuntimeError(repr(error))] * len(jobs)
-            self._on_batch(sum(len(job.documents.batch) for job in jobs))
+            self._on_batch(sum(len(job.batch) for job in jobs))
+        for job in jobs:
+            job.lease.end()
         for job, result in zip(jobs, results, strict=False):
             if job.future.done():
                 continue  # the request was given up
@@ -115,39 +165,72 @@ class Batcher:
                 job.future.set_result(result)
 
 
-def _split_jobs(jobs: list[_Job]) -> list[list[_Job]]:
+async def _run(pool: ThreadPoolExecutor, function: Callable[[], Result], lease: Lease) -> Result:
+    """Return what a function returns in a thread; the memory of the request counts until the thread has ended."""
+    work = [function]
+    lease.begin()
+
+    def run() -> Result:
+        return work.pop()()
+
+    def end(_: object) -> None:
+        work.clear()  # the queue of the threads keeps a function that is canceled before it begins
+        lease.end()
+
+    running = pool.submit(run)
+    running.add_done_callback(end)
+    try:
+        return await asyncio.wrap_future(running)
+    finally:
+        del running  # an error would be in a cycle with it, and keep the memory of the function
+
+
+def limits_of(decisions: DecisionSettings) -> tuple[int, int]:
+    """Return the numbers of documents and of characters that are predicted together."""
+    return (MAX_DOCUMENTS, MAX_CHARACTERS) if decisions.explain is None else MAX_EXPLAINED
+
+
+def _split_jobs(jobs: list[_Job], max_documents: int, max_characters: int) -> list[list[_Job]]:
     """Return the jobs in groups that are not too large."""
     groups: list[list[_Job]] = [[]]
     n_documents = n_characters = 0
     for job in jobs:
-        batch = job.documents.batch
-        size = sum(len(text) for column in batch.columns for text in column)
-        if groups[-1] and (n_documents + len(batch) > MAX_DOCUMENTS or n_characters + size > MAX_CHARACTERS):
+        size = characters_of(job.batch)
+        if groups[-1] and (n_documents + len(job.batch) > max_documents or n_characters + size > max_characters):
             groups.append([])
             n_documents = n_characters = 0
         groups[-1].append(job)
-        n_documents += len(batch)
+        n_documents += len(job.batch)
         n_characters += size
     return groups
 
 
+def characters_of(batch: Batch) -> int:
+    """Return the number of characters of all texts."""
+    return sum(len(text) for column in batch.columns for text in column)
+
+
+def _explain(model: ServedModel, batch: Batch, settings: ExplanationSettings) -> list[bytes]:
+    return [dumps(record) for record in model.engine.explain(batch, settings)]
+
+
 def _predict_jobs(model: ServedModel, decisions: DecisionSettings, jobs: list[_Job]) -> list[Any]:
     """Return the encoded records of each job, or its error, which does not affect other jobs."""
-    if len(jobs) > 1:
-        try:
-            batch = _join([job.documents.batch for job in jobs])
-            records = iter(prediction_records(model.engine.predict(batch, decisions), decisions.top_k))
-            return [
-                job.documents.encode([next(records) for _ in range(len(job.documents.batch))])
-                for job in jobs
-            ]  # fmt: skip
-        except Exception:  # predicted one by one below, to find the job that fails
-            return [result for job in jobs for result in _predict_jobs(model, decisions, [job])]
-    documents = jobs[0].documents
+    given_up = [job.future.done() for job in jobs]
+    if any(given_up):
+        kept = [job for job, is_over in zip(jobs, given_up, strict=True) if not is_over]
+        results = iter(_predict_jobs(model, decisions, kept) if kept else ())
+        return [[] if is_over else next(results) for is_over in given_up]
     try:
-        return [documents.encode(prediction_records(model.engine.predict(documents.batch, decisions), decisions.top_k))]
+        batch = _join([job.batch for job in jobs]) if len(jobs) > 1 else jobs[0].batch
+        found = prediction_records(model.engine.predict(batch, decisions), decisions.top_k)
+        records = iter([dumps(record) for record in found])
+        return [[next(records) for _ in range(len(job.batch))] for job in jobs]
     except Exception as error:
-        return [error]
+        if len(jobs) == 1:
+            return [error]
+        # predicted one by one, to find the job that fails
+        return [result for job in jobs for result in _predict_jobs(model, decisions, [job])]
 
 
 def _join(batches: list[Batch]) -> Batch:

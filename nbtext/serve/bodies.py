@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
+import encodings.aliases
 import json
+import pkgutil
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -11,11 +14,11 @@ from starlette.exceptions import HTTPException
 
 from nbtext.documents.batch import Batch, BatchBuilder, join_fields
 from nbtext.documents.blocks import LineBlock
-from nbtext.documents.decoding import Encoding
-from nbtext.documents.jsonl import add_record, decoder, parse_jsonl
+from nbtext.documents.decoding import BOMS, CODECS_WITHOUT_BOM, Encoding, detect_bom, text_codec
+from nbtext.documents.jsonl import TEXT_HINT, add_record, decoder, parse_jsonl
 from nbtext.documents.lines import LineDocuments
 from nbtext.documents.settings import InputSettings
-from nbtext.errors import NbtextError
+from nbtext.errors import InputError, NbtextError
 
 _fast_dumps: Callable[[Any], bytes] | None
 _fast_loads: Callable[[bytes], Any] | None
@@ -36,14 +39,19 @@ CONTENT_TYPES = {
 }
 UTF8 = Encoding("utf-8")
 PLAIN_NAMES = {str, type(None)}
-Records = Iterable[dict[str, Any]]
+# A parser of JSON lets no other thread run. At 2 microseconds for each value, the slowest body takes half a second.
+MAX_VALUES = 250_000  # of JSON; more if the maximum number of documents is larger
+VALUES_PER_DOCUMENT = 25
+DECODED_BYTES = 1 << 15  # of a text that are decoded at once, for the same reason
+# Python would try to import a module for any other name, and remember the name for ever.
+CHARSETS = frozenset(encodings.aliases.aliases) | {module.name for module in pkgutil.iter_modules(encodings.__path__)}
 
 
 class Documents(NamedTuple):
-    """The documents of a request, and how their records are written."""
+    """The documents of a request, and how their encoded records are joined to an answer."""
 
     batch: Batch
-    encode: Callable[[Records], Any]
+    join: Callable[[Iterable[bytes]], bytes]
 
 
 def in_http_terms(error: NbtextError) -> NbtextError:
@@ -76,20 +84,23 @@ def parse_documents(body: bytes, kind: str, charset: str, settings: InputSetting
         400: the body is not JSON, or one object that is not a document. 413: there are too many documents.
     """
     if kind == TEXT:
-        return Documents(_parse_text(body, charset, settings), encode_object)
+        return Documents(_parse_text(body, charset, settings), join_object)
+    body = MarkReader().feed(body, is_last=True)
+    most = max(MAX_VALUES, VALUES_PER_DOCUMENT * maximum)
     if kind == JSONL:
+        _check_values(body, most)
         block = LineBlock(body, 1, len(body))
-        batch = parse_lines(block, settings_of_lines(block, settings))
+        batch = parse_lines(block, settings_of_lines(block, settings), keys_of(settings))
         _check_number(len(batch), maximum)
-        return Documents(batch, encode_lines)
-    value = loads(body)
+        return Documents(batch, join_lines)
+    value = loads(body, most)
     if not isinstance(value, list):
-        batch = _parse_items([value], _settings_of([value], settings))
+        batch = _parse_items([value], settings)
         if batch.problems:
-            raise HTTPException(400, batch.problems[0].what)
-        return Documents(batch, encode_object)
+            raise HTTPException(400, without_place(batch.problems[0]))
+        return Documents(batch, join_object)
     _check_number(len(value), maximum)
-    return Documents(_parse_items(value, _settings_of(value, settings)), encode_array)
+    return Documents(_parse_items(value, settings), join_array)
 
 
 def _check_number(number: int, maximum: int) -> None:
@@ -100,29 +111,34 @@ def _check_number(number: int, maximum: int) -> None:
 def _parse_text(body: bytes, charset: str, settings: InputSettings) -> Batch:
     if settings.separate_fields:
         raise HTTPException(415, f"the model needs JSON with the keys {', '.join(settings.text_field)}")
-    try:
-        text = body.decode(charset, "replace")
-    except (LookupError, ValueError):
-        raise HTTPException(415, "the character set is not known") from None
-    return Batch(["1"], ([text],), [None])
+    name = encodings.normalize_encoding(charset)
+    codec = text_codec(name) if name in CHARSETS else None
+    if codec is None:
+        raise HTTPException(415, "the character set is not known")
+    encoding, size = detect_bom(body, Encoding(CODECS_WITHOUT_BOM.get(codec, codec)))
+    decoder = codecs.getincrementaldecoder(encoding.codec)("replace")
+    starts = range(size, len(body), DECODED_BYTES)
+    parts = [decoder.decode(body[start : start + DECODED_BYTES]) for start in starts]
+    return Batch(["1"], (["".join((*parts, decoder.decode(b"", final=True)))],), [None])
 
 
 def _settings_of(items: list[Any], settings: InputSettings) -> InputSettings:
-    """Return the settings with the text field `text`, if the first item needs it.
+    """Return the settings with the text field `text` and the label field `label`, if the first item needs them.
 
-    It does if it is a text, or an object with the key `text` but none of the text fields. So clients can send `text`
-    to any model without separate fields.
+    It does if it is a text, or an object with that key but none of the training data. So clients can send `text` to
+    any model without separate fields, and `label` to any model.
     """
     first = items[0] if items else None
-    is_whole = isinstance(first, str) or (
-        isinstance(first, dict) and "text" in first and not any(name in first for name in settings.text_field)
-    )
-    return replace(settings, text_field=("text",)) if is_whole and not settings.separate_fields else settings
+    keys = first if isinstance(first, dict) else {}
+    is_whole = isinstance(first, str) or ("text" in keys and keys.keys().isdisjoint(settings.text_field))
+    if is_whole and not settings.separate_fields:
+        settings = replace(settings, text_field=("text",))
+    return replace(settings, label_field="label") if "label" in keys and settings.label_field not in keys else settings
 
 
 def settings_of_lines(block: LineBlock, settings: InputSettings) -> InputSettings:
-    """Return the settings with the text field `text`, if the first line needs it; see `_settings_of`."""
-    if settings.text_field == ("text",) or settings.separate_fields:
+    """Return the settings that the first line needs; see `_settings_of`."""
+    if settings.text_field == ("text",) and settings.label_field == "label":
         return settings
     try:
         return _settings_of([loads(block.data.lstrip().split(b"\n", 1)[0])], settings)
@@ -132,6 +148,7 @@ def settings_of_lines(block: LineBlock, settings: InputSettings) -> InputSetting
 
 def _parse_items(items: list[Any], settings: InputSettings) -> Batch:
     """Return JSON values as documents, each an object or (if the model has one text field) a text."""
+    keys, settings = keys_of(settings), _settings_of(items, settings)
     fast = _parse_plain_objects(items, settings)
     if fast is not None:
         return fast
@@ -142,14 +159,28 @@ def _parse_items(items: list[Any], settings: InputSettings) -> Batch:
             builder, {settings.text_field[0]: item} if is_text else _with_numbers_as_text(item), settings,
             place=str(number),
         )  # fmt: skip
-    return _with_own_problems(builder.finish())
+    return _with_own_problems(builder.finish(), keys)
 
 
-def _with_own_problems(batch: Batch) -> Batch:
-    """Return a batch with its problems in HTTP's terms."""
+def keys_of(settings: InputSettings) -> str:
+    """Return a hint with the keys of the text, if they are others than `text`."""
+    if settings.text_field == ("text",):
+        return ""
+    names = " and ".join(f"`{name}`" for name in settings.text_field)
+    return f"give {names}" if settings.separate_fields else f"give {names}, or `text`, alike in all documents"
+
+
+def _with_own_problems(batch: Batch, keys: str) -> Batch:
+    """Return a batch with its problems in HTTP's terms; `keys` is the hint of a document without text."""
     for problem in batch.problems.values():
+        problem.hint = keys if problem.hint == TEXT_HINT else problem.hint
         in_http_terms(problem)
     return batch
+
+
+def without_place(problem: NbtextError) -> str:
+    """Return the message of an error of a document, without the document's id."""
+    return str(in_http_terms(InputError(problem.what, hint=problem.hint)))
 
 
 def _parse_plain_objects(items: list[Any], settings: InputSettings) -> Batch | None:
@@ -161,7 +192,7 @@ def _parse_plain_objects(items: list[Any], settings: InputSettings) -> Batch | N
     except KeyError:
         return None
     ids = [item.get(settings.id_field) for item in items]
-    labels = [item.get(settings.label_field) for item in items]
+    labels = [item.get(settings.label_field) or None for item in items]
     if any(set(map(type, column)) != {str} for column in columns) or not PLAIN_NAMES.issuperset(map(type, ids)):
         return None
     if not PLAIN_NAMES.issuperset(map(type, labels)):
@@ -177,8 +208,58 @@ def _with_numbers_as_text(item: Any) -> Any:
     return {key: json.dumps(value) if type(value) in (int, float) else value for key, value in item.items()}
 
 
-def loads(body: bytes) -> Any:
-    """Return the value of JSON in UTF-8; HTTPException 400 if it is broken or nested too deep."""
+class MarkReader:
+    """Turns bytes that may begin with a byte order mark into UTF-8 without it; the mark decides, as in files."""
+
+    def __init__(self) -> None:
+        self._head = b""
+        self._decode: Callable[[bytes, bool], bytes] | None = None
+
+    def feed(self, data: bytes, *, is_last: bool = False) -> bytes:
+        """Return the next bytes; they wait while they can be the beginning of a mark."""
+        if self._decode is None:
+            self._head += data
+            if not is_last and any(mark.startswith(self._head) for mark in BOMS):
+                return b""
+            encoding, size = detect_bom(self._head, UTF8)
+            data = self._head[size:]
+            decoder = codecs.getincrementaldecoder(encoding.codec)("replace")
+            is_utf8 = encoding == UTF8
+            self._decode = lambda part, final: part if is_utf8 else decoder.decode(part, final).encode()
+        return self._decode(data, is_last)
+
+
+def has_more_values(data: bytes, maximum: int) -> bool:
+    """Return whether JSON has more values than `maximum`, by its commas and opening brackets outside of strings."""
+
+    def count(start: int, stop: int) -> int:
+        return sum(data.count(each, start, stop) for each in (b",", b"[", b"{"))
+
+    if len(data) <= maximum or count(0, len(data)) <= maximum:
+        return False
+    data = data.replace(rb"\\", b"").replace(rb"\"", b"")
+    number = place = 0
+    while number <= maximum and (start := data.find(b'"', place)) >= 0:
+        number += count(place, start)
+        place = data.find(b'"', start + 1) + 1 or len(data)
+    return number + count(place, len(data)) > maximum
+
+
+def _check_values(data: bytes, maximum: int) -> None:
+    if has_more_values(data, maximum):
+        what = f"the JSON has more than {maximum:,} values; send fewer documents at once, without other keys"
+        raise HTTPException(413, what)
+
+
+def loads(body: bytes, max_values: int = MAX_VALUES) -> Any:
+    """Return the value of JSON in UTF-8.
+
+    Raises
+    ------
+    HTTPException
+        400: it is broken or nested too deep. 413: it has too many values.
+    """
+    _check_values(body, max_values)
     if _fast_loads is not None:
         try:
             return _fast_loads(body)
@@ -208,21 +289,31 @@ def dumps(value: Any) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def encode_object(records: Records) -> bytes:
-    """Return the only record as a JSON object."""
-    return dumps(next(iter(records)))
+def join_object(records: Iterable[bytes]) -> bytes:
+    """Return the only record."""
+    return next(iter(records))
 
 
-def encode_array(records: Records) -> bytes:
+def join_array(records: Iterable[bytes]) -> bytes:
     """Return the records as a JSON array."""
-    return dumps(list(records))
+    return b"[" + b",".join(records) + b"]"
 
 
-def encode_lines(records: Records) -> bytes:
+def join_lines(records: Iterable[bytes]) -> bytes:
     """Return each record as a line."""
-    return b"".join(dumps(record) + b"\n" for record in records)
+    return b"".join(record + b"\n" for record in records)
 
 
-def parse_lines(block: LineBlock, settings: InputSettings) -> Batch:
-    """Return lines of JSON as documents; an invalid line becomes a problem of its row."""
-    return _with_own_problems(LineDocuments(block, "", None, UTF8, settings, parse_jsonl).batch())
+def parse_lines(block: LineBlock, settings: InputSettings, keys: str = "") -> Batch:
+    """Return lines of JSON as documents; an invalid line becomes a problem of its row, with `keys` as a hint."""
+    refused: set[int] = set()
+    if has_more_values(block.data, MAX_VALUES):
+        lines = block.data.split(b"\n")
+        refused = {block.first_line + n for n, line in enumerate(lines) if has_more_values(line, MAX_VALUES)}
+        kept = [b"0" if number in refused else line for number, line in enumerate(lines, block.first_line)]
+        block = block._replace(data=b"\n".join(kept))
+    batch = LineDocuments(block, "", None, UTF8, settings, parse_jsonl).batch()
+    for row, number in enumerate(batch.line_numbers or ()) if refused else ():
+        if number in refused:
+            batch.problems[row] = InputError(f"the JSON has more than {MAX_VALUES:,} values", where=str(number))
+    return _with_own_problems(batch, keys)

@@ -6,14 +6,15 @@ import os
 import signal
 import threading
 import weakref
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from multiprocessing import get_context, parent_process
 from typing import Any, Protocol
 
 from nbtext.documents.batch import Batch
+from nbtext.errors import InputError
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.features.occurrences import Locator
 from nbtext.model.explanation import Explainer, Explanation
@@ -24,27 +25,41 @@ from nbtext.model.multilabel_predictor import MultilabelPredictor
 from nbtext.model.predictor import Predictor
 from nbtext.model.settings import DecisionSettings, check_decisions
 from nbtext.report.explanation import Run, explanation_record, highlight, part_weights
+from nbtext.settings import setting
 
+MAX_FEATURES = 1000  # of an explanation
 MAX_EXPLAINED = 20  # predicted labels of a document, each with the text: an answer is a multiple of its request
+MAX_EXPLAINED_CHARACTERS = 200_000  # of a document; for each, an explanation may need 1 KB of memory
+MAX_MARKED_CHARACTERS = 50_000  # of a document whose text is marked
 
 
-@dataclass(frozen=True, slots=True)
+def parse_count(text: str) -> int:
+    """Return a number of features, at most MAX_FEATURES."""
+    if not text.isdecimal() or len(text) > 9:
+        raise ValueError(f"{text!r} is not a whole number")
+    return min(int(text), MAX_FEATURES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExplanationSettings:
-    """What an explanation shows.
+    """What an explanation shows: the options of /v1/explain."""
 
-    label, against  the labels to explain and to compare with; None: the most probable ones
-    features        number of contributions; None: all
-    marks           whether to add the text in runs, each with its weight
-    """
-
-    label: str | None = None
-    against: str | None = None
-    features: int | None = None
-    marks: bool = False
+    label: str | None = setting(None, "Label to explain; the predicted one by default.")
+    against: str | None = setting(None, "Label to compare with; the most probable other one by default.")
+    features: int | None = setting(None, "Number of contributions; all by default.", low=0, parse=parse_count)
+    marks: bool = setting(False, "Whether to add the text in runs, each with its weight.")
 
 
 class Engine(Protocol):
-    """Computes with a model; several threads may share it."""
+    """Computes with a model; several threads may share it.
+
+    Attributes
+    ----------
+    pool : ThreadPoolExecutor, optional
+        The only threads that should wait for it, if it can take long; None: any threads.
+    """
+
+    pool: ThreadPoolExecutor | None
 
     def predict(self, batch: Batch, decisions: DecisionSettings) -> AnyPredictions:
         """Return the predictions for a batch, with explanations if the decisions ask for them."""
@@ -56,6 +71,8 @@ class Engine(Protocol):
 class LocalEngine:
     """Computes in the thread that calls it."""
 
+    pool: ThreadPoolExecutor | None = None
+
     def __init__(self, fitted: FittedModel) -> None:
         self._fitted = fitted
         self._predictor = Predictor(fitted) if fitted.multilabel is None else MultilabelPredictor(fitted)
@@ -65,11 +82,16 @@ class LocalEngine:
         check_decisions(decisions, self._fitted.labels, is_multilabel=self._fitted.multilabel is not None)
         if decisions.explain is None:
             return self._predictor.predict_batch(batch, decisions)
+        batch = _refuse_long_texts(batch, MAX_EXPLAINED_CHARACTERS, "an explanation", "explain")
         explainer = self._explainer if self._fitted.multilabel is None else self._set_explainer
         return explainer.predict_batch(batch, decisions)
 
     def explain(self, batch: Batch, settings: ExplanationSettings) -> list[dict[str, Any]]:
         """See Engine."""
+        if settings.marks:
+            batch = _refuse_long_texts(batch, MAX_MARKED_CHARACTERS, "marks", "marks")
+        else:
+            batch = _refuse_long_texts(batch, MAX_EXPLAINED_CHARACTERS, "an explanation", "")
         if self._fitted.multilabel is None:
             explanations = self._explainer.explain_batch(batch, label=settings.label, against=settings.against)
             return [self._record(each, settings) for each in explanations]
@@ -112,7 +134,9 @@ class ProcessEngine:
 
     def __init__(self, fitted: FittedModel) -> None:
         self._fitted = fitted
-        self._pool = self._start()
+        self._process = self._start()
+        self.pool: ThreadPoolExecutor | None = ThreadPoolExecutor(1, thread_name_prefix="wait")
+        weakref.finalize(self, self.pool.shutdown, wait=False)
 
     def predict(self, batch: Batch, decisions: DecisionSettings) -> AnyPredictions:
         """See Engine."""
@@ -125,12 +149,12 @@ class ProcessEngine:
         return found
 
     def _call(self, method: str, *arguments: Any) -> Any:
-        pool = self._pool
+        process = self._process
         try:
-            return pool.submit(_compute, method, *arguments).result()
+            return process.submit(_compute, method, *arguments).result()
         except BrokenProcessPool:  # killed, such as by a lack of memory; the next call finds a new process
-            if self._pool is pool:
-                self._pool = self._start()
+            if self._process is process:
+                self._process = self._start()
             raise
 
     def _start(self) -> ProcessPoolExecutor:
@@ -139,6 +163,23 @@ class ProcessEngine:
         )  # fmt: skip
         weakref.finalize(self, pool.shutdown, wait=False)
         return pool
+
+
+def _refuse_long_texts(batch: Batch, maximum: int, purpose: str, option: str) -> Batch:
+    """Return a batch in which each document of more than `maximum` characters is a problem without texts."""
+    lengths = [sum(map(len, texts)) for texts in zip(*batch.columns, strict=True)]
+    too_long = [row for row, length in enumerate(lengths) if length > maximum]
+    if not too_long:
+        return batch
+    hint = f"leave out `{option}`, or send a part of it" if option else "send a part of it"
+    columns: tuple[list[str], ...] = tuple(map(list, batch.columns))
+    problems = dict(batch.problems)
+    for row in too_long:
+        what = f"the document has {lengths[row]:,} characters, and the maximum for {purpose} is {maximum:,}"
+        problems[row] = InputError(what, where=batch.place(row), hint=hint)
+        for column in columns:
+            column[row] = ""
+    return replace(batch, columns=columns, problems=problems)
 
 
 def make_engine(fitted: FittedModel) -> Engine:

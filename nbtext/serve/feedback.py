@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
@@ -12,8 +13,11 @@ from nbtext.documents.appended_file import AppendedFile
 from nbtext.documents.batch import Batch, check_label
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import NbtextError, OutputError
-from nbtext.serve.bodies import dumps, in_http_terms
+from nbtext.serve.bodies import dumps, in_http_terms, without_place
 from nbtext.serve.models import ServedModel
+
+ID, TIME = "id", "time"  # keys of each line
+HINT = "name another --feedback-dir"
 
 
 def feedback_lines(batch: Batch, model: ServedModel, settings: InputSettings, *, new_labels: bool) -> bytes:
@@ -37,9 +41,11 @@ def feedback_lines(batch: Batch, model: ServedModel, settings: InputSettings, *,
     for row, labels in enumerate(lists):
         where = f"document {row + 1}: " if len(batch) > 1 else ""
         if (problem := batch.problems.get(row)) is not None:
-            raise HTTPException(400, f"{where}{problem.what}")
+            raise HTTPException(400, f"{where}{without_place(problem)}")
         if labels is None:
-            raise HTTPException(400, f"{where}there is no label")
+            keys = " or ".join(f"`{name}`" for name in dict.fromkeys((settings.label_field, "label")))
+            alike = " in all documents" if len(batch) > 1 else ""
+            raise HTTPException(400, f"{where}there is no label; its key is {keys}{alike}")
         try:
             for label in labels:
                 check_label(label)
@@ -50,10 +56,18 @@ def feedback_lines(batch: Batch, model: ServedModel, settings: InputSettings, *,
         texts = [column[row] for column in batch.columns]
         fields = dict(zip(settings.text_field, texts, strict=True)) if settings.separate_fields else {first: texts[0]}
         given = labels if has_several else labels[0]
-        lines.append(
-            dumps({"id": batch.ids[row], **empty, **fields, settings.label_field: given, "time": time}) + b"\n"
-        )
+        lines.append(dumps({ID: batch.ids[row], **empty, **fields, settings.label_field: given, TIME: time}) + b"\n")
     return b"".join(lines)
+
+
+def check_line(line: bytes, where: str) -> None:
+    """Raise OutputError unless this is a line of `feedback_lines`, by two of its keys."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict) or not record.keys() >= {ID, TIME}:
+        raise OutputError("has a line that nbtext serve did not store", where=where, hint=HINT)
 
 
 class FeedbackFile:
@@ -69,14 +83,10 @@ class FeedbackFile:
     """
 
     def __init__(self, path: str) -> None:
-        self._file = AppendedFile(path, hint="name another --feedback-dir")
+        self._file = AppendedFile(path, check_line, hint=HINT)
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="feedback")
         self._pending: list[tuple[bytes, asyncio.Future[None]]] = []
         self._is_writing = False
-
-    @property
-    def path(self) -> str:
-        return self._file.path
 
     async def append(self, lines: bytes) -> None:
         """Append lines, and return when they are on the disk; OutputError if they cannot be written."""

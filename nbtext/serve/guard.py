@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ SECURITY_HEADERS = (
 )
 SECONDS_BETWEEN_SWEEPS = 0.25
 SECONDS_BETWEEN_TRIES = 0.01  # of a stream that waits for memory
+SENT_BYTES = 1 << 16  # of an answer that are sent at once; the time of a request begins again when they are read
 
 
 class Closed(Exception):
@@ -54,36 +56,54 @@ class Deadline:
 
 
 class BodyMemory:
-    """The memory for the bodies of all requests in progress.
+    """The memory for the bodies and answers of all requests in progress.
 
     limit, used  bytes
     """
 
-    __slots__ = ("limit", "used")
+    __slots__ = ("limit", "lock", "used")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.used = 0
+        self.lock = threading.Lock()
 
 
 class Lease:
-    """The part of the memory for bodies that one request uses. Bytes count when they arrive.
+    """The part of the memory that one request uses. Bytes of its body count when they arrive.
 
-    A client that announces a large body and sends nothing takes no memory from others.
+    A client that announces a large body and sends nothing takes no memory from others. The bytes count until the
+    request and every thread that works for it have ended, also if the request was given up before.
     """
 
-    __slots__ = ("_memory", "_size")
+    __slots__ = ("_memory", "_n_users", "_size")
 
     def __init__(self, memory: BodyMemory) -> None:
-        self._memory, self._size = memory, 0
+        self._memory, self._size, self._n_users = memory, 0, 1
+
+    def begin(self) -> None:
+        """Record that a thread begins to work for the request."""
+        with self._memory.lock:
+            self._n_users += 1
+
+    def end(self) -> None:
+        """Record that the request, or a thread that works for it, has ended; any thread may call this."""
+        with self._memory.lock:
+            self._n_users -= 1
+            if not self._n_users:
+                self._memory.used -= self._size
+                self._size = 0
 
     def hold(self, size: int) -> None:
         """Reserve `size` bytes; HTTPException 503 if the memory is used up."""
         if size > self._size and self._memory.used - self._size + size > self._memory.limit:
-            self.keep(0)
             what = "the requests in progress use up the memory for bodies; try again, or send less at once"
             raise HTTPException(503, what, RETRY_AFTER)  # the rest is read and dropped, so that the client sees it
         self._set(size)
+
+    def add(self, size: int) -> None:
+        """Reserve `size` more bytes; HTTPException 503 if the memory is used up."""
+        self.hold(self._size + size)
 
     async def wait_and_add(self, size: int) -> None:
         """Reserve `size` more bytes, which have arrived already; wait until there is memory for them."""
@@ -100,8 +120,9 @@ class Lease:
         self._set(size)
 
     def _set(self, size: int) -> None:
-        self._memory.used += size - self._size
-        self._size = size
+        with self._memory.lock:
+            self._memory.used += size - self._size
+            self._size = size
 
 
 @dataclass(frozen=True)
@@ -164,9 +185,14 @@ class Guard:
             if message["type"] == "http.response.start":
                 is_started, status = True, message["status"]
                 message["headers"] = [*message["headers"], *SECURITY_HEADERS]
-            else:
-                usage.bytes_out += len(message.get("body", b""))
-            await send(message)
+                await send(message)
+                return
+            body = message.get("body", b"")
+            for start in range(0, len(body) or 1, SENT_BYTES):  # a client that reads slowly slows this down
+                part, has_more = body[start : start + SENT_BYTES], start + SENT_BYTES < len(body)
+                await send({**message, "body": part, "more_body": has_more or message.get("more_body", False)})
+                usage.bytes_out += len(part)
+                deadline.extend()
 
         scope[USAGE], path = usage, scope["path"]
         deadline = scope[DEADLINE] = Deadline(self._settings.timeout)
@@ -193,7 +219,7 @@ class Guard:
                 await error_response(500, "internal error")(scope, receive, count_and_send)
         finally:
             self._active.discard(deadline)
-            lease.keep(0)
+            lease.end()
             usage.route = path if path in self._paths.direct else self._paths.routes.get(scope.get("endpoint"), "")
             seconds = time.perf_counter() - started
             self._metrics.count_request(usage, status, seconds)

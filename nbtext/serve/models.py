@@ -40,25 +40,20 @@ class ServedModel:
     loaded_at: float
 
     def input_settings(self, max_document_bytes: int) -> InputSettings:
-        """Return how documents of this model are read; see `input_settings_of`."""
-        return input_settings_of(self.fitted, max_document_bytes)
+        """Return how documents are read for this model: by the keys of the rows that it was trained on.
 
-
-def input_settings_of(model: FittedModel, max_document_bytes: int) -> InputSettings:
-    """Return how documents are read for a model: by the keys of the rows that it was trained on.
-
-    They are `text` and `label` if it was trained on other documents, or on columns without names.
-    """
-    known = model.input
-    if known.unit != "row" or any(name.isdecimal() for name in (*known.text_field, known.label_field)):
-        known = ModelInput()
-    fields = model.feature_settings.fields
-    return InputSettings(
-        text_field=fields or known.text_field,
-        label_field=known.label_field,
-        separate_fields=bool(fields),
-        max_document_bytes=max_document_bytes,
-    )
+        They are `text` and `label` if it was trained on other documents, or on columns without names.
+        """
+        known = self.fitted.input
+        if known.unit != "row" or any(name.isdecimal() for name in (*known.text_field, known.label_field)):
+            known = ModelInput()
+        fields = self.fitted.feature_settings.fields
+        return InputSettings(
+            text_field=fields or known.text_field,
+            label_field=known.label_field,
+            separate_fields=bool(fields),
+            max_document_bytes=max_document_bytes,
+        )
 
 
 class ModelSlot:
@@ -120,7 +115,6 @@ class ModelStore:
         self.slots = {file.name: ModelSlot(file) for file in files}
         self.default = next(iter(self.slots.values()))
         self._on_reload = on_reload
-        self._checking = threading.Lock()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="reload", daemon=True)
 
@@ -132,13 +126,9 @@ class ModelStore:
         self._stopped.set()
         self._thread.join(timeout=1)
 
-    def check(self) -> None:
+    def _watch(self) -> None:
         """Load each model whose file has changed."""
-        with self._checking:
+        while not self._stopped.wait(SECONDS_BETWEEN_CHECKS):
             for slot in self.slots.values():
                 if slot.reload():
                     self._on_reload(slot)
-
-    def _watch(self) -> None:
-        while not self._stopped.wait(SECONDS_BETWEEN_CHECKS):
-            self.check()

@@ -63,9 +63,6 @@ class Metrics:
             "nbtext_model_loaded_timestamp_seconds", "When the model was loaded.", ("model",), registry=registry
         )
         self.reloads = Counter("nbtext_model_reloads", "Replaced model files.", ("model", "result"), registry=registry)
-        self.learned = Counter(
-            "nbtext_learned_documents", "Documents of feedback that were learned.", ("model",), registry=registry
-        )
         self._children: dict[tuple[str, ...], Any] = {}
 
     def count_request(self, usage: Usage, status: int, seconds: float) -> None:

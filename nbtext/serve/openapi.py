@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Any
 
 from nbtext import __version__
-from nbtext.model.settings import MAX_TOP
+from nbtext.errors import name_parameters
 from nbtext.serve.bodies import JSON, JSONL, TEXT
+from nbtext.serve.requests import ExplainOptions, PredictOptions
+from nbtext.settings import list_all_settings
 
 Schema = dict[str, Any]
 NULLABLE_TEXT: Schema = {"type": ["string", "null"]}
 NULLABLE_NUMBER: Schema = {"type": ["number", "null"]}
 PROBABILITY: Schema = {"type": "number", "minimum": 0, "maximum": 1}
+JSON_TYPES = {"int": "integer", "float": "number", "bool": "boolean"}
 ERRORS = {
     "400": "The request is wrong; the message says how.",
     "401": "A bearer token is needed (--token-file).",
@@ -19,33 +24,14 @@ ERRORS = {
     "404": "There is no such model, or feedback is off.",
     "413": "The body, or the number of documents, is above the limit.",
     "415": "The content type is not supported.",
+    "500": "The service failed; its log names the place.",
     "503": "There are too many requests, or it took too long; try again after Retry-After seconds.",
+    "507": "The feedback could not be stored, such as on a full disk.",
 }
 
 
 def describe() -> Schema:
     """Return the OpenAPI document."""
-    model = _parameter("model", "Name of the model; the first one by default.", {"type": "string"})
-    predict = [
-        model,
-        _parameter("min_probability", "Abstain below this probability.", PROBABILITY),
-        _parameter("coverage", "Add a prediction set that holds the true label this often.", PROBABILITY),
-        _parameter(
-            "top_k",
-            "Number of labels in `scores`; all by default.",
-            {"type": "integer", "minimum": 1, "maximum": MAX_TOP},
-        ),
-        _parameter("explain", "Add the features with the largest contributions.", {"type": "integer", "minimum": 1}),
-        _parameter("threshold", "Several labels: predict those with at least this probability.", PROBABILITY),
-        _parameter("at_least_one", "Several labels: predict at least the most probable one.", {"type": "boolean"}),
-    ]
-    explain = [
-        model,
-        _parameter("label", "Label to explain; the predicted one by default.", {"type": "string"}),
-        _parameter("against", "Label to compare with; the most probable other one by default.", {"type": "string"}),
-        _parameter("features", "Number of contributions; all by default.", {"type": "integer", "minimum": 0}),
-        _parameter("marks", "Whether to add the text in runs, each with its weight.", {"type": "boolean"}),
-    ]
     name = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
     open_to_all: list[Schema] = [{}]
     return {
@@ -58,11 +44,13 @@ def describe() -> Schema:
         "security": [{}, {"token": []}],
         "paths": {
             "/v1/predict": {
-                "post": _operation("Predict the labels of documents.", predict, _documents(), _either("Prediction"))
+                "post": _operation(
+                    "Predict the labels of documents.", _parameters(PredictOptions), _documents(), _either("Prediction")
+                )
             },
             "/v1/explain": {
                 "post": _operation(
-                    "Explain predictions.", explain, _documents(streamed=False),
+                    "Explain predictions.", _parameters(ExplainOptions), _documents(streamed=False),
                     _either("Explanation", "Explanations", streamed=False),
                 )
             },
@@ -71,7 +59,7 @@ def describe() -> Schema:
             },
             "/v1/models/{name}/feedback": {
                 "post": _operation(
-                    "Store labeled documents (--feedback-dir); with --learn the model learns them.",
+                    "Store labeled documents (--feedback-dir), for `nbtext update`.",
                     [name], _labeled(), {JSON: {"schema": _reference("Stored")}},
                 )
             },
@@ -82,8 +70,18 @@ def describe() -> Schema:
     }  # fmt: skip
 
 
-def _parameter(name: str, description: str, schema: Schema) -> Schema:
-    return {"name": name, "in": "query", "description": description, "schema": schema}
+def _parameters(record: type[Any]) -> list[Schema]:
+    """Return the description of each option of a request."""
+    found = []
+    for field, each in list_all_settings(record):
+        kind = str(field.type).partition(" ")[0]
+        schema: Schema = {"type": JSON_TYPES.get(kind, "string")}
+        if kind in ("int", "float"):
+            bounds = {"minimum": each.low, "maximum": each.high}
+            schema |= {name: bound for name, bound in bounds.items() if math.isfinite(bound)}
+        description = name_parameters(re.split(r"(?<=[.])\s+", each.help)[0])
+        found.append({"name": field.name, "in": "query", "description": description, "schema": schema})
+    return found
 
 
 def _operation(
@@ -151,9 +149,10 @@ def _object(**properties: Schema) -> Schema:
 
 def _schemas() -> Schema:
     text, number = {"type": "string"}, {"type": "number"}
-    document = _object(id=text, text=text) | {"description": "A model of several text fields has a key for each."}
+    training = "the model was trained with are accepted, too; separate fields need them."
+    document = _object(id=text, text=text) | {"description": f"The keys that {training}"}
     label = {"oneOf": [text, _list_of(text)], "description": "A list, if the model predicts several labels."}
-    labeled = _object(id=text, text=text, label=label) | {"required": ["label"]}
+    labeled = _object(id=text, text=text, label=label) | {"description": f"The keys of text and label that {training}"}
     contribution = _object(feature=text, count={"type": "integer"}, log_odds=number)
     run = {"type": "array", "prefixItems": [text, {"type": "integer", "minimum": -3, "maximum": 3}]}
     return {

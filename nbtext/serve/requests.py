@@ -5,102 +5,70 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope
 
-from nbtext.errors import SettingsError
-from nbtext.model.predictor import MOST_PROBABLE
+from nbtext.errors import PARAMETERS, SettingsError
 from nbtext.model.settings import DecisionSettings
 from nbtext.serve.bodies import in_http_terms
-from nbtext.serve.engine import ExplanationSettings
-from nbtext.serve.guard import DEADLINE, LEASE, USAGE, Closed, Deadline, Lease
+from nbtext.serve.engine import ExplanationSettings, parse_count
+from nbtext.serve.guard import LEASE, USAGE, Closed, Lease
 from nbtext.serve.models import ModelSlot, ModelStore
 from nbtext.serve.monitoring import Usage
+from nbtext.settings import list_all_settings, make_record, parse_value, part, setting
 
 MAX_QUERY_BYTES = 4096
-PREDICTED_LABEL = ExplanationSettings()
-MAX_EXPLAINED = 1000  # features
+MODEL = "Name of the model; the first one by default."
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options of a request, from its query string.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictOptions:
+    """The options of /v1/predict, from its query string."""
 
-    model  name of the model; "" is the first one
-    """
-
-    model: str = ""
-    decisions: DecisionSettings = MOST_PROBABLE
-    explanation: ExplanationSettings = PREDICTED_LABEL
+    model: str = setting("", MODEL)
+    decisions: DecisionSettings = part(DecisionSettings, without=("cost",), explain={"parse": parse_count})
 
 
-DEFAULT = Options()
-PREDICT = frozenset({"model", "min_probability", "coverage", "explain", "top_k", "threshold", "at_least_one"})
-EXPLAIN = frozenset({"model", "label", "against", "features", "marks"})
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainOptions:
+    """The options of /v1/explain, from its query string."""
+
+    model: str = setting("", MODEL)
+    explanation: ExplanationSettings = part(ExplanationSettings)
+
+
+Options = TypeVar("Options", bound=PredictOptions | ExplainOptions)
+PARAMETERS.update(field.name for record in (PredictOptions, ExplainOptions) for field, _ in list_all_settings(record))
 
 
 @lru_cache(maxsize=256)
-def parse_options(query: bytes, known: frozenset[str]) -> Options:
+def parse_options(query: bytes, record: type[Options]) -> Options:
     """Return the options of a query string; HTTPException 400 if an option is unknown or invalid."""
     if not query:
-        return DEFAULT
+        return make_record(record, {})
     if len(query) > MAX_QUERY_BYTES:
         raise HTTPException(400, "the query string is too long")
     try:
         pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, strict_parsing=True, errors="strict")
     except ValueError:
         raise HTTPException(400, "the query string is broken; write NAME=VALUE&NAME=VALUE") from None
-    values = dict(pairs)
-    for name, _ in pairs:
-        if name not in known:
-            raise HTTPException(400, f"there is no option {name!r}; there are {', '.join(sorted(known))}")
+    known = {field.name: (field, found) for field, found in list_all_settings(record)}
+    values: dict[str, Any] = {}
+    for option, text in pairs:
+        if option not in known:
+            raise HTTPException(400, f"there is no option {option!r}; there are {', '.join(sorted(known))}")
+        try:
+            value = parse_value(*known[option], text)
+        except ValueError as error:
+            raise HTTPException(400, f"{option}: {error}") from None
+        values[option] = (*values.get(option, ()), value) if known[option][1].is_repeated else value
     try:
-        decisions = DecisionSettings(
-            min_probability=_number(values, "min_probability"),
-            coverage=_number(values, "coverage"),
-            explain=_count(values, "explain", MAX_EXPLAINED),
-            top_k=_count(values, "top_k"),
-            label_threshold=_number(values, "threshold"),
-            at_least_one=_flag(values, "at_least_one"),
-        )
+        return make_record(record, values)
     except SettingsError as error:
         raise HTTPException(400, str(in_http_terms(error))) from None
-    return Options(
-        values.get("model", ""),
-        decisions,
-        ExplanationSettings(
-            values.get("label"),
-            values.get("against"),
-            _count(values, "features", MAX_EXPLAINED),
-            _flag(values, "marks"),
-        ),
-    )
-
-
-def _number(values: dict[str, str], name: str) -> float | None:
-    try:
-        return float(values[name]) if name in values else None
-    except ValueError:
-        raise HTTPException(400, f"{name} is {values[name]!r}, expected a number") from None
-
-
-def _count(values: dict[str, str], name: str, maximum: int | None = None) -> int | None:
-    """Return a whole number, or `maximum` if it is larger; None if the option is not given."""
-    if name not in values:
-        return None
-    if not values[name].isdecimal() or len(values[name]) > 9:
-        raise HTTPException(400, f"{name} is {values[name]!r}, expected a whole number")
-    number = int(values[name])
-    return number if maximum is None else min(number, maximum)
-
-
-def _flag(values: dict[str, str], name: str) -> bool:
-    value = values.get(name, "false")
-    if value not in ("true", "false"):
-        raise HTTPException(400, f"{name} is {value!r}, expected true or false")
-    return value == "true"
 
 
 def find_model(store: ModelStore, name: str, usage: Usage) -> ModelSlot:
@@ -156,12 +124,10 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
 async def read_chunks(scope: Scope, receive: Receive) -> AsyncIterator[bytes]:
     """Yield the parts of a body of any length as they arrive."""
     usage: Usage = scope[USAGE]
-    deadline: Deadline = scope[DEADLINE]
     while True:
         message = await receive()
         if message["type"] != "http.request":
             raise Closed
-        deadline.extend()
         body = message.get("body", b"")
         usage.bytes_in += len(body)
         yield body

@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
@@ -21,11 +22,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from nbtext.errors import OutputError
 from nbtext.parallel import available_cpus
-from nbtext.serve.app import Feedback, Service
+from nbtext.serve.app import Service
 from nbtext.serve.batching import Batcher
 from nbtext.serve.feedback import FeedbackFile
-from nbtext.serve.learner import Learner
-from nbtext.serve.learning import check_learning
+from nbtext.serve.guard import SECONDS_BETWEEN_SWEEPS, SENT_BYTES
 from nbtext.serve.models import ModelSlot, ModelStore
 from nbtext.serve.monitoring import Log, Metrics
 from nbtext.serve.settings import ModelFile, ServeSettings, read_tokens
@@ -104,6 +104,18 @@ class Server(uvicorn.Server):
             for each, handler in handlers.items():
                 signal.signal(each, handler)
 
+    async def abort_unread(self, seconds: float) -> None:
+        """Abort connections that have been closing for so long, because the client does not read, until cancelled."""
+        closing: dict[Any, float] = {}
+        while True:
+            await asyncio.sleep(SECONDS_BETWEEN_SWEEPS)
+            now = time.monotonic()
+            connections: list[Any] = list(self.server_state.connections)
+            closing = {each: closing.get(each, now) for each in connections if each.transport.is_closing()}
+            for each, since in closing.items():
+                if now - since > seconds:
+                    each.transport.abort()
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Finish the requests in progress; a second Ctrl-C ends them."""
         self.force_exit = self.should_exit and sig == signal.SIGINT
@@ -133,8 +145,6 @@ def serve(
     ------
     ArtifactError
         A model cannot be loaded.
-    ModelError
-        A model cannot learn from feedback.
     OutputError
         The address, or a file of feedback, cannot be used.
     """
@@ -149,7 +159,10 @@ def serve(
 
     store = ModelStore(files, on_reload)
     batcher = Batcher(threads or available_cpus(), metrics.batches.observe)
-    feedback = _open_feedback(files, settings, store, metrics, log)
+    feedback: dict[str, FeedbackFile] = {}
+    if settings.feedback_dir is not None:
+        for model in files:
+            feedback[model.name] = FeedbackFile(os.path.join(settings.feedback_dir, f"{model.name}.jsonl"))
     service = Service(store, settings, batcher=batcher, metrics=metrics, log=log, tokens=tokens, feedback=feedback)
     listener = _listen(settings)
     server = Server(
@@ -160,11 +173,10 @@ def serve(
     sys.setswitchinterval(SWITCH_SECONDS)
     store.start()
     try:
-        learners = [each.learner.run() for each in feedback.values() if each.learner is not None]
-        asyncio.run(_run(server, listener, service.app.sweep(), *learners))
+        asyncio.run(_run(server, listener, service.app.sweep(), server.abort_unread(settings.timeout)))
     finally:
         for each in feedback.values():
-            each.file.close()
+            each.close()
         store.stop()
         batcher.stop()
         log.stop()
@@ -194,30 +206,6 @@ async def _run(server: Server, listener: socket.socket, *background: Coroutine[A
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _open_feedback(
-    files: Sequence[ModelFile], settings: ServeSettings, store: ModelStore, metrics: Metrics, log: Log
-) -> dict[str, Feedback]:
-    """Return where the feedback for each model goes.
-
-    Raises
-    ------
-    ModelError
-        A model cannot learn from feedback.
-    OutputError
-        A file cannot be opened, or another service appends to it.
-    """
-    if settings.feedback_dir is None:
-        return {}
-    found = {}
-    for model in files:
-        if settings.learn:
-            check_learning(model.path)
-        path = os.path.join(settings.feedback_dir, f"{model.name}.jsonl")
-        learner = Learner(model, path, store=store, metrics=metrics, log=log) if settings.learn else None
-        found[model.name] = Feedback(FeedbackFile(path), learner)
-    return found
 
 
 def _configure(service: Service, settings: ServeSettings) -> uvicorn.Config:
@@ -253,6 +241,8 @@ def _listen(settings: ServeSettings) -> socket.socket:
             listener = on_error.enter_context(socket.socket(family, kind, protocol))
             if os.name == "posix":  # on Windows, another process could then listen on the same port
                 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if hasattr(socket, "TCP_NOTSENT_LOWAT"):  # otherwise Linux takes megabytes, and waits until 0.8 MB are read
+                listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, SENT_BYTES)
             listener.bind(address)
             listener.listen(BACKLOG)
         except (OSError, UnicodeError) as error:

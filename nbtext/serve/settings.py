@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from nbtext.errors import InputError, SettingsError
+from nbtext.settings import Needs, check_settings, setting
 
 MODEL_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 TOKEN = re.compile(r"[\x21-\x7e]{8,512}")
@@ -26,47 +27,65 @@ class ModelFile:
 class ServeSettings:
     """How models are served.
 
-    host, port        address to listen on; port 0 is any free port
-    token_file        file with a bearer token on each line; None: requests need no token
-    insecure          whether a host that is not local needs no token
-    allowed_hosts     values of the Host header to accept besides those of this machine
-    feedback_dir      directory to which feedback is appended; None: feedback is refused
-    learn             whether the models learn from the feedback
-    new_labels        whether feedback may have labels that the model does not know
-    max_body_bytes    maximum size of a request, and of a document in a stream
-    max_total_body_bytes  maximum size of all requests in progress together
-    max_documents     maximum number of documents in a JSON array
-    max_requests      maximum number of requests at the same time
-    timeout           seconds that a request may take; in a stream, seconds without progress
+    max_body_bytes  also of a document in a stream
+    timeout         seconds that a request may take; in a stream, seconds in which no document is completed and no
+                    answer is read
     """
 
-    host: str = "127.0.0.1"
-    port: int = 8000
-    token_file: str | None = None
-    insecure: bool = False
-    allowed_hosts: tuple[str, ...] = ()
-    feedback_dir: str | None = None
-    learn: bool = False
-    new_labels: bool = False
-    max_body_bytes: int = 16_000_000
-    max_total_body_bytes: int = 128_000_000
-    max_documents: int = 10_000
-    max_requests: int = 256
-    timeout: float = 30.0
+    TITLE = "Service"
+    RULES = (Needs("new_labels", "feedback_dir"),)
+
+    host: str = setting(
+        "127.0.0.1", "Address to listen on. Any non-loopback address needs --token-file or --insecure.",
+        metavar="ADDRESS",
+    )  # fmt: skip
+    port: int = setting(8000, "Port to listen on; 0 is any free one.", low=0, high=65535, metavar="N")
+    token_file: str | None = setting(
+        None, "File of bearer tokens, one on each line. Requests then need the header `Authorization: Bearer TOKEN`.",
+        file="input",
+    )  # fmt: skip
+    insecure: bool = setting(
+        False, "Allow a non-loopback --host without --token-file: everybody who reaches it may use it."
+    )
+    allowed_hosts: tuple[str, ...] = setting(
+        (), "Also accept requests with this name in the Host header, such as that of a reverse proxy; may be repeated. "
+        "If it is given, or on a loopback address, names other than those of this machine are refused.",
+        flags=("--allowed-host",), metavar="NAME", is_repeated=True,
+    )  # fmt: skip
+    feedback_dir: str | None = setting(
+        None,
+        "Accept labeled texts, and append them to DIR/NAME.jsonl for each model NAME. `nbtext update` learns them.",
+        file="directory",
+    )
+    new_labels: bool = setting(False, "Accept feedback whose label the model does not know. Needs --feedback-dir.")
+    max_body_bytes: int = setting(
+        16_000_000, "Maximum size of a request in bytes; for JSON lines, of each line.", low=1, metavar="N"
+    )
+    max_total_body_bytes: int = setting(
+        128_000_000, "Maximum size of all requests in progress together, with their answers, in bytes. Further ones "
+        "are answered with status 503; JSON lines wait.", low=1, metavar="N",
+    )  # fmt: skip
+    max_documents: int = setting(10_000, "Maximum number of documents in a JSON array.", low=1, metavar="N")
+    max_requests: int = setting(
+        256, "Maximum number of requests at the same time. Further ones are answered with status 503.",
+        low=1, metavar="N",
+    )  # fmt: skip
+    timeout: float = setting(
+        30.0, "Time limit of a request; for JSON lines, the longest time in which no line is completed and no answer "
+        "is read.",
+        low=1e-3, high=86_400, metavar="SECONDS",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
+        check_settings(self)
         if not self.is_local and self.token_file is None and not self.insecure:
+            what = f"{self.host} is not a loopback address, so requests need a token"
             hint = "give --token-file FILE, or --insecure if everybody who reaches it may use it"
-            raise SettingsError(
-                f"{self.host} is not a loopback address, so requests need a token", where="host", hint=hint
-            )
+            raise SettingsError(what, where="host", hint=hint)
         if self.max_total_body_bytes < self.max_body_bytes:
             what = f"{self.max_total_body_bytes:,} is less than the {self.max_body_bytes:,} bytes of one request"
             hint = "raise it, or lower --max-body-bytes"
             raise SettingsError(what, where="max_total_body_bytes", hint=hint)
-        for option, is_given in (("learn", self.learn), ("new_labels", self.new_labels)):
-            if is_given and self.feedback_dir is None:
-                raise SettingsError("is used only with --feedback-dir", where=option, hint="add --feedback-dir DIR")
 
     @property
     def is_local(self) -> bool:
@@ -114,7 +133,7 @@ def read_tokens(path: str) -> tuple[bytes, ...]:
     hint = "write one on a line, of 8 or more letters, digits and punctuation marks, such as: openssl rand -hex 32"
     try:
         with open(path, encoding="ascii") as file:
-            lines = [line.strip() for line in file.read(1 << 20).splitlines()]
+            lines = [line.strip() for line in file.read(1 << 20).split("\n")]
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=path, hint="check the path") from None
     except UnicodeDecodeError:

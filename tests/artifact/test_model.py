@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,14 @@ import nbtext
 from nbtext import TextClassifier, load_model, save_model
 from nbtext.artifact import model as model_file
 from nbtext.artifact.storage import load, save
-from nbtext.errors import ArtifactError
+from nbtext.bayes.calibration import Calibration
+from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate
+from nbtext.bayes.settings import ModelSettings
+from nbtext.documents.matrix import Matrix
+from nbtext.documents.settings import ModelInput
+from nbtext.errors import ArtifactError, InputError
+from nbtext.features.settings import FeatureSettings
+from nbtext.features.vocabulary import Vocabulary
 
 TEXTS = ["red round leaf", "green round", "yellow long", "yellow curved long", "straße", "İstanbul \udcff x1"]
 LABELS = ["apple", "apple", "banana", "banana", "city\n", "city\n"]
@@ -103,6 +111,7 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
     ("scorer.bias", set_at("scorer", "bias", value=np.zeros(2))),
     ("scorer.bias", set_at("scorer", "bias", value=np.array([np.nan, 0, 0]))),
     ("scorer.bias", set_at("scorer", "bias", value=np.full(3, 1e308))),
+    ("scorer.bias", set_at("scorer", "bias", value=np.full(3, 2e100))),  # times counts, sums stay finite
     ("scorer.deltas", set_at("scorer", "deltas", value=np.zeros(1))),
     ("scorer.classes", set_at("scorer", "classes", value=np.zeros(0, dtype=np.uint8))),
     ("scorer.indptr", set_at("scorer", "indptr", value=np.zeros(3))),
@@ -187,9 +196,11 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
     ),
     ("mean_posteriors", set_at("mean_posteriors", value=None)),
     ("model.group", set_at("model", "group", value="author")),
-    ("model.group", set_at("model", "group", value=None)),
+    ("class_documents", set_at("class_documents", value=np.zeros(0, dtype=np.uint8))),
+    ("class_documents", set_at("class_documents", value=np.ones(4, dtype=np.uint8))),
+    ("input.separate_fields", set_at("input", "separate_fields", value=True)),
     ("estimate.groups", set_at("estimate", "groups", value=3)),
-    ("estimate.groups", set_at("estimate", "groups", value=0)),
+    ("estimate.groups", set_at("estimate", "groups", value=-1)),
     ("estimate.groups", set_at("estimate", "groups", value=1.5)),
     ("hyperparameters.smoothing", set_at("hyperparameters", "smoothing", value=float("inf"))),
     ("weighting.tf", set_at("weighting", "tf", value="loud")),
@@ -222,6 +233,104 @@ def test_every_key_is_checked(tmp_path: Path) -> None:
         save({name: value for name, value in whole.items() if name != key}, path)
         with pytest.raises(ArtifactError, match=key):
             load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda r: r["statistics"].update(documents=r["statistics"]["documents"] * 9), "documents of the class"),
+        (lambda r: r["statistics"]["documents"].__setitem__(0, 0), "more than 0"),
+        (lambda r: r["statistics"].update(documents=r["statistics"]["documents"][1:]), "numbers, and is"),
+        (lambda r: r["statistics"].update(occurrences=r["statistics"]["documents"] * 0), "at least the documents"),
+        (lambda r: r["statistics"].update(occurrences=r["statistics"]["occurrences"] * 2.0**60), "sum to at most"),
+    ],
+)  # fmt: skip
+def test_counts_that_cannot_be_right_are_refused(
+    change: Callable[[dict[str, Any]], None], message: str, tmp_path: Path
+) -> None:
+    """Such as more documents with a word than the class has: when the counts are first used, in one line."""
+    path = str(tmp_path / "model.joblib")
+    texts = [*TEXTS, "yellow long"]
+    save_model(TextClassifier().fit(texts, [*LABELS, "banana"]), path)
+    record = load(path)
+    record["statistics"] = {name: values.astype(np.int64) for name, values in record["statistics"].items()}
+    save(record, path)
+    assert load_model(path).counts_.statistics.n_documents == 7
+    change(record)
+    save(record, path)
+    with pytest.raises(ArtifactError, match=message) as refusal:
+        load_model(path).counts_  # noqa: B018 - it is read when it is used
+    assert str(refusal.value).startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize(("excess", "is_right"), [(1e-12, True), (1e-6, False)])
+def test_decayed_counts_may_be_rounded(excess: float, is_right: bool, tmp_path: Path) -> None:
+    """A word of all documents of a class may have more than the class has by what rounding adds, and no more."""
+    path = str(tmp_path / "model.joblib")
+    save_model(TextClassifier().fit(["red", "red", "long"], ["a", "a", "b"]), path)
+    record = load(path)
+    record["class_documents"] = record["class_documents"] * 0.5
+    for name in ("documents", "occurrences"):
+        record["statistics"][name] = record["statistics"][name] * 0.5 * (1 + excess)
+    save(record, path)
+    if is_right:
+        assert load_model(path).counts_.statistics.n_documents == 1.5
+        return
+    with pytest.raises(ArtifactError, match="should be at most the documents of the class"):
+        load_model(path).counts_  # noqa: B018 - it is read when it is used
+
+
+DATA_CLASSES = (  # of each section: those whose fields may be missing
+    ("features", FeatureSettings), ("model", ModelSettings), ("hyperparameters", Hyperparameters),
+    ("calibration", Calibration), ("estimate", LeaveOneOutEstimate), ("input", ModelInput),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("section", "kind"), DATA_CLASSES)
+def test_a_missing_field_has_its_default(section: str, kind: type, tmp_path: Path) -> None:
+    """A file without a field was written before there was such a field: each one with a default may be missing."""
+    path = str(tmp_path / "model.joblib")
+    classifier = TextClassifier().fit(TEXTS, LABELS)
+    save_model(classifier, path)
+    whole, expected = load(path), classifier.predict_proba(TEXTS)
+    for field in dataclasses.fields(kind):
+        is_default = str(whole[section].get(field.name, field.default)) == str(field.default)
+        if field.default is not dataclasses.MISSING and is_default:
+            rest = {name: value for name, value in whole[section].items() if name != field.name}
+            save({**whole, section: rest}, path)
+            loaded = load_model(path)
+            np.testing.assert_array_equal(loaded.predict_proba(TEXTS), expected)
+            assert loaded.get_params() == classifier.get_params()
+    save({**whole, section: {**whole[section], "later": 1}}, path)
+    message = f'this one does not know its entry "{section}.later"; update nbtext: pip install'
+    with pytest.raises(ArtifactError, match=message):
+        load_model(path)
+
+
+def test_a_matrix_file_of_another_version() -> None:
+    """A setting that a matrix file does not have is its default; an unknown one is of a newer nbtext."""
+    matrix = Matrix(
+        np.ones(2, dtype=np.int32), np.array([0, 1], dtype=np.int32), np.arange(3), 2,
+        *(getattr(Vocabulary.from_terms(("green", "red")), name) for name in ("blob", "offsets")),
+        ["1", "2"], ["a", "b"], {"analyzer": "word"},
+    )  # fmt: skip
+    assert TextClassifier().fit_matrix(matrix).predict(["red", "green"]).tolist() == ["b", "a"]
+    newer = dataclasses.replace(matrix, settings={"later": 1})
+    with pytest.raises(InputError, match="newer nbtext: this one does not know its setting 'later'; update nbtext"):
+        TextClassifier().fit_matrix(newer)
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "answer"),
+    [("one-label", "long", "banana"), ("several-labels", "yellow", ("banana",)), ("numbers", "long", 2)],
+)
+def test_models_of_earlier_programs_are_read(name: str, question: str, answer: Any, tmp_path: Path) -> None:
+    """Files that commit 902b436 wrote predict what they predicted, and are saved as the same bytes."""
+    path = Path(__file__).parent / "models" / f"{name}.joblib"
+    classifier = load_model(str(path))
+    assert list(classifier.predict([question])) == [answer]
+    classifier.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == path.read_bytes()
 
 
 def test_a_model_of_an_earlier_version_has_no_mean_posteriors(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from nbtext.errors import ArtifactError
 TEXTS = ["red round leaf", "green round", "yellow long", "yellow curved long", "straße", "x1 x1"] * 2
 LISTS = [["apple", "red"], ["apple"], ["banana"], ["banana"], [], ["red"]] * 2
 LABELS = ["apple", "banana", "red"]
+INDICATOR = np.array([[label in labels for label in LABELS] for labels in LISTS])
 Change = Callable[[dict[str, Any]], None]
 
 
@@ -58,9 +59,10 @@ def fill(path: str, value: float) -> Change:
 WRONG: list[tuple[str, Change]] = [
     ('"multilabel" should be', put("multilabel", 3)),
     ('"multilabel.mu"', put("multilabel.mu", 0.0)),
+    ('"multilabel.exponent" should be from 1e-20 to 10', put("multilabel.exponent", 10.5)),
     ('"multilabel.mu"', put("multilabel.mu", float("nan"))),
     ('"multilabel.mu" is missing', remove("multilabel.mu")),
-    ('"multilabel.more" is unknown', put("multilabel.more", 1)),
+    ('does not know its entry "multilabel.more"', put("multilabel.more", 1)),
     ('"multilabel.alpha"', put("multilabel.alpha", -1.0)),
     ('"multilabel.alpha"', put("multilabel.alpha", "0.1")),
     ('"multilabel.weights"', fill("multilabel.weights", -1.0)),
@@ -103,7 +105,7 @@ WRONG_LINEAR: list[tuple[str, Change]] = [
     ('"multilabel.scale"', put("multilabel.scale", -1.0)),
     ('"multilabel.scale"', put("multilabel.scale", float("inf"))),
     ('"multilabel.scale"', put("multilabel.scale", "1")),
-    ('"multilabel.mu" is unknown', put("multilabel.mu", 1.0)),
+    ('does not know its entry "multilabel.mu"', put("multilabel.mu", 1.0)),
     ('"multilabel.intercept"', put("multilabel.intercept", float("nan"))),
     ('"multilabel.biases"', put("multilabel.biases", np.zeros(4))),
     ('"multilabel.biases"', fill("multilabel.biases", np.inf)),
@@ -167,6 +169,28 @@ def damage(folder: Path, change: Change, model: str = "auto") -> str:
     change(record)
     save(record, path)
     return path
+
+
+@pytest.mark.parametrize(
+    ("y", "value"),
+    [
+        (INDICATOR, 2),  # there is a label 2
+        (INDICATOR, (1 << 20) + 1),
+        (INDICATOR, -1),
+        (INDICATOR, "3"),
+        (INDICATOR, None),
+        (LISTS, 3),
+        ([[-1] if labels else [1] for labels in LISTS], 3),
+        ([len(labels) for labels in LISTS], 3),
+    ],
+)
+def test_the_columns_of_an_indicator_matrix_fit_the_labels(y: Any, value: Any, tmp_path: Path) -> None:
+    """Columns that do not hold all labels, or would not fit in memory, are refused."""
+    path = str(tmp_path / "model")
+    TextClassifier().fit(TEXTS, y).save(path)
+    save({**load(path), "label_columns": value}, path)
+    with pytest.raises(ArtifactError, match='"label_columns"'):
+        load_model(path)
 
 
 def test_models_of_one_label_have_none_of_the_keys(tmp_path: Path) -> None:

@@ -95,16 +95,17 @@ def test_scores_are_those_of_the_formulas(
     np.testing.assert_allclose(found.priors, np.log((n_k + 0.5) / (len(rows) - n_k + 0.5)), atol=1e-12)
 
 
+@pytest.mark.parametrize("is_separate", [False, True])
 @pytest.mark.parametrize("is_open", [True, False])
 @settings(deadline=None)
 @given(MATRICES, st.sampled_from([0.1, 10.0, 1e4]), st.sampled_from([0.1, 1.0]))
 def test_leave_one_out_scores_are_those_of_refitted_models(
-    is_open: bool, matrix: list[tuple[list[int], tuple[int, ...]]], mu: float, alpha: float
+    is_open: bool, is_separate: bool, matrix: list[tuple[list[int], tuple[int, ...]]], mu: float, alpha: float
 ) -> None:
     documents, sets = corpus_of(matrix)
     statistics, rows = count(documents, sets), dense(documents)
     corpus = RelevanceLeaveOneOut(
-        LabelCounts.of(statistics), documents, sets, np.zeros(len(documents)) if is_open else None
+        LabelCounts.of(statistics), documents, sets, np.zeros(len(documents)) if is_open else None, is_separate
     )
     for smoothing in (Smoothing(mu, alpha), Smoothing(2 * mu, alpha)):
         blocks = [corpus.scores_of(smoothing)(block) for block in corpus.blocks]
@@ -113,7 +114,7 @@ def test_leave_one_out_scores_are_those_of_refitted_models(
         )
         contrast = np.concatenate([block.contrast for block in blocks if block.contrast is not None])
         for i, row in enumerate(rows):
-            others = (rows != row).any(axis=1)
+            others = np.arange(len(rows)) != i if is_separate else (rows != row).any(axis=1)
             if not others.any():
                 continue
             refitted = count(documents.filter(others), sets)

@@ -83,6 +83,22 @@ def test_no_other_offset_is_better(data: st.DataObject, metric: str) -> None:
         tried = [judged((scores + unit * (m + e)).argmax(axis=1), classes) for m in others for e in (-1e-6, 1e-6)]
         found = judged((scores + unit * step).argmax(axis=1), classes)
         assert found >= max(tried) - 1e-12
+        ends = np.unique(others)
+        stops = [0.0, ends[0] - 1, *(ends[1:] + ends[:-1]) / 2, ends[-1] + 1]
+        equal = [stop for stop in stops if judged((scores + unit * stop).argmax(axis=1), classes) >= found - 1e-12]
+        assert abs(step) <= np.abs(equal).min() + 1e-9  # the smallest change that gives the best value
+
+
+@pytest.mark.parametrize(("n_rare", "is_moved"), [(5, False), (10, True)])
+def test_a_class_of_few_documents_has_no_offset(n_rare: int, is_moved: bool) -> None:
+    """Of five documents of a class, each part leaves four, which say too little; of ten, it leaves eight."""
+    classes = np.array([1, 2] * 100 + [0] * n_rare)
+    scores = np.zeros((len(classes), 3))
+    scores[np.arange(len(classes)), classes] = 4.0
+    scores[classes == 0] = [0.5, 1.0, 0.0]  # always behind the second class, by less than any other document
+    offsets = fit_decision_offsets(log_posterior(scores), classes, "macro_f1").offsets
+    assert offsets is not None  # the second class can give way, too
+    assert bool(offsets[0] > 0) is is_moved
 
 
 def test_no_offsets_if_all_is_correct() -> None:

@@ -207,3 +207,33 @@ def test_flipped_labels_of_short_messages(corpora: Callable[[str], Path]) -> Non
     given = np.where(is_flipped, 1 - classes, classes).astype(np.int32)
     noise = estimate_label_noise(replace(documents, classes=given), n_features, 2)
     assert average_precision(noise, given, is_flipped) >= 0.87
+
+
+def test_the_noise_is_that_of_dawid_and_skene() -> None:
+    """The estimate equals a dense one, in loops: pseudo-counts, start and number of iterations included."""
+    random, n, k = np.random.default_rng(5), 40, 3
+    posterior = random.dirichlet([0.3] * k, n)
+    given = random.integers(0, k, n).astype(np.int32)
+    labels = np.broadcast_to(np.arange(k, dtype=np.int32), posterior.shape)
+    likely, own, true, observed, expected = label_noise.estimate_noise(posterior, labels, given, k)
+    noise = [[0.95 * (t == g) + 0.05 / k for g in range(k)] for t in range(k)]
+    for _ in range(30):
+        joint = [[posterior[i][t] * noise[t][given[i]] for t in range(k)] for i in range(n)]
+        responsibility = [[each / sum(row) for each in row] for row in joint]
+        table = [[sum(responsibility[i][t] for i in range(n) if given[i] == g) for g in range(k)] for t in range(k)]
+        wrong = 1 - sum(table[t][t] for t in range(k)) / n
+        prior = [[5 * k * (1 - wrong if t == g else wrong / (k - 1)) for g in range(k)] for t in range(k)]
+        noise = [[(table[t][g] + prior[t][g]) / (sum(table[t]) + 5 * k) for g in range(k)] for t in range(k)]
+    assert own == pytest.approx([row[g] for row, g in zip(responsibility, given, strict=True)], rel=1e-9)
+    assert likely.tolist() == [row.index(max(row)) for row in responsibility]
+    found = np.zeros((k, k))
+    found[true, observed] = expected
+    assert found == pytest.approx(np.array(table), rel=1e-9)
+
+
+def test_of_equally_probable_labels_the_given_one_is_likely() -> None:
+    """A person can do nothing with an error that is a coin toss; labels are treated alike, whatever their order."""
+    posterior, labels = np.full((2, 2), 0.5), np.array([[0, 1], [0, 1]], dtype=np.int32)
+    likely, own, *_ = label_noise.estimate_noise(posterior, labels, np.array([0, 1], dtype=np.int32), 2)
+    assert likely.tolist() == [0, 1]
+    assert (own >= 0.5).all()

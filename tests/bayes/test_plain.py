@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes import plain
 from nbtext.features.csr import entries_of, running_sums
-from nbtext.features.kernel import HAS_KERNEL
+from nbtext.kernel import HAS_KERNEL
 
 
 @pytest.fixture(scope="module", params=["compiled", "plain"])
@@ -53,6 +53,23 @@ def test_statistics_add_up_entry_by_entry(
     for found, wanted in zip(functions.combine_entries(*both, sign), expected, strict=True):
         assert found.dtype == wanted.dtype
         np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_statistics_without_documents_add_up(functions: ModuleType, dtype: type) -> None:
+    """scikit-learn's models do not count documents: an entry has occurrences only, and it is kept."""
+    indptr, classes = np.array([0, 2, 3]), np.array([0, 1, 1], dtype=np.int32)
+    none, one = np.zeros(3, dtype=np.int64), np.ones(3, dtype=np.int64)
+    unknown = indptr, classes, none, np.array([2, 3, 4], dtype=dtype)
+    for other, documents in ((unknown, [0, 0, 0]), ((indptr, classes, one, unknown[3]), [1, 1, 1])):
+        for pair in ((unknown, other), (other, unknown)):
+            found = functions.combine_entries(*pair, 1)
+            assert [array.tolist() for array in found] == [[0, 2, 3], [0, 1, 1], documents, [4, 6, 8]]
+    half = indptr, classes, none, np.array([2, 1, 4], dtype=dtype)
+    found = functions.combine_entries(unknown, half, -1)
+    assert [array.tolist() for array in found] == [[0, 1, 1], [1], [0], [2]]
+    counted, gone = (indptr, classes, one, unknown[3]), (indptr, classes, one, half[3])
+    assert functions.combine_entries(counted, gone, -1)[1].tolist() == []  # what rounding leaves of weights is dropped
 
 
 def test_no_statistics_fall_below_zero(functions: ModuleType) -> None:
@@ -97,6 +114,21 @@ def test_a_document_that_was_never_counted_cannot_be_left_out(functions: ModuleT
     more = rows[0], rows[1], rows[2] + np.int32(9)
     with pytest.raises(ValueError, match="not part of the corpus"):
         functions.left_out_gains(more, classes, corpus, 3, alphas, np.log(alphas), table)
+
+
+@pytest.mark.parametrize("n_rows", [1, 10])
+def test_a_document_of_another_class_cannot_be_left_out(functions: ModuleType, n_rows: int) -> None:
+    """Its own class lacks one of its features, or has fewer of it than the document, though other classes have it."""
+    alphas, ones = np.array([1.0]), np.ones(n_rows, dtype=np.int64)
+    logarithms = alphas, np.log(alphas), np.log(np.arange(9.0)[:, None] + 1)
+    own = np.zeros(n_rows, dtype=np.int32)
+    rows = np.arange(n_rows + 1), np.zeros(n_rows, dtype=np.int32), np.full(n_rows, 2, dtype=np.int32)
+    for occurrences in (np.array([[0, 90, 7]]), np.array([[1, 90, 7]])):
+        corpus = dense_entries(occurrences, occurrences)
+        with pytest.raises(ValueError, match="not part of the corpus"):
+            functions.left_out_gains(rows, own, corpus, 3, *logarithms)
+        with pytest.raises(ValueError, match="not part of the corpus"):
+            functions.left_out_complements(rows, own, (ones, ones), corpus, occurrences.sum(axis=1), 3, logarithms)
 
 
 @pytest.mark.parametrize("n_tabled", [1, 4, 4000])

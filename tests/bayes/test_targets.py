@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +12,7 @@ from scipy.stats import binom, binomtest
 
 from nbtext.bayes.diagnostics import Proportion
 from nbtext.bayes.scorer import log_posterior
-from nbtext.bayes.targets import Target, fit_targets, measure
+from nbtext.bayes.targets import Target, _test_sizes, fit_targets, measure
 from nbtext.errors import SettingsError
 
 
@@ -122,3 +124,27 @@ def test_unreachable_targets_are_one_clear_message(target: Target, message: str)
     with pytest.raises(SettingsError, match=message) as caught:
         fit_targets(scores, classes, [target])
     assert "\n" not in str(caught.value)
+
+
+def test_the_threshold_is_at_a_document() -> None:
+    """The last document that must be found exceeds the threshold by less than a difference of rounding."""
+    scores, classes = two_classes(5000, 7)
+    offsets, (found,) = fit_targets(scores, classes, [Target("recall", "spam", 1, 0.995, 0.9)])
+    assert offsets is not None
+    margins = np.sort((scores[:, 1] - scores[:, 0])[classes == 1])
+    last = float(margins[found.documents - found.correct])
+    assert 0 < last + offsets[1] < 1e-6
+
+
+@given(n=st.integers(1, 20_000), first=st.integers(1, 300), ties=st.integers(1, 5))
+def test_tested_numbers_of_predictions_are_two_percent_apart(n: int, first: int, ties: int) -> None:
+    """So that a threshold of precision gives up at most 2 % of the predictions that could be kept, and ties."""
+    margins = -np.floor(np.arange(n) / ties)
+    sizes = _test_sizes(margins, first)
+    assert (sizes == []) is (n < first)
+    if sizes:
+        assert sizes[-1] == n
+        assert sizes[0] < first + ties
+        for size, following in pairwise(sizes):
+            assert size < following <= 1.02 * size + ties + 1
+            assert margins[size] < margins[size - 1]

@@ -25,7 +25,7 @@ from protocols import TRAINING_SHARE, Labeled, Split, first_share, halves, joine
 NBTEXT = [sys.executable, "-m", "nbtext"]
 LABELED = 15  # documents of each class of 20 Newsgroups
 REVIEWS = {"reviews, 20 labeled": 20, "reviews, 200 labeled": 200}  # of each class of RT-2k
-METHODS = {"labeled alone": [], "EM": ["--em", "10"], "feature marginals": ["--marginals"]}
+METHODS = {"labeled alone": [], "EM": ["--em", "10"]}
 
 
 class Outcome(NamedTuple):

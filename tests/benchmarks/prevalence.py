@@ -1,11 +1,16 @@
 """Measure the estimated shares of labels: error, coverage of the intervals, and log-loss after adapting.
 
     python tests/benchmarks/prevalence.py [--unchanged] [CORPUS...]
+    python tests/benchmarks/prevalence.py --groups
 
 The artificial prevalence protocol of QuaPy: shares are drawn uniformly (Dirichlet), and 500 test documents are drawn
 with exactly these shares, 200 times. Each corpus is shuffled and halved, as often as SPLITS says: a model is trained on
 one half, and the samples are drawn from the other. The figures are means over all samples of all splits. With
 --unchanged, samples of 20, 100 and 500 documents have the shares of the corpus, so that adapting can only harm.
+
+With --groups, the words of the documents differ, too: messages of 20 Newsgroups (bodies only) by the domain of the
+sender, of whom the training documents have none; and 20 groups of 400 documents, to half of which each of five words of
+the training documents is added; and documents of another source.
 
     error      mean absolute error of the shares
     naive      the same of counted predictions
@@ -17,7 +22,9 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import sys
+from collections import Counter
 from collections.abc import Callable
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -27,9 +34,8 @@ from material import MissingCorpusError
 from protocols import Labeled, imdb, joined, long_reviews, mails, messages, newsgroups, short_reviews, thai_messages
 from table import markdown
 
-from nbtext.bayes.prevalence import PosteriorSums
 from nbtext.bayes.scorer import log_posterior
-from nbtext.model.prevalence import Prevalence, adapt_prior
+from nbtext.model.prevalence import adapt_prior
 from nbtext.text_classifier import TextClassifier
 
 SAMPLES, SIZE = 200, 500
@@ -58,7 +64,6 @@ def measure(documents: Labeled, seed: int, sizes: tuple[int, ...] = ()) -> list[
     known = fitted.calibration.mean_posteriors
     assert known is not None
     posteriors = classifier.predict_proba(test.texts)
-    decided = fitted.calibration.decide(np.log(posteriors))
     classes = np.array([labels.index(label) for label in test.labels])
     pools = [np.flatnonzero(classes == k) for k in range(len(labels))]
     rng, found = np.random.default_rng(seed), []
@@ -71,11 +76,10 @@ def measure(documents: Labeled, seed: int, sizes: tuple[int, ...] = ()) -> list[
             drawn = np.concatenate(
                 [rng.choice(pool, n, replace=n > len(pool)) for pool, n in zip(pools, counts, strict=True)]
             )
-        sums, shares = PosteriorSums(len(labels)), np.bincount(classes[drawn], minlength=len(labels)) / size
-        sums.add(posteriors[drawn])
-        estimate = sums.estimate(known)
-        predicted = np.bincount(decided[drawn], minlength=len(labels))
-        adapted = adapt_prior(fitted, Prevalence(labels, size, estimate, predicted, ())).calibration.prior_adjustment
+        shares = np.bincount(classes[drawn], minlength=len(labels)) / size
+        prevalence = classifier.prevalence([test.texts[row] for row in drawn.tolist()])
+        estimate, naive = prevalence.estimate, prevalence.predicted / size
+        adapted = adapt_prior(fitted, prevalence).calibration.prior_adjustment
         before = fitted.calibration.prior_adjustment
         change = adapted - (0.0 if before is None else before)
         own = np.arange(size), classes[drawn]
@@ -83,7 +87,7 @@ def measure(documents: Labeled, seed: int, sizes: tuple[int, ...] = ()) -> list[
         found.append(
             (
                 np.abs(estimate.shares - shares).mean(),
-                np.abs(predicted / size - shares).mean(),
+                np.abs(naive - shares).mean(),
                 ((estimate.low <= shares) & (shares <= estimate.high)).mean(),
                 -logs[own].mean(),
                 -log_posterior(logs + change)[own].mean(),
@@ -92,8 +96,71 @@ def measure(documents: Labeled, seed: int, sizes: tuple[int, ...] = ()) -> list[
     return found
 
 
+def by_domain(minimum: int, chosen: tuple[str, ...] = ()) -> tuple[Labeled, list[Labeled]]:
+    """The messages of senders in small domains, and those of each domain with a minimum of messages."""
+    documents, domains = joined(newsgroups), dict[str, list[int]]()
+    for row, (text, label) in enumerate(zip(documents.texts, documents.labels, strict=True)):
+        sender = re.search(r"^From:.*@([\w.-]+)", text, re.MULTILINE)
+        if label in chosen or not chosen:
+            domains.setdefault(".".join(sender[1].lower().split(".")[-2:]) if sender else "", []).append(row)
+    bodies = Labeled([text.partition("\n\n")[2] for text in documents.texts], documents.labels)
+    large = [rows for name, rows in sorted(domains.items()) if name and len(rows) >= minimum]
+    rest = [row for rows in domains.values() if rows not in large for row in rows]
+    return bodies.taken(rest), [bodies.taken(rows) for rows in large]
+
+
+def with_words(documents: Labeled) -> tuple[Labeled, list[Labeled]]:
+    """Half of the documents, and groups of the others with other shares, to which words are added."""
+    rows, chance, draw = list(range(len(documents.texts))), random.Random(0), np.random.default_rng(0)
+    chance.shuffle(rows)
+    training, test = documents.taken(rows[: len(rows) // 2]), documents.taken(rows[len(rows) // 2 :])
+    counted = Counter(word for text in training.texts for word in set(re.findall(r"\w\w+", text.lower())))
+    words = [word for word, n in sorted(counted.items()) if n >= 0.005 * len(training.texts)]
+    pools = [[row for row, each in enumerate(test.labels) if each == label] for label in sorted(set(test.labels))]
+    groups = []
+    for _ in range(20):
+        own, counts = chance.sample(words, 5), draw.multinomial(400, draw.dirichlet(np.ones(len(pools))))
+        drawn = [row for pool, n in zip(pools, counts, strict=True) for row in draw.choice(pool, n).tolist()]
+        texts = [" ".join([test.texts[row], *(word for word in own if chance.random() < 0.5)]) for row in drawn]
+        groups.append(Labeled(texts, [test.labels[row] for row in drawn]))
+    return training, groups
+
+
+RELIGION = ("alt.atheism", "soc.religion.christian", "talk.religion.misc")
+GROUPED: dict[str, Callable[[], tuple[Labeled, list[Labeled]]]] = {
+    "20 Newsgroups, domains": lambda: by_domain(100),
+    "religion in 20 Newsgroups, domains": lambda: by_domain(20, RELIGION),
+    "sms-spam, words added": lambda: with_words(messages()),
+    "RT-s, words added": lambda: with_words(short_reviews()),
+    "spamassassin, words added": lambda: with_words(mails()),
+    "RT-s, then RT-2k and IMDB": lambda: (short_reviews(), [long_reviews(), imdb("test")]),
+    "IMDB, then RT-s and RT-2k": lambda: (imdb("train"), [short_reviews(), long_reviews()]),
+}
+
+
+def print_groups() -> None:
+    """Print a row for each set of groups: errors, and how many intervals cover the share and how wide they are."""
+    rows = []
+    for name, read in GROUPED.items():
+        training, groups = read()
+        classifier, found = TextClassifier().fit(training.texts, training.labels), []
+        labels = classifier.fitted_.labels
+        for each in groups:
+            shares = np.array([each.labels.count(label) for label in labels]) / len(each.labels)
+            prevalence = classifier.prevalence(each.texts)
+            estimate = prevalence.estimate
+            covers = (estimate.low <= shares) & (shares <= estimate.high)
+            errors = (np.abs(value - shares).mean() for value in (estimate.shares, prevalence.naive_shares))
+            found.append((*errors, covers.mean(), (estimate.high - estimate.low).mean()))
+        rows.append([name, str(len(groups)), *(f"{figure:.4f}" for figure in np.mean(found, axis=0))])
+    sys.stdout.write(markdown(["corpus", "groups", "error", "naive", "coverage", "width"], rows) + "\n")
+
+
 def main(*names: str) -> None:
     """Print a row for each corpus."""
+    if "--groups" in names:
+        print_groups()
+        return
     is_unchanged, names = "--unchanged" in names, tuple(name for name in names if name != "--unchanged")
     headers = ["corpus", "error", "at most", "naive", "coverage", "log-loss"]
     if is_unchanged:

@@ -152,7 +152,10 @@ def test_probability_is_that_of_the_predicted_label(nbtext: Any, unbalanced: Pat
 
 
 WRONG = [
-    ("predict letters/test -m MODEL --min-probability 2", "--min-probability: 2 is not a probability"),
+    (
+        "predict letters/test -m MODEL --min-probability 2",
+        "--min-probability: 2 is not a valid value; give a number from 0 to 1",
+    ),
     ("predict letters/test -m MODEL --coverage 1", "--coverage: 1 is not above 0 and below 1"),
     ("predict letters/test -m MODEL --coverage 95%", "'95%'"),
     ("evaluate letters/test -m MODEL --fail-under coverage=0.8", "give --coverage too"),

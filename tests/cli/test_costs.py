@@ -57,6 +57,16 @@ def test_evaluate_says_the_mean_cost(nbtext: Any, spam: Path, how: tuple[str, st
     assert "mean cost " in table
 
 
+@pytest.mark.parametrize("line", ["ham,spam,1O", "ham,spam,", "spam,,one"])
+def test_a_first_line_of_labels_is_not_a_header(nbtext: Any, spam: Path, line: str) -> None:
+    """Its cost is wrong, and the error names the line; a header names no labels of the model."""
+    (spam / "typo.csv").write_text(f"{line}\nspam,ham,2\n")
+    for command in (("predict", "spam", "-m", "m"), ("evaluate", "spam", "--folds", "3")):
+        found = nbtext(*command, "--cost", "typo.csv", cwd=spam)
+        assert (found.status, found.err.count("\n")) == (1, 1), found.err
+        assert f"typo.csv:1: {line.rpartition(',')[2]!r} is not a cost" in found.err
+
+
 def test_predictions_are_judged_as_they_are(nbtext: Any, spam: Path) -> None:
     """The costs of a file of predictions are those of its labels, and --fail-under mean_cost works."""
     assert (

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
@@ -91,7 +92,6 @@ REFUSED = [
     (("predict", "tickets.db", "--query", "select none", "-o", "out.tsv"), "the query fails: no such column: none"),
     (("predict", "tickets.db", "-o", "out.tsv"), "has 2 tables: other, tickets; give --query"),
     (("predict", "t.csv", "--table", "x", *ADD), "--table: csv has no tables; leave out --table"),
-    (("predict", "t.csv", "--table", "x", "-o", "out"), "--table: is used only with --add-columns; add --add-columns"),
     (("predict", "t.csv", "--query", "select 1", "-o", "out.csv"), "t.csv: is not a database"),
 ]  # fmt: skip
 
@@ -129,3 +129,19 @@ def test_a_run_that_fails_in_between_leaves_nothing(nbtext: Any, folder: Path, m
         assert result.status == 1 and "b.db: its columns are not those of a.db" in result.err
     assert select(tmp_path / "old.db", "select name from sqlite_schema") == [("t",)]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.db", "b.db", "old.db"]
+
+
+def test_a_row_of_many_large_values_takes_little(forker: Any, model: str, tmp_path: Path) -> None:
+    """SQLite computes a view without a table as a whole, though one of its columns is wanted."""
+    with closing(sqlite3.connect(tmp_path / "w.db")) as connection:
+        columns = ", ".join(f"hex(zeroblob(9000000)) as c{n}" for n in range(99))
+        connection.execute(f"create view v as select {columns}, 'a' as text")
+    command = ["predict", "w.db", "--query", "select * from v", "-m", model]
+    with forker().popen(command, cwd=tmp_path, stdout=PIPE, stderr=PIPE, text=True) as process:
+        out, err = process.communicate(timeout=100)
+    assert (process.returncode, out) == (1, "")
+    assert err == (
+        "nbtext: w.db: a row of the query takes too much memory; select fewer or smaller columns, "
+        "or raise --max-document-bytes\n"
+    )
+    assert process.max_rss < 1_000_000

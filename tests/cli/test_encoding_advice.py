@@ -48,6 +48,6 @@ def test_utf_16_is_named_whatever_the_file_is_called(nbtext: Any, model: str, tm
     (tmp_path / name).write_bytes(text.encode("utf-16-le"))
     for source in (name, name.partition("/")[0]):
         ran = nbtext("predict", source, "-m", model, cwd=tmp_path)
-        assert ran.out == ""
+        assert "trash" not in ran.out
         assert "UTF-16 without a byte order mark; try --encoding utf-16-le" in ran.err
     assert "trash" in nbtext("predict", name, "-m", model, "--encoding", "utf-16-le", cwd=tmp_path).out

@@ -72,4 +72,4 @@ def test_values_of_what_there_are(nbtext: Any, letters: Path) -> None:
     """--values requires at least two values."""
     refused = nbtext("train", str(letters / "train"), "--model", "categorical", "--values", "1", "-o", "m")
     assert (refused.status, refused.out) == (2, "")
-    assert "--values: 1 is not between 2 and 1000" in refused.err
+    assert "--values: 1 is not a valid value; give a number from 2 to 1,000" in refused.err

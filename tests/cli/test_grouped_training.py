@@ -138,10 +138,9 @@ def test_refit_keeps_the_calibration(nbtext: Any, threads: Path, tmp_path: Path)
     [
         (("--group-field", "nothing"), 1, "nothing"),
         (("--group-field", ""), 2, "--group-field: the name of the field is empty"),
-        ((*BY_THREAD, "--group", "near-duplicates"), 2, "--group: cannot be combined with --group-field"),
-        ((*BY_THREAD, "--keep-sample", "9"), 2, "--keep-sample: a model does not retain the groups of its documents"),
+        ((*BY_THREAD, "--keep-sample", "9"), 2, "--keep-sample: cannot be combined with --group, because"),
         (("--group", "near-duplicates", "--unlabeled", "x.jsonl", "--em", "1"), 2, "cannot be combined with --em"),
-        ((*BY_THREAD, "--unlabeled", "x.jsonl", "--em", "1"), 2, "only documents with labels and fields"),
+        ((*BY_THREAD, "--unlabeled", "x.jsonl", "--em", "1"), 2, "--group-field: cannot be combined with --unlabeled"),
         ((*BY_THREAD, "--label-separator", "e"), 2, "several labels cannot be left out in groups"),
     ],
 )  # fmt: skip

@@ -112,7 +112,6 @@ WRONG = [
     ("train gap.jsonl -o m --group-field day", 1, "--group-field needs a value for each document"),
     ("train letters -o m --group-field thread", 2, "--group-field: "),
     ("evaluate letters --group-field thread", 2, "001.txt has no field `thread`"),
-    ("evaluate letters.jsonl --group-field thread --order-field day", 2, "cannot be combined with --group-field"),
     (
         "evaluate letters.jsonl --group-field thread -m m",
         2,

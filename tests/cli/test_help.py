@@ -1,4 +1,4 @@
-"""Help: each command says what it does, and ends in an example that does it; man pages and Tab know the same."""
+"""Help: each command says what it does, and ends in an example that does it; Tab knows the same."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ import pytest
 
 from nbtext.cli.command import Command, Option
 from nbtext.cli.main import COMMANDS, cli
-from nbtext.cli.manual import pages
 
 CONTEXT = click.Context(cli, info_name="nbtext")
 NAMES = cli.list_commands(CONTEXT)
@@ -230,7 +229,7 @@ def test_options_of_other_models_are_refused(nbtext: Any, tmp_path: Path, model:
             given = [option, value] if value is not None else [option]
             result = nbtext("train", "t.csv", "--model", model, *given, "-o", "x", cwd=tmp_path)
             assert (result.status, result.out) == (2, "")
-            assert result.err == f"nbtext: {option}: {model} does not use this option; leave out this option\n"
+            assert result.err == f"nbtext: {option}: does not apply: {model} does not use it; leave out this option\n"
 
 
 def test_values_are_shown_as_they_are_typed(nbtext: Any) -> None:
@@ -291,22 +290,3 @@ def test_the_line_for_other_shells(nbtext: Any, shell: str) -> None:
     assert "_NBTEXT_COMPLETE" in script
     if shutil.which(shell):
         subprocess.run([shell, "-n"], input=script, text=True, check=True)
-
-
-def test_man_pages(tmp_path: Path) -> None:
-    """One for nbtext and for each command, with every option; roff has nothing to complain of."""
-    made = dict(pages())
-    assert list(made) == ["nbtext.1", *(f"nbtext-{name}.1" for name in NAMES)]
-    for name in NAMES:
-        page = made[f"nbtext-{name}.1"]
-        for parameter in command_of(name).params:
-            if isinstance(parameter, click.Option):
-                assert max(parameter.opts, key=len).replace("-", "\\-") in page
-        assert command_of(name).example.replace("-", "\\-") in page
-        assert not [line for line in page.splitlines() if line.startswith("'")]
-    if shutil.which("groff"):
-        for name, page in made.items():
-            done = subprocess.run(
-                ["groff", "-man", "-ww", "-z", "-Kutf8"], input=page, capture_output=True, text=True, check=True
-            )
-            assert done.stderr == "", f"{name}: {done.stderr}"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from nbtext.features.kernel import HAS_KERNEL
+from nbtext.kernel import HAS_KERNEL
 
 HOSTILE = "\x1b]0;owned\x07\x1b[31m[bold red]<script>alert(1)</script>\u202e\x9b2J\x08\x7f|`*_\\"
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")

@@ -138,3 +138,22 @@ def test_a_matrix(nbtext: Any, letters: Path, tmp_path: Path) -> None:
 def test_without_the_kernel(nbtext: Any, model: str) -> None:
     """The same bytes."""
     assert nbtext("inspect", model, NBTEXT_KERNEL="off").out == nbtext("inspect", model).out
+
+
+@pytest.mark.parametrize(
+    "options", [["--analyzer", "char_wb", "--ngrams", "2,4"], ["--analyzer", "char", "--ngrams", "2,3"]]
+)
+def test_a_blank_among_characters_is_shown(nbtext: Any, letters: Path, tmp_path: Path, options: list[str]) -> None:
+    """As ␣, in the tables of inspect, explain and diff; records keep the feature, and word pairs their blank."""
+    path = str(tmp_path / "m")
+    assert nbtext("train", str(letters / "train"), *options, "-o", path).status == 0
+    other = str(tmp_path / "other")
+    assert nbtext("train", str(letters / "test"), *options, "-o", other).status == 0
+    for command in (["inspect", path], ["explain", "-", "-m", path], ["diff", path, other]):
+        table = nbtext(*command, "--to", "table", input=b"bins not emptied\n")
+        assert "␣" in table.out, table.err
+    assert "␣" not in nbtext("explain", "-", "-m", path, "--to", "json", input=b"bins not emptied\n").out
+    assert nbtext("train", str(letters / "train"), "--ngrams", "1,2", "--force", "-o", path).status == 0
+    pairs = nbtext("explain", "-", "-m", path, "--to", "table", input=b"the bins were not emptied\n").out
+    assert re.search("^ (the bins|bins were|were not|not emptied) +1 ", pairs, re.MULTILINE), pairs
+    assert "␣" not in pairs

@@ -13,6 +13,7 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
 from nbtext import load_model
+from nbtext.model.keyword_file import read_keywords
 
 TOP = Path(__file__).parents[2]
 TEXTS = [
@@ -102,6 +103,16 @@ def test_csv_and_phrases(nbtext: Any, tmp_path: Path) -> None:
     assert [line.split("\t")[1] for line in result.out.splitlines()] == ["spam", "ham"]
 
 
+@pytest.mark.parametrize("character", list("\u2028\u2029\x85\x0b\x0c\x1c"), ids=ascii)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_characters_that_end_a_line_elsewhere(tmp_path: Path, character: str, end: str) -> None:
+    """A label and a phrase may contain them."""
+    label, phrase = f"sp{character}am", f"prize{character}money"
+    lines = [f"{label},free,{phrase}", "ham,lunch", ""]
+    (tmp_path / "k.csv").write_bytes(end.join(lines).encode())
+    assert read_keywords(str(tmp_path / "k.csv")) == {"ham": ("lunch",), label: ("free", phrase)}
+
+
 def test_labeled_documents_join(nbtext: Any, tmp_path: Path) -> None:
     """With --unlabeled, SOURCE is labeled: its counts are added, and its documents calibrate the model."""
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS * 20) + "\n")
@@ -156,7 +167,7 @@ def test_a_warning_where_em_harms(nbtext: Any, tmp_path: Path) -> None:
         ("k.toml", 'a = ["word", 1]\nb = ["x"]\n', "'a' should be a list of words"),
         ("k.toml", "a = []\nb = ['x']\n", "'a' should be a list of words"),
         ("k.toml", "a = ['x']\n", "two labels or more"),
-        ("k.toml", "a = ['goal']\nb = ['Goal']\n", "is a keyword of 'a' and of 'b'"),
+        ("k.toml", "a = ['goal']\nb = ['Goal']\n", "'goal' of 'a' and 'Goal' of 'b' are read as the same"),
         ("k.toml", "a = ['goal']\nb = ['unheard']\n", "no keyword of 'b' occurs"),
         ("k.csv", "a,goal\nb\n", "k.csv:2: expected a label and its words"),
         ("k.csv", ',goal\n"b",bank\n', "k.csv:1: expected a label"),
@@ -176,6 +187,44 @@ def test_wrong_files(nbtext: Any, tmp_path: Path, name: str, content: str, messa
 
 
 @pytest.mark.parametrize(
+    ("one", "other", "options"),
+    [
+        ("free", "free", ()),
+        ("free", "free!", ()),
+        ("free", "FREE", ()),
+        ("mail", "e-mail", ()),
+        ("free", "the free", ("--stop-words", "english")),
+        ("goals", "goal", ("--stem", "english")),
+        ("café", "cafe", ("--strip-accents", "unicode")),
+        ("aaaaa", "aaaaaa", ("--analyzer", "char")),
+    ],
+)
+def test_keywords_of_two_labels_that_become_one_feature(
+    nbtext: Any, tmp_path: Path, one: str, other: str, options: tuple[str, ...]
+) -> None:
+    """The error names both labels and both words, whether or not they occur; no label wins silently."""
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n")
+    keywords = write_toml(tmp_path, {"spam": [one, "bank"], "ham": [other, "goal and"]})
+    found = nbtext("train", "texts.txt", "--keywords", keywords, *options, "-o", "m", cwd=tmp_path)
+    assert (found.status, found.err.count("\n")) == (1, 1), found.err
+    assert f"'{other}' of 'ham' and '{one}' of 'spam' are read as the same feature" in found.err
+    assert {path.name for path in tmp_path.iterdir()} == {"texts.txt", "keywords.toml"}
+
+
+def test_keywords_that_the_features_tell_apart(nbtext: Any, tmp_path: Path) -> None:
+    """`US` and `us` are two features where case counts; two stop words do not collide."""
+    (tmp_path / "texts.txt").write_text("US bank\nus two\nthe goal\n" * 3)
+    for words, options in (
+        ({"a": ["US"], "b": ["us"]}, ("--no-lowercase",)),
+        ({"a": ["the", "bank"], "b": ["and", "goal"]}, ("--stop-words", "english")),
+        ({"a": ["bank", "bank!", "Bank"], "b": ["goal"]}, ()),
+    ):
+        ask = ("train", "texts.txt", "--keywords", write_toml(tmp_path, words), *options, "-o", "m")
+        found = nbtext(*ask, cwd=tmp_path)
+        assert found.status == 0, found.err
+
+
+@pytest.mark.parametrize(
     ("options", "where"),
     [
         (("--model", "bernoulli"), "--model"),
@@ -185,7 +234,6 @@ def test_wrong_files(nbtext: Any, tmp_path: Path, name: str, content: str, messa
         (("--optimize", "accuracy"), "--optimize"),
         (("--keep-sample", "5"), "--keep-sample"),
         (("--min-recall", "sport=0.9"), "--min-recall"),
-        (("--marginals",), "--marginals"),
         (("--smoothing", "0"), "--smoothing"),
     ],
 )

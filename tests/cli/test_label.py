@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import struct
 import subprocess
@@ -261,6 +262,51 @@ def test_an_existing_model_and_keywords(start: Start, tmp_path: Path, nbtext: An
     assert (tmp_path / "m.joblib").read_bytes() == model
 
 
+def test_keywords_of_two_labels_that_are_one_feature(start: Start, tmp_path: Path) -> None:
+    """No label wins silently: the error names both, and nothing is written."""
+    (tmp_path / "words.csv").write_text("sport,match\nbaking,Match!\n")
+    terminal = start("--keywords", "words.csv")
+    assert terminal.end() == 1
+    assert "'Match!' of 'baking' and 'match' of 'sport' are read as the same feature" in terminal.shown
+    assert not (tmp_path / "labels.jsonl").exists()
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    ("options", "command"),
+    [
+        ((), "nbtext train labels.jsonl -o model.joblib"),
+        (("--keywords", "words.csv"), "nbtext train labels.jsonl --unlabeled docs.jsonl --keywords words.csv -o "),
+        (("-m", "m.joblib"), "nbtext update m.joblib labels.jsonl -o model.joblib"),
+        (("-m", "b.joblib", "--text-field", "text"),
+         "nbtext update b.joblib labels.jsonl --text-field text --label-field label -o model.joblib"),
+    ],
+)  # fmt: skip
+def test_the_command_at_the_end(
+    start: Start, tmp_path: Path, nbtext: Any, options: tuple[str, ...], command: str
+) -> None:
+    """It trains on the answers, and on the model or the keywords with which the session started; it works."""
+    lines = [{"text": text, "label": LABELS[name[0]]} for name, text in DOCUMENTS.items()]
+    others = [{"body": line["text"], "kind": line["label"]} for line in lines]
+    for name, rows in (("train.jsonl", lines), ("others.jsonl", others)):
+        (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in rows))
+    if "-m" in options:
+        assert nbtext("train", "train.jsonl", "-o", "m.joblib", cwd=tmp_path).status == 0
+        fields = ("--text-field", "body", "--label-field", "kind")
+        assert nbtext("train", "others.jsonl", *fields, "-o", "b.joblib", cwd=tmp_path).status == 0
+    (tmp_path / "words.csv").write_text("sport,match\nbaking,oven,flour\nspace,orbit\n")
+    terminal = start("--labels", "sport,baking", *options)
+    terminal.wait("left")
+    terminal.press("1", "1 answer")
+    terminal.press("2", "2 answers")
+    assert terminal.end("q") == 0
+    shown = " ".join(terminal.shown.split("to train a model: ")[1].split())
+    assert shown.startswith(command)
+    result = nbtext(*shlex.split(shown)[1:], cwd=tmp_path)
+    assert result.status == 0, result.err
+    assert (tmp_path / "model.joblib").exists()
+
+
 @pytest.mark.exhaustive
 def test_errors(start: Start, tmp_path: Path, nbtext: Any) -> None:
     """Each is one line, and nothing is written: no terminal, an empty source, another file, a file in use."""
@@ -272,11 +318,12 @@ def test_errors(start: Start, tmp_path: Path, nbtext: Any) -> None:
     terminal = start(source="empty.jsonl")
     assert terminal.end() == 1
     assert "no documents to label" in terminal.shown
-    (tmp_path / "labels.jsonl").write_text("text,label\n")
-    terminal = start()
-    assert terminal.end() == 1
-    assert "labels.jsonl:1: is not an answer of nbtext label" in terminal.shown
-    assert (tmp_path / "labels.jsonl").read_text() == "text,label\n"
+    for content in ("text,label\n", "precious, no newline", '[{"id": "1"}]', "text,label\nhello,spam"):
+        (tmp_path / "labels.jsonl").write_text(content)
+        terminal = start()
+        assert terminal.end("q") == 1
+        assert "labels.jsonl:1: is not an answer of nbtext label" in terminal.shown
+        assert (tmp_path / "labels.jsonl").read_text() == content
     (tmp_path / "labels.jsonl").unlink()
     first = start("--labels", "sport")
     first.wait("no prediction yet")

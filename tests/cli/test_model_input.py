@@ -199,3 +199,59 @@ def test_labels_in_several_columns_are_remembered(folder: Path) -> None:
         assert load_model(folder / "other").fitted.input == known
     save_model(model, folder / "other")
     assert (folder / "other").read_bytes() == first
+
+
+STREAMS = {
+    "csv": TABLE,
+    "semicolons": TABLE.replace(",", ";"),
+    "quoted": TABLE.replace("queue,body,subject", '\ufeff"queue","body","subject"'),
+    "tsv": TABLE.replace(",", "\t"),
+    "without labels": "body\n" + "".join(f"{line.split(',')[1]}\n" for line in TABLE.splitlines()[1:]),
+}
+
+
+@pytest.mark.parametrize("case", STREAMS)
+def test_a_table_from_a_pipe_is_read_like_the_file(nbtext: Any, folder: Path, case: str) -> None:
+    """The columns of the model in its first line tell that it is a table."""
+    name = "t.tsv" if case == "tsv" else "t.csv"
+    (folder / name).write_text(STREAMS[case])
+    ask = ("predict", "-m", "m", "--to", "jsonl")
+    records = [json.loads(line) for line in nbtext(*ask, name, cwd=folder).out.splitlines()]
+    ran = nbtext(*ask, "-", input=STREAMS[case].encode(), cwd=folder)
+    assert (ran.status, ran.err) == (0, "")
+    assert [json.loads(line) | {"id": ""} for line in ran.out.splitlines()] == [each | {"id": ""} for each in records]
+    assert len(records) == 4
+
+
+def test_columns_by_number_from_a_pipe(nbtext: Any, folder: Path) -> None:
+    (folder / "n.csv").write_text("ham,lunch meeting\nspam,win prize\nham,lunch friend\nspam,prize loan\n")
+    assert nbtext("train", "n.csv", "--text-field", "2", "--label-field", "1", "-o", "n", cwd=folder).status == 0
+    read = (folder / "n.csv").read_bytes()
+    for asked in ("n.csv", "-"):
+        out = nbtext("predict", asked, "-m", "n", input=read, cwd=folder).out
+        assert [line.split("\t")[1] for line in out.splitlines()] == ["ham", "spam"] * 2
+
+
+def test_lines_that_may_be_something_else_are_said(nbtext: Any, folder: Path) -> None:
+    """A model of rows or files gets lines from a pipe; only what looks like one of its documents is said."""
+    for text, is_said in ((b"a,b\nc,d\n", True), (b"win a prize\n", False), (b"hello, you\nwin\n", False)):
+        ran = nbtext("predict", "-", "-m", "m", input=text, cwd=folder)
+        said = "-: each line is a document, and the model was trained on rows; give --input-format csv or tsv, or lines"
+        assert ran.status == 0 and (said in ran.err) == is_said, ran.err
+        assert nbtext("predict", "-", "-m", "m", "-q", input=text, cwd=folder).err == ""
+        assert nbtext("predict", "-", "-m", "m", "--input-format", "lines", input=text, cwd=folder).err == ""
+
+
+def test_one_header_line_for_each_mail(nbtext: Any, tmp_path: Path) -> None:
+    """`--to header` reads standard input as one mail, whatever headers it has and whatever the model was trained on."""
+    for n in range(4):
+        (tmp_path / "td" / "ab"[n % 2]).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "td" / "ab"[n % 2] / f"{n}.txt").write_text(f"Subject: {'ab'[n % 2]}word\nnumber {n}\n")
+    (tmp_path / "t.csv").write_text(TABLE)
+    assert nbtext("train", "td", "-q", "-o", "files", cwd=tmp_path).status == 0
+    assert nbtext("train", "t.csv", "-q", "--text-field", "body", "--label-field", "queue", "-o", "rows", cwd=tmp_path)
+    for model in ("files", "rows"):
+        for mail in (b"Subject: aword\n\nbody\nprize\n", b"X-Odd: aword\n\nbody\n\nprize", b"aword\nprize\n"):
+            ran = nbtext("predict", "-", "-m", model, "--to", "header", input=mail, cwd=tmp_path)
+            assert (ran.status, ran.err, ran.out.count("\n")) == (0, "", 1), ran
+            assert ran.out.startswith("X-Nbtext-Label: " + ("a;" if model == "files" else "spam;"))

@@ -238,15 +238,6 @@ def test_options_of_several_labels(nbtext: Any, model: str, tmp_path: Path, argu
     assert f"{arguments[0]}: cannot be used with a single-label model" in done.err
 
 
-def test_interrupted_runs_resume(nbtext: Any, folder: Path) -> None:
-    """`--resume` continues a file, and checks its records."""
-    whole = nbtext("predict", "test.jsonl", "-m", "m", "--to", "jsonl", cwd=folder).out
-    (folder / "out.jsonl").write_text("".join(whole.splitlines(keepends=True)[:7]))
-    done = nbtext("predict", "test.jsonl", "-m", "m", "-o", "out.jsonl", "--resume", cwd=folder)
-    assert done.status == 0, done.err
-    assert (folder / "out.jsonl").read_text() == whole
-
-
 def test_added_columns(nbtext: Any, folder: Path) -> None:
     """Lists in JSON, texts with the separator in CSV."""
     done = nbtext("predict", "test.jsonl", "-m", "m", "--add-columns", cwd=folder)

@@ -8,31 +8,37 @@ from typing import Any
 import pytest
 
 WITHOUT_USE = [
-    ("train texts.tsv --budget 5s -o m", "--budget: this option needs --model best"),
-    ("train texts.tsv --shard-bytes 5 -o m", "--shard-bytes: is used only with --cluster; add --cluster"),
-    ("predict texts.tsv -m MODEL --shard-bytes 5", "--shard-bytes: is used only with --cluster"),
+    ("train texts.tsv --budget 5s -o m", "--budget: needs --model best; add --model best, or leave out this option"),
+    ("train texts.tsv --shard-bytes 5 -o m", "--shard-bytes: needs --cluster; add --cluster"),
+    ("predict texts.tsv -m MODEL --shard-bytes 5", "--shard-bytes: needs --cluster"),
     (
         "predict texts.tsv -m MODEL --explain 3 --cluster local",
         "--explain: needs the output format jsonl or json",
     ),
-    ("train MODEL --cluster local -o m", "--cluster: SOURCE is a model, whose features are already extracted"),
-    ("train MODEL --budget 5s -o m", "--budget: this option needs --model best"),
+    (
+        "train MODEL --cluster local -o m",
+        "--cluster: does not apply: SOURCE is a model, whose features are already extracted",
+    ),
+    ("train MODEL --budget 5s -o m", "--budget: needs --model best; add --model best, or leave out this option"),
     (
         "train matrix.npz --text-field body -o m",
-        "--text-field: SOURCE is a matrix, whose features are already extracted",
+        "--text-field: does not apply: SOURCE is a matrix, whose features are already extracted",
     ),
-    ("train matrix.npz --cluster local -o m", "--cluster: SOURCE is a matrix, whose features are already extracted"),
+    (
+        "train matrix.npz --cluster local -o m",
+        "--cluster: does not apply: SOURCE is a matrix, whose features are already extracted",
+    ),
     (
         "train matrix.npz --weighting tfidf -o m",
-        "--weighting: SOURCE is a matrix, whose features are already extracted",
+        "--weighting: does not apply: SOURCE is a matrix, whose features are already extracted",
     ),
     (
         "compare matrix.npz --label-field topic",
-        "--label-field: SOURCE is a matrix, whose features are already extracted",
+        "--label-field: does not apply: SOURCE is a matrix, whose features are already extracted",
     ),
     (
         "compare texts.tsv -m MODEL -m MODEL --C 3",
-        "--C: this option applies to training, and the models of -m are already trained",
+        "--C: does not apply: the models of -m are already trained",
     ),
     (
         "compare texts.tsv --report -",
@@ -40,22 +46,25 @@ WITHOUT_USE = [
     ),
     (
         "evaluate texts.tsv -m MODEL --smoothing 3",
-        "--smoothing: this option is used only in cross-validation (--folds)",
+        "--smoothing: does not apply: it is used only in cross-validation (--folds)",
     ),
-    ("evaluate texts.tsv -m MODEL --min-df 2", "--min-df: this option is used only in cross-validation (--folds)"),
-    ("evaluate texts.tsv -m MODEL --seed 2", "--seed: this option is used only in cross-validation (--folds)"),
+    (
+        "evaluate texts.tsv -m MODEL --min-df 2",
+        "--min-df: does not apply: it is used only in cross-validation (--folds)",
+    ),
+    ("evaluate texts.tsv -m MODEL --seed 2", "--seed: does not apply: it is used only in cross-validation (--folds)"),
     (
         "evaluate texts.tsv --predictions p.jsonl --model nbsvm",
-        "--model: this option is used only in cross-validation (--folds)",
+        "--model: does not apply: it is used only in cross-validation (--folds)",
     ),
     (
         "evaluate texts.tsv --predictions p.tsv --coverage 0.9",
         "--coverage: cannot be combined with --predictions, whose prediction sets are final",
     ),
-    ("inspect matrix.npz --word red", "--word: this option needs a model, and the file is a matrix"),
-    ("inspect matrix.npz --label x", "--label: this option needs a model, and the file is a matrix"),
-    ("inspect matrix.npz --by z", "--by: this option needs a model, and the file is a matrix"),
-    ("inspect matrix.npz --words-from texts.tsv", "--words-from: this option needs a model, and the file is a matrix"),
+    ("inspect matrix.npz --word red", "--word: does not apply: the file is a matrix, not a model"),
+    ("inspect matrix.npz --label x", "--label: does not apply: the file is a matrix, not a model"),
+    ("inspect matrix.npz --by z", "--by: does not apply: the file is a matrix, not a model"),
+    ("inspect matrix.npz --words-from texts.tsv", "--words-from: does not apply: the file is a matrix, not a model"),
 ]
 
 

@@ -63,7 +63,7 @@ def test_other_languages_are_foreign_to_news(nbtext: Any, corpora: Callable[[str
 
 
 WRONG = [
-    (["--folds", "3"], 2, "--foreign: this option needs a model; give one with -m"),
+    (["--folds", "3"], 2, "--foreign: needs --model-file; add --model-file"),
     (["-m", "complement.joblib"], 2, "--foreign: needs a model that gives the likelihood of documents"),
 ]
 

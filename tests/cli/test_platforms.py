@@ -14,8 +14,10 @@ import pytest
 # What macOS or Windows does not have. `os.fork` and `fcntl` are needed by Dask and by pytest, not by nbtext.
 TAKE_AWAY = """
 import asyncio, os, select, signal, sys
+os.environ["NBTEXT_KERNEL"] = "off"  # it needs POSIX
 for name in ("sched_getaffinity", "O_TMPFILE", "O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_NOFOLLOW", "fchmod", "statvfs",
-             "ST_RDONLY", "pread", "preadv", "posix_fadvise", "geteuid", "getuid", "O_DIRECTORY", "mkfifo", "sendfile"):
+             "ST_RDONLY", "pread", "preadv", "posix_fadvise", "geteuid", "getuid", "O_DIRECTORY", "mkfifo", "sendfile",
+             "nice"):
     if hasattr(os, name):
         delattr(os, name)
 for name in ("poll", "epoll"):
@@ -28,8 +30,6 @@ for name in ("fcntl", "resource", "termios", "pwd", "grp"):
 PROGRAM = f"""
 take_away = {TAKE_AWAY!r}
 exec(take_away)
-import nbtext.documents.files as files
-files.read_files, files.Contents = files.read_files_plainly, files.PlainContents  # the compiled ones need POSIX
 import nbtext.documents.office as office
 office.START = take_away + office.START
 from nbtext.__main__ import main
@@ -41,7 +41,7 @@ COMMANDS = [
     "train {letters}/train -o {out}/m",
     "predict {letters}/test -m {out}/m -o {out}/predictions.tsv",
     "predict {letters}/test -m {out}/m -j 2",
-    "predict {letters}/test -m {out}/m -o {out}/predictions.tsv --resume",
+    "predict {letters}/test -m {out}/m -o {out}/predictions.tsv",
     "predict - -m {out}/m",
     "evaluate {letters}/test -m {out}/m --to tsv",
     "explain {letters}/test -m {out}/m --to jsonl",

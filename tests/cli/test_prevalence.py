@@ -216,7 +216,6 @@ def test_a_label_without_left_out_documents(nbtext: Any, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("options", "where"),
     [
-        (("--resume", "-o", "out.jsonl"), "--resume"),
         (("--cluster", "local"), "--cluster"),
         (("--coverage", "0.9"), "--coverage"),
     ],
@@ -282,3 +281,117 @@ def test_from_python(nbtext: Any, spam: Path) -> None:
         assert each["predicted"] == found.predicted[place]
     with pytest.raises(InputError, match="no documents to estimate shares from"):
         classifier.prevalence([])
+
+
+@pytest.mark.parametrize("name", ["m", "topics"])
+def test_python_and_the_command_agree(nbtext: Any, spam: Path, topics: Path, name: str) -> None:
+    """Also on empty texts, which have no label and count as documents, and with several labels."""
+    model = topics / "m" if name == "topics" else spam / "m"
+    texts = ["", "free prize boat", "qqqq", "meeting apple", "", "free tide"] * 20
+    (spam / "some.jsonl").write_text("".join(json.dumps({"text": each}) + "\n" for each in texts))
+    found = load_model(model).prevalence(texts)
+    printed = json.loads(nbtext("prevalence", "some.jsonl", "-m", str(model), "--to", "json", cwd=spam).out)
+    assert printed["documents"] == found.n_documents == 120
+    for place, each in enumerate(printed["labels"]):
+        assert each["label"] == found.labels[place]
+        assert each["predicted"] == found.predicted[place]
+        for key, values in (
+            ("share", found.estimate.shares),
+            ("low", found.estimate.low),
+            ("high", found.estimate.high),
+        ):
+            assert each[key] == pytest.approx(values[place], abs=1e-6)
+    assert sum(found.predicted.tolist()) <= 80 * (2 if name == "topics" else 1)
+
+
+@pytest.fixture(scope="module")
+def words_by_group(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a model, and documents of fifteen groups, each of which adds some words to both labels alike.
+
+    Three more groups have only other shares of the labels, and one has words as no label has them.
+    """
+    folder, chance = tmp_path_factory.mktemp("groups"), random.Random(1)
+    words = [f"w{n:03}" for n in range(300)]
+    weights = {label: [chance.random() ** 2 + 0.3 for _ in words] for label in ("bad", "good")}
+
+    def write(name: str, rows: list[tuple[str, str, list[str]]]) -> None:
+        lines = (json.dumps({"group": g, "label": label, "text": " ".join(own)}) + "\n" for g, label, own in rows)
+        (folder / name).write_text("".join(lines))
+
+    def document(share: float) -> tuple[str, list[str]]:
+        label = "bad" if chance.random() < share else "good"
+        return label, chance.choices(words, weights[label], k=20)
+
+    write("train.jsonl", [("", *document(0.5)) for _ in range(2500)])
+    rows = []
+    for number in range(19):
+        added, share = chance.sample(words, 3), chance.random()
+        kind = "strange" if number == 18 else "only shares" if number > 14 else "words"
+        for _ in range(400):
+            label, own = document(share)
+            if kind == "words":
+                own += [word for word in added if chance.random() < 0.5]
+            rows.append((f"{kind} {number:02}", label, own if kind != "strange" else [*own[:3], *added]))
+    write("new.jsonl", rows)
+    nbtext("train", "train.jsonl", "-q", "-o", "m", cwd=folder)
+    return folder
+
+
+def test_groups_whose_words_differ(nbtext: Any, words_by_group: Path) -> None:
+    """Four of five intervals contain the share, which only one of two did without regard to words; a line says so."""
+    ran = nbtext("prevalence", "new.jsonl", "-m", "m", "--group-field", "group", "--to", "jsonl", cwd=words_by_group)
+    rows = [json.loads(line) for line in (words_by_group / "new.jsonl").read_text().splitlines()]
+    true: dict[str, list[bool]] = {}
+    for row in rows:
+        true.setdefault(row["group"], []).append(row["label"] == "bad")
+    found = {each["group"]: each for each in map(json.loads, ran.out.splitlines()) if each["label"] == "bad"}
+    assert found.keys() == true.keys()
+    shares = {name: sum(each) / len(each) for name, each in true.items()}
+    is_covered = {name: each["low"] <= shares[name] <= each["high"] for name, each in found.items()}
+    by_words = [name for name in found if name.startswith("words")]
+    assert all(found[name]["high"] - found[name]["low"] < 1 for name in by_words)
+    assert sum(is_covered[name] for name in by_words) >= 0.8 * len(by_words)
+    for name, each in found.items():
+        width = each["high"] - each["low"]
+        assert (f"group {name}: " in ran.err) is not name.startswith("only")
+        if name.startswith("only"):
+            assert is_covered[name]
+            assert width < 0.2
+        if name.startswith("strange"):
+            assert width == 1
+            assert f"group {name}: " in ran.err
+    assert "any share is possible" in ran.err
+    assert "the intervals allow for it" in ran.err
+
+
+def test_a_group_is_estimated_as_alone(nbtext: Any, words_by_group: Path, tmp_path: Path) -> None:
+    """In every format; in JSON with its number of documents, and how far its words differ."""
+    folder = words_by_group
+    lines = (folder / "new.jsonl").read_text().splitlines(keepends=True)
+    asked = ("prevalence", "new.jsonl", "-m", "m", "--group-field", "group")
+    nested = json.loads(nbtext(*asked, "--to", "json", cwd=folder).out)["groups"]
+    rows = list(csv.DictReader(io.StringIO(nbtext(*asked, "--to", "csv", "-j", "3", cwd=folder).out)))
+    assert [row["group"] for row in rows] == [each["group"] for each in nested for _ in range(2)]
+    for name in ("words 03", "only shares 15"):
+        (tmp_path / "one.jsonl").write_text("".join(line for line in lines if f'"{name}"' in line))
+        alone = json.loads(nbtext("prevalence", "one.jsonl", "-m", str(folder / "m"), "--to", "json", cwd=tmp_path).out)
+        (own,) = (each for each in nested if each["group"] == name)
+        assert own["documents"] == alone["documents"] == 400
+        assert own["drift"] == pytest.approx(alone["drift"])
+        for one, other in zip(own["labels"], alone["labels"], strict=True):
+            assert one == pytest.approx(other, abs=1e-5)
+    table = nbtext(*asked, "--to", "table", cwd=folder).out
+    assert " words 03 " in table
+    assert " only shares 15 " in table
+
+
+def test_group_fields_that_cannot_be_used(nbtext: Any, words_by_group: Path, tmp_path: Path) -> None:
+    """An empty name, and too many groups, are one line that says what to do."""
+    (tmp_path / "many.jsonl").write_text("".join(f'{{"text": "w001", "g": "{n}"}}\n' for n in range(1001)))
+    for options, message in (
+        (("--group-field", ""), "--group-field: the name of the field is empty"),
+        (("--group-field", "g"), "--group-field: the field has more than 1,000 values; name a field with fewer groups"),
+    ):
+        ran = nbtext("prevalence", "many.jsonl", "-m", str(words_by_group / "m"), *options, cwd=tmp_path)
+        assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1)
+        assert message in ran.err

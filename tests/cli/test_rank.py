@@ -39,11 +39,6 @@ def test_documents_without_known_words_come_last(nbtext: Any, model: str, tmp_pa
     assert all(record["known"] == 0 for record in records[1:])
 
 
-def test_rank_of_nothing_and_with_resume(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """No document, no record; and what is ranked cannot be resumed."""
-    ask = ("predict", "-", "-m", model, "--rank", "uncertainty", "--to", "jsonl")
-    assert nbtext(*ask).out == ""
-    result = nbtext(*ask, "--resume", "-o", "out", input=b"the bins\n", cwd=tmp_path)
-    assert (result.status, result.err.count("\n")) == (2, 1)
-    assert "--resume" in result.err
-    assert not (tmp_path / "out").exists()
+def test_rank_of_nothing(nbtext: Any, model: str) -> None:
+    """No document, no record."""
+    assert nbtext("predict", "-", "-m", model, "--rank", "uncertainty", "--to", "jsonl").out == ""

@@ -90,10 +90,16 @@ def test_settings_stay_as_far_as_they_mean_the_same(nbtext: Any, letters: Path, 
         (["--model", "categorical"], "nbtext: categorical needs the counts of each document"),
         (
             ["--ngrams", "1,2"],
-            "nbtext: --ngrams: SOURCE is a model, whose features are already extracted; leave out --ngrams",
+            "nbtext: --ngrams: does not apply: SOURCE is a model, whose features are already extracted",
         ),
-        (["--weighting", "binary"], "nbtext: --weighting: SOURCE is a model, whose features are already extracted"),
-        (["--text-field", "body"], "nbtext: --text-field: SOURCE is a model, whose features are already extracted"),
+        (
+            ["--weighting", "binary"],
+            "nbtext: --weighting: does not apply: SOURCE is a model, whose features are already extracted",
+        ),
+        (
+            ["--text-field", "body"],
+            "nbtext: --text-field: does not apply: SOURCE is a model, whose features are already extracted",
+        ),
         (
             ["--optimize", "macro_f1"],
             "nbtext: --optimize: needs retained documents, and the model has none; train with",

@@ -11,8 +11,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from words_of_labels import COMMON, WORDS
+
+from nbtext.bayes.label_noise import LabelNoise
+from nbtext.model.review import _find_confused
+from nbtext.model.review_judgment import Judgment
 
 FLIPPED = (10, 21, 32)  # documents with another label
 
@@ -85,6 +90,48 @@ def test_a_label_that_is_often_given_for_another(nbtext: Any, tmp_path: Path) ->
     assert 30 < int(found[1]) < 75
     assert float(found[2]) == pytest.approx(int(found[1]) / 3.6, abs=0.5)
     assert summary.count("is often really") == 1
+
+
+def test_a_label_error_is_another_label(nbtext: Any, tmp_path: Path) -> None:
+    """A given label can be the most probable one and still be wrong by more than one half, if there are three."""
+    chance, labels = random.Random(8), ["art", "bio", "car"]
+    words = [f"{label}{n}" for label in labels for n in range(25)]
+    rows = []
+    for n in range(280):
+        weights = [4 if word.startswith(labels[n % 3]) else 1 for word in words]
+        given = labels[1] if n % 3 == 0 and chance.random() < 0.3 else labels[n % 3]
+        rows.append(
+            {"id": str(n), "text": " ".join(chance.choices(words, weights, k=chance.randint(3, 12))), "label": given}
+        )
+    write_rows(tmp_path / "x.jsonl", rows)
+    errors = of_kind(review(nbtext, tmp_path), "label_error")
+    assert len(errors) > 10
+    for each in errors:
+        assert each["label"] == rows[int(ids(each)[0])]["label"]
+        assert each["likely_label"] != each["label"]
+        assert each["certainty"] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("n_wrong", "n_given", "is_reported"),
+    [(2.0, 50, True), (1.99, 50, False), (2.0, 100, True), (2.0, 101, False), (7.9, 400, False), (8.0, 400, True)],
+)
+def test_confused_labels_are_two_documents_and_two_percent(n_wrong: float, n_given: int, is_reported: bool) -> None:
+    """A pair of labels is reported from two expected documents, and from 2 % of the documents of the given label."""
+    nothing = np.zeros(0)
+    true, given = np.array([0, 1, 0]), np.array([0, 1, 1])
+    expected = np.array([500.0, n_given - n_wrong, n_wrong])
+    noise = LabelNoise(nothing.astype(int), nothing.astype(int), nothing, true, given, expected, 2, nothing)
+    found = [*_find_confused(Judgment(("ham", "spam"), noise, nothing, None))]
+    assert [(each.label, each.true_label, each.documents) for each in found] == [("spam", "ham", n_wrong)] * is_reported
+
+
+def test_near_duplicates_have_the_lowest_similarity_of_their_group(nbtext: Any, tmp_path: Path) -> None:
+    """Of 20, 19 and 17 common words, the pairs have the similarities 0.95, 0.85 and 0.89."""
+    words = [f"word{n}" for n in range(20)]
+    write_rows(tmp_path / "x.jsonl", [{"text": " ".join(words[n:]), "label": "a"} for n in (0, 1, 3)])
+    (found,) = of_kind(review(nbtext, tmp_path), "near_duplicate")
+    assert (len(ids(found)), found["certainty"]) == (3, 0.85)
 
 
 def test_duplicates(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:

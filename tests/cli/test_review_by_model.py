@@ -184,10 +184,9 @@ WRONG = [
     ("new.jsonl -m lost.model", 1, "does not retain all documents"),
     ("new.jsonl -m decayed.model", 1, "documents of the model have different weights"),
     ("new.jsonl -m learned.model", 1, "also trained on unlabeled documents"),
-    ("new.jsonl -m m.model --ngrams 1,2", 2, "--ngrams: the features are those of the model"),
+    ("new.jsonl -m m.model --ngrams 1,2", 2, "--ngrams: does not apply: the features are those of the model"),
     ("new.jsonl -m train.jsonl", 1, "train.jsonl"),
     ("new.jsonl -m missing.model", 1, "missing.model"),
-    ("new.jsonl -m m.model --apply decisions.jsonl", 2, "-m: cannot be combined with --apply"),
     ("new.jsonl -m m.model -o m.model", 2, "m.model"),
 ]
 

@@ -88,6 +88,37 @@ def test_wrong_decisions(nbtext: Any, folder: Path, line: str, what: str) -> Non
     assert not (folder / "clean.jsonl").exists()
 
 
+@pytest.mark.parametrize("character", list("\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e\ufeff"), ids=ascii)
+@pytest.mark.parametrize("is_ascii", [True, False])
+def test_characters_that_end_a_line_elsewhere(nbtext: Any, folder: Path, character: str, is_ascii: bool) -> None:
+    """An id and a label may contain them, escaped or not; a byte order mark may come first."""
+    name, label = f"a{character}b", f"to{character}ols"
+    write(folder / "x.jsonl", [ROWS[0], ROWS[1] | {"id": name}, ROWS[2]])
+    made = [{"id": name, "decision": "relabel", "label": label}, {"id": "c", "decision": "remove"}]
+    lines = [json.dumps(each, ensure_ascii=is_ascii) + "\n" for each in made]
+    (folder / "d.jsonl").write_text("\ufeff" + "\ufeff".join(lines), encoding="utf-8", newline="")
+    result = nbtext("review", "x.jsonl", "--apply", "d.jsonl", "-o", "y.jsonl", cwd=folder)
+    assert result.status == 0, result.err
+    found = [json.loads(line) for line in (folder / "y.jsonl").read_bytes().split(b"\n")[:-1]]
+    assert found == [ROWS[0], ROWS[1] | {"id": name, "label": label}]
+
+
+def test_two_decisions_for_one_document(nbtext: Any, folder: Path) -> None:
+    """They are an error unless they have the same result."""
+    first = {"id": "a", "decision": "relabel", "label": "tools"}
+    others: list[dict[str, Any]] = [{"label": "fruit"}, {"decision": "keep"}, {"label": ["tools", "fruit"]}]
+    for other in others:
+        write(folder / "d.jsonl", [first, first | other])
+        result = nbtext("review", "x.jsonl", "--apply", "d.jsonl", "-o", "y.jsonl", cwd=folder)
+        assert (result.status, result.err.count("\n")) == (1, 1)
+        assert "d.jsonl:2: an earlier line has another decision for this document; keep one of them" in result.err
+        assert not (folder / "y.jsonl").exists()
+    both = first | {"label": ["b", "a"]}
+    for same in ([first, first, first | {"label": ["tools"]}], [both, first | {"label": ["a", "b"]}]):
+        write(folder / "d.jsonl", same)
+        assert nbtext("review", "x.jsonl", "--apply", "d.jsonl", "-o", "y.jsonl", cwd=folder).status == 0
+
+
 def test_decisions_about_unreadable_documents(nbtext: Any, folder: Path) -> None:
     """A line that cannot be read is an error, unless it is removed."""
     with (folder / "x.jsonl").open("a") as file:
@@ -121,7 +152,7 @@ def test_train_without_some_documents(nbtext: Any, folder: Path) -> None:
     assert (folder / "m.joblib").read_bytes() == (folder / "n.joblib").read_bytes()
     refused = nbtext("train", "m.joblib", "--exclude-ids", "ids.txt", "-o", "o.joblib", cwd=folder)
     assert refused.status == 2
-    assert "which holds only counts" in refused.err
+    assert "SOURCE is a model, whose features are already extracted" in refused.err
 
 
 def test_an_excluded_document_may_be_unreadable(nbtext: Any, folder: Path) -> None:
@@ -155,6 +186,40 @@ def test_a_table_stays_a_table(nbtext: Any, folder: Path) -> None:
         {"id": "c", "label": "tools", "text": "saw", "note": " y "},
     ]
     assert (folder / "x.csv").read_bytes() == TABLE
+
+
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl"])
+def test_blank_lines_stay(nbtext: Any, folder: Path, suffix: str, end: str, codec: str) -> None:
+    """A row after a blank line gets the label in its own cell, in a copy and as JSON lines."""
+    lines = {
+        "csv": ["text,label", "", '"hello, dear",spam', "", "", '"b""c",ham', "", "d,ham", ""],
+        "tsv": ["text\tlabel", "", "hello, dear\tspam", "", "", 'b"c\tham', "", "d\tham", ""],
+        "jsonl": ["", '{"text": "hello, dear", "label": "spam"}', "", "", '{"text": "b\\"c", "label": "ham"}', "",
+                  '{"text": "d", "label": "ham"}', ""],
+    }[suffix]  # fmt: skip
+    first = 2 if suffix == "jsonl" else 3  # line of the first document
+    (folder / f"q.{suffix}").write_bytes("".join(line + end for line in lines).encode(codec))
+    write(
+        folder / "d.jsonl",
+        [
+            {"id": f"q.{suffix}:{first}", "decision": "relabel", "label": "ham"},
+            {"id": f"q.{suffix}:{first + 3}", "decision": "relabel", "label": "eggs"},
+            {"id": f"q.{suffix}:{first + 5}", "decision": "remove"},
+        ],
+    )
+    command = ("review", f"q.{suffix}", "--apply", "d.jsonl")
+    result = nbtext(*command, "-o", f"y.{suffix}", cwd=folder)
+    assert result.status == 0, result.err
+    kept = [line.replace("ham", "eggs").replace("spam", "ham").replace("seggs", "ham") for line in lines]
+    del kept[-3:-1]
+    assert (folder / f"y.{suffix}").read_bytes().decode(codec) == "".join(line + end for line in kept)
+    if suffix == "jsonl":
+        return
+    assert nbtext(*command, "-o", "z.jsonl", "--to", "jsonl", cwd=folder).status == 0
+    records = list(map(json.loads, (folder / "z.jsonl").read_text(encoding="utf-8").splitlines()))
+    assert [(each["text"], each["label"]) for each in records] == [("hello, dear", "ham"), ('b"c', "eggs")]
 
 
 def test_several_sources(nbtext: Any, folder: Path) -> None:

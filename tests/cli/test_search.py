@@ -131,12 +131,12 @@ def test_wide_linear_models_do_not_take_all_memory(tmp_path: Path) -> None:
             ["x.npz", "--input-format", "matrix"],
             "nbtext: --model: best needs texts, but SOURCE is a matrix; give texts",
         ),
-        (["x.jsonl", "--cluster", "local"], "nbtext: --cluster: a model search runs on this machine alone"),
+        (["x.jsonl", "--cluster", "local"], "nbtext: --cluster: cannot be combined with --model best"),
         (
             ["x.jsonl", "--budget", "soon"],
             "nbtext: Invalid value for '--budget': 'soon' is not a time; write 30s or 5m",
         ),
-        (["x.jsonl", "--budget", "-3s"], "nbtext: --budget: -3.0 is not a time; write 30s or 5m"),
+        (["x.jsonl", "--budget", "-3s"], "nbtext: --budget: -3 is not a valid value; give a time, such as 30s or 5m"),
     ],
 )
 def test_what_cannot_be_searched(nbtext: Any, tmp_path: Path, arguments: list[str], says: str) -> None:

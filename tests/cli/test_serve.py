@@ -30,8 +30,8 @@ from nbtext.cli.serve import serve
         ("-m MODEL --host 0.0.0.0 --token-file t.csv", 1, "t.csv:1: is not a token; write one on a line"),
         ("-m MODEL --token-file nothing", 1, "nothing: cannot be read: No such file"),
         ("-m MODEL --host no.such.host.invalid --insecure", 1, "no.such.host.invalid:8000: cannot listen: "),
-        ("-m MODEL --port 99999", 2, "'--port': 99999 is not in the range"),
-        ("-m MODEL --timeout 0", 2, "'--timeout'"),
+        ("-m MODEL --port 99999", 2, "--port: 99999 is not a valid value; give a number from 0 to 65,535"),
+        ("-m MODEL --timeout 0", 2, "--timeout: 0 is not a valid value"),
     ],
 )
 def test_refused(nbtext: Any, model: str, tmp_path: Path, arguments: str, status: int, message: str) -> None:

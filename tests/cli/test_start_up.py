@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nbtext.features.kernel import HAS_KERNEL
+from nbtext.kernel import HAS_KERNEL
 
 # what only training, searching, explaining, logging or completing needs
 UNUSED_BY_PREDICT = {

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
+
+from nbtext import TextClassifier
 
 WORDS = {"ham": ["lunch", "meeting", "report", "friend"], "spam": ["prize", "cash", "winner", "loan"]}
 
@@ -47,7 +50,7 @@ def test_a_target_of_recall(nbtext: Any, mails: Path, model: str) -> None:
     found = evaluate(nbtext, mails, "-m", "m")
     (check,) = found["targets"]
     assert check["value"] == found["per_label"][0]["recall"]
-    assert check["is_met"] is (check["value"] >= 0.99)
+    assert check["result"] == "met" if check["low"] >= 0.99 else "undecided"
     assert check["low"] <= check["value"] <= check["high"]
     assert check["high"] > 0.99
     assert nbtext("evaluate", "test.csv", "-m", "m", "--fail-under", "recall:ham=0.97", cwd=mails).status == 0
@@ -60,7 +63,53 @@ def test_a_target_of_precision_by_folds(nbtext: Any, mails: Path) -> None:
     """`evaluate --folds` checks what `train` would train."""
     found = evaluate(nbtext, mails, "--folds", "4", "--min-precision", "spam=0.95")
     (check,) = found["targets"]
-    assert (check["metric"], check["label"], check["is_met"]) == ("precision", "spam", True)
+    assert (check["metric"], check["label"], check["result"]) == ("precision", "spam", "met")
+
+
+@pytest.mark.parametrize(
+    ("n_correct", "n", "result"),
+    [(947, 1000, "undecided"), (955, 1000, "undecided"), (970, 1000, "met"), (930, 1000, "missed"), (0, 0, "undecided"),
+     (71, 71, "undecided"), (72, 72, "met")],
+)  # fmt: skip
+def test_a_target_is_met_missed_or_undecided(n_correct: int, n: int, result: str) -> None:
+    """An interval that contains the target says neither; the exact interval of SciPy is the judge."""
+    from nbtext.bayes.settings import ModelSettings
+    from nbtext.evaluation.evaluator import Evaluator
+    from nbtext.model.predictor import Predictions
+    from nbtext.report.evaluation import format_evaluation
+
+    predicted = ["ham"] * n_correct + ["spam"] * (n - n_correct) + ["spam"]
+    rows, ids = np.full((n + 1, 2), 0.5), [str(k) for k in range(n + 1)]
+    true: list[str | None] = ["ham"] * n + ["spam"]
+    none = [None] * (n + 1)
+    evaluator = Evaluator(targets=ModelSettings(min_recall=(("ham", 0.95),)))
+    evaluator.add(Predictions(ids, list(predicted), ("ham", "spam"), rows, np.ones(n + 1), none, none, true,
+                              decided=np.array([label == "spam" for label in predicted], dtype=np.int64)))  # fmt: skip
+    evaluation = evaluator.evaluation()
+    (check,) = evaluation.targets or ()
+    low, high = binomtest(n_correct, n).proportion_ci(0.95, "exact") if n else (0.0, 1.0)
+    assert (check.low, check.high) == pytest.approx((low, high))
+    assert check.result == result == ("met" if low >= 0.95 else "missed" if high < 0.95 else "undecided")
+    assert f"target recall of ham 0.95: {result}, " in format_evaluation(evaluation, output_format="table")
+    assert f" {result} |" in format_evaluation(evaluation, output_format="markdown")
+
+
+def test_the_default_model_chooses_thresholds_on_all_retained_documents(nbtext: Any, tmp_path: Path) -> None:
+    """Not only on those that a model without targets is calibrated with: fewer would make them stricter than needed."""
+    random, lines = np.random.default_rng(3), ["label,text\n"]
+    for number in range(9000):
+        label = "spam" if random.random() < 0.3 else "ham"
+        words = random.choice(WORDS["ham"] + WORDS["spam"], 3).tolist() + random.choice(WORDS[label], 4).tolist()
+        lines.append(f"{label},{' '.join(words)} word{number}\n")
+    (tmp_path / "t.csv").write_text("".join(lines))
+    n_ham = sum(line.startswith("ham") for line in lines)
+    for options in ((), ("--keep-sample", "20000"), ("--model", "multinomial")):
+        trained = nbtext("train", "t.csv", "-o", "m", "--min-recall", "ham=0.99", *options, cwd=tmp_path)
+        assert f" of {n_ham:,}), at least 0.99" in trained.err
+    rows = [line.rstrip("\n").split(",") for line in lines[1:]]
+    classifier = TextClassifier(min_recall={"ham": 0.99}).fit([text for _, text in rows], [label for label, _ in rows])
+    assert classifier.fitted_.estimate is not None
+    assert classifier.fitted_.estimate.targets[0].documents == n_ham
 
 
 @pytest.mark.parametrize(
@@ -76,7 +125,7 @@ def test_a_target_of_precision_by_folds(nbtext: Any, mails: Path) -> None:
         (["--min-recall", "ham=a"], "'ham=a' is not LABEL=P"),
         (["--min-recall", "0.9"], "'0.9' is not LABEL=P"),
         (["--min-recall", "ham=0.9", "--min-recall", "ham=0.8"], "--min-recall: a label has two targets"),
-        (["--confidence", "0.9"], "--confidence: there is no target"),
+        (["--confidence", "0.9"], "--confidence: needs --min-recall or --min-precision"),
         (["--min-recall", "ham=0.9", "--optimize", "accuracy"], "--optimize: accuracy and the targets"),
         (
             ["--min-recall", "ham=0.99", "--min-recall", "spam=0.99"],

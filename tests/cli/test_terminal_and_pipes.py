@@ -108,8 +108,8 @@ def test_verbose_says_when_the_kernel_cannot_help(nbtext: Any, letters: Path, tm
     assert slow.err.splitlines()[0].startswith("nbtext: kernel: ")
     assert slow.err.count("counting in plain Python") == 1
     off = nbtext(*arguments, NBTEXT_KERNEL="off")
-    assert "kernel: pure Python (slower)\n" in off.err
-    assert "switched off by NBTEXT_KERNEL" in off.err
+    assert "kernel: pure Python (slower); the compiled kernel is switched off by NBTEXT_KERNEL\n" in off.err
+    assert "counting in plain Python, which is slower: the compiled kernel is switched off" in off.err
 
 
 def test_a_model_does_not_go_to_a_terminal(on_a_terminal: Any, letters: Path) -> None:

@@ -73,23 +73,6 @@ def test_unlabeled_documents_help(nbtext: Any, letters: Path, corpus: Path, mode
     assert "unlabeled   312 documents by" in table
 
 
-def test_feature_marginals(nbtext: Any, letters: Path, corpus: Path) -> None:
-    """The one-pass alternative is tried likewise, never hurts much, and is told by inspect; its bytes are the same."""
-    how = ("train", "few.jsonl", "--unlabeled", "a.jsonl", "--unlabeled", "b", "--marginals")
-    result = nbtext(*how, "-j", "1", "-o", "marginals.joblib", cwd=corpus)
-    assert (result.status, result.out) == (0, "")
-    assert len(re.findall(r"^feature marginals, smoothing [\d.]+: accuracy", result.err, re.MULTILINE)) == 3
-    assert nbtext("train", "few.jsonl", "-q", "-o", "alone.joblib", cwd=corpus).status == 0
-    alone, both = (accuracy(nbtext, letters, corpus / name) for name in ("alone.joblib", "marginals.joblib"))
-    assert both > alone - 0.06
-    assert (
-        "312 documents by their feature marginals"
-        in nbtext("inspect", "marginals.joblib", "--to", "table", cwd=corpus).out
-    )
-    assert nbtext(*how, "-j", "3", "-q", "-o", "again.joblib", cwd=corpus).status == 0
-    assert (corpus / "again.joblib").read_bytes() == (corpus / "marginals.joblib").read_bytes()
-
-
 def test_the_same_bytes(nbtext: Any, corpus: Path, tmp_path: Path) -> None:
     """The number of jobs, the order of the documents and what labels they have change nothing."""
     backwards = tmp_path / "backwards.jsonl"
@@ -167,7 +150,7 @@ def test_no_document_can_be_held_out(nbtext: Any, tmp_path: Path) -> None:
     ("options", "said"),
     [
         (["--em", "10"], "--unlabeled"),
-        (["--unlabeled", "a.jsonl"], "--em 10"),
+        (["--unlabeled", "a.jsonl"], "--unlabeled: needs --em or --keywords"),
         (["--unlabeled", "a.jsonl", "--em", "0"], "--em"),
         (["--unlabeled", "a.jsonl", "--em", "5", "--model", "complement"], "multinomial or bernoulli"),
         (["--unlabeled", "a.jsonl", "--em", "5", "--model", "nbsvm"], "multinomial or bernoulli"),
@@ -175,9 +158,6 @@ def test_no_document_can_be_held_out(nbtext: Any, tmp_path: Path) -> None:
         (["--unlabeled", "a.jsonl", "--em", "5", "--weighting", "tfidf"], "--idf"),
         (["--unlabeled", "a.jsonl", "--em", "5", "--smoothing", "0"], "--smoothing"),
         (["--unlabeled", "a.jsonl", "--em", "5", "--cluster", "local"], "--cluster"),
-        (["--marginals"], "--unlabeled"),
-        (["--unlabeled", "a.jsonl", "--em", "5", "--marginals"], "leave out one"),
-        (["--unlabeled", "a.jsonl", "--marginals", "--model", "bernoulli"], "multinomial"),
         (["--unlabeled", "-", "--unlabeled", "-", "--em", "5"], "standard input"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -43,7 +43,7 @@ WRONG: list[tuple[str, int, str]] = [
     ("train letters/train --ngrams 2,1 -o m", 2, "--ngrams"),
     ("train letters/train --token-pattern ( -o m", 2, "--token-pattern"),
     ("train letters/train --prior 1,2 -o m", 2, "6 numbers from 1e-100 to 1e+100"),
-    ("train letters/train --normalize-weights -o m", 2, "auto does not use this option"),
+    ("train letters/train --normalize-weights -o m", 2, "does not apply: auto does not use it"),
     ("train letters/train --min-df 1000 -o m", 2, "--min-df: 1,000 is more than the number of documents"),
     ("train letters/train --min-df -1 -o m", 2, "--min-df: -1 is neither a number of documents nor a proportion"),
     ("train letters/train --min-df nan -o m", 2, "--min-df: nan is neither a number of documents nor a proportion"),
@@ -72,17 +72,16 @@ WRONG: list[tuple[str, int, str]] = [
     ("evaluate letters/nowhere --folds 2 --report missing/m", 1, "missing/m: cannot be written"),
     ("explain letters/nowhere -m nowhere --html missing/m", 1, "missing/m: cannot be written"),
     ("compare letters/nowhere --report missing/m", 1, "missing/m: cannot be written"),
-    ("compare letters/train --models gaussian --hash-bits 30", 2, "--hash-bits: 30 is too large for gaussian models"),
-    (
-        "train letters/train --model gaussian --hash-bits 30 -o m",
-        2,
-        "--hash-bits: 30 is too large for gaussian models",
-    ),
-    ("evaluate letters/train --folds 3 --model categorical --hash-bits 28", 2, "use at most 25; 20 is enough"),
+    ("compare letters/train --models gaussian --hash-bits 30", 2, "--hash-bits: 30 is more than 24; memory holds all"),
+    ("train letters/train --hash-bits 25 -o m", 2, "--hash-bits: 25 is more than 24; memory holds all columns"),
+    ("vectorize letters/train --hash-bits 25 -o m", 2, "--hash-bits: 25 is more than 24"),
+    ("train letters/train --hash-bits 31 -o m", 2, "--hash-bits: 31 is not a valid value; give a number from 1 to 24"),
+    ("train letters/train --hash-bits 0 -o m", 2, "--hash-bits: 0 is not a valid value; give a number from 1 to 24"),
+    ("evaluate letters/train --folds 3 --model categorical --hash-bits 24", 2, "24 is more than 23; memory"),
     ("predict letters/test", 2, "-m"),
-    (f"predict letters/test -m text.joblib -j {10**40}", 2, "is not in the range 1<=x<=4096"),
-    (f"sample -m text.joblib --length {10**40}", 2, "is not in the range 1<=x<=10000000"),
-    (f"sample -m text.joblib -n {10**40}", 2, f"is not in the range 1<=x<={2**62}"),
+    (f"predict letters/test -m text.joblib -j {10**40}", 2, "is not a valid value; give a number from 1 to 4,096"),
+    (f"sample -m text.joblib --length {10**40}", 2, "is not a valid value; give a number from 1 to 10,000,000"),
+    (f"sample -m text.joblib -n {10**40}", 2, f"is not a valid value; give a number from 1 to {2**62:,}"),
     ("predict letters/test -m missing.joblib", 1, "missing.joblib"),
     ("predict letters/test -m txt.joblib", 1, "did you mean text.joblib?"),
     (
@@ -91,6 +90,7 @@ WRONG: list[tuple[str, int, str]] = [
         "link.joblib: is a symbolic link to a file that does not exist; correct its",
     ),
     ("train link.joblib -o m", 1, "link.joblib: is a symbolic link to a file that does not exist; correct its"),
+    ("train xyz/no_such -o m", 1, "xyz/no_such: cannot be read: No such file or directory; check the path\n"),
     ("predict letters/tset -m text.joblib", 1, "text.joblib: looks like text"),
     ("train letters/trian -o m", 1, "did you mean letters/train?"),
     ("explain letters/test -m missing.joblib", 1, "missing.joblib"),
@@ -186,6 +186,44 @@ def test_standard_output_to_a_full_disk(model: str, letters: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith(b"nbtext: standard output: cannot be written")
     assert done.stderr.count(b"\n") == 1
+
+
+def test_a_text_in_place_of_a_file(nbtext: Any, model: str) -> None:
+    """The message shows how a text is predicted."""
+    result = nbtext("predict", "where is my card", "-m", model)
+    assert (result.status, result.out) == (1, "")
+    assert result.err == (
+        "nbtext: where is my card: cannot be read: No such file or directory; check the path; "
+        "to predict a text: echo … | nbtext predict -\n"
+    )
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+@pytest.mark.exhaustive(every=5)
+@pytest.mark.parametrize("messages", ["/dev/full", "&-"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "train {letters}/train -o o", "train {letters}/train -v -o o", "train {letters}/train --model best -o o",
+        "update {model} {letters}/test -o o", "merge {model} {model} -o o", "calibrate {model} {letters}/test -o o",
+        "review {letters}/test -o o", "predict {letters}/test -m {model} -v -o o", "compare {letters}/train -o o",
+        "vectorize {letters}/test -o o", "evaluate {letters}/test -m {model} -o o", "demo o", "train nowhere -o o",
+        "export {model} --to js -o o", "train --nonsense",
+    ],
+)  # fmt: skip
+def test_messages_that_cannot_be_written(
+    letters: Path, model: str, tmp_path: Path, command: str, messages: str
+) -> None:
+    """A command whose standard error is full or closed does the same work, with the same status."""
+    found = []
+    for folder, target in (("usual", "log"), ("lost", messages)):
+        (tmp_path / folder).mkdir()
+        line = f"{sys.executable} -m nbtext {command.format(letters=letters, model=model)} 2>{target}"
+        done = subprocess.run(["bash", "-c", line], cwd=tmp_path / folder, capture_output=True, check=False)
+        (tmp_path / folder / "log").unlink(missing_ok=True)
+        files = [path for path in (tmp_path / folder).rglob("*") if path.is_file()]
+        found.append((done.returncode, done.stdout, {path.name: path.read_bytes() for path in files}))
+    assert found[0] == found[1]
 
 
 def test_an_old_model_survives_a_failure(nbtext: Any, letters: Path, tmp_path: Path) -> None:

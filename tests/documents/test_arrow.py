@@ -6,6 +6,8 @@ import datetime
 import decimal
 import io
 import random
+import resource
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -201,3 +203,44 @@ def test_elsewhere(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": ["a", "b"]}), sink)
     fsspec.filesystem("memory").pipe("/t.parquet", sink.getvalue())
     assert [row[1] for row in read("memory://t.parquet")] == [("a",), ("b",)]  # type: ignore[arg-type]
+
+
+LONG, N_LONG = "x " * 100_000, 800  # 160 MB, of which a file holds one text
+REPEATED = [
+    *((name, kind) for name in WRITERS for kind in ("string", "large_string", "binary", "kept")),
+    *(("t.parquet", kind) for kind in ("labels", "fixed", "unknown")),
+    *((name, "view") for name in ("t.arrow", "t.arrows")),
+]
+
+
+@pytest.mark.parametrize(("name", "kind"), REPEATED)
+def test_a_small_file_of_long_texts_takes_little(tmp_path: Path, name: str, kind: str) -> None:
+    """Rows are cut by the size of their texts, not by what the file holds of them."""
+    path, options = tmp_path / name, {}
+    one = pa.array([LONG], getattr(pa, kind, pa.string)())
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * (N_LONG - 1) + [None], pa.int32()), one)
+    columns = {"text": texts, "label": ["a"] * N_LONG}
+    if kind == "view":
+        view = struct.pack("<i4sii", len(LONG), LONG[:4].encode(), 0, 0)
+        buffers = [None, pa.py_buffer(view * N_LONG), pa.py_buffer(LONG.encode())]
+        columns["text"] = pa.Array.from_buffers(pa.string_view(), N_LONG, buffers)
+    if kind == "labels":
+        columns = {"text": ["word"] * N_LONG, "label": pa.array([["a"], [LONG]] * (N_LONG // 2))}
+    if kind == "fixed":
+        columns["text"] = pa.array([LONG.encode()] * N_LONG, pa.binary(len(LONG)))
+    if kind == "unknown":
+        options = {"use_dictionary": False, "column_encoding": {"text": "DELTA_BYTE_ARRAY"}}
+    table = pa.table(columns)
+    if name == "t.parquet":
+        pq.write_table(table, path, compression="zstd", store_schema=False, **options)
+    else:
+        with (ipc.new_file if name == "t.arrow" else ipc.new_stream)(path, table.schema) as writer:
+            writer.write_table(table)
+    del table, texts, columns
+    n_rows, peak = 0, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for block in open_source([str(path)], InputSettings(keeps_rows=kind == "kept")).blocks():
+        batch = block.batch()
+        n_rows += len(batch)
+        assert sum(map(len, batch.columns[0])) < 1_500_000 and len(batch) < N_LONG
+    assert n_rows == N_LONG and path.stat().st_size < 1_000_000
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 100_000  # KiB

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import errno
+import gc
 import gzip
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -283,6 +286,61 @@ def test_contents_are_read_until_they_have_enough_bytes(make: Any, tmp_path: Pat
     stopped.stop()
     stopped.read(100)
     assert len(stopped) == 0
+
+
+TAKEN = """
+import gc, sys, threading
+from nbtext.documents.files import Contents, PlainContents
+contents = (Contents if sys.argv[2] == "installed" else PlainContents)([sys.argv[1].encode()] * 20_000, 1 << 20)
+thread = threading.Thread(target=contents.read, args=(1 << 40,))
+thread.start()
+refused = 0
+while thread.is_alive():
+    for call in (lambda: contents.take(0, 10), lambda: contents.take(300, 900), lambda: contents.read(1)):
+        try:
+            call()
+        except RuntimeError:
+            refused += 1
+thread.join()
+assert contents.take(300, 301) == [b"x" * 5000]
+print(refused > 0, len(contents))
+"""
+
+
+@pytest.mark.parametrize("name", ["installed", "plain"])
+def test_contents_that_are_being_read_cannot_be_taken(name: str, tmp_path: Path) -> None:
+    """An error, and not a segmentation fault, which would end this process."""
+    (tmp_path / "x").write_bytes(b"x" * 5000)
+    command = [sys.executable, "-c", TAKEN, str(tmp_path / "x"), name]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert (done.returncode, done.stdout) == (0, "True 20000\n"), done.stderr
+
+
+def test_contents_that_were_freed_cannot_be_taken(tmp_path: Path) -> None:
+    """Neither those before the ones that were taken, nor those before the first; behind the last there are none."""
+    (tmp_path / "x").write_bytes(b"x")
+    contents = Contents([os.fsencode(tmp_path / "x")] * 1000, 100)
+    contents.read(1 << 20)
+    with pytest.raises(RuntimeError, match="read once"):
+        contents.read(1)
+    assert contents.take(600, 602) == [b"x", b"x"]
+    if Contents is not PlainContents:
+        for start in (0, 511, -1):
+            with pytest.raises(IndexError):
+                contents.take(start, 900)
+    assert contents.take(512, 513) == [b"x"]
+    assert contents.take(1 << 40, 1 << 41) == []
+
+
+def test_contents_in_a_cycle_are_freed(tmp_path: Path) -> None:
+    """The collector takes away their list of paths before it frees them."""
+    contents = Contents([os.fsencode(tmp_path)] * 1000, 100)
+    contents.read(1)
+    held = [each for each in gc.get_referents(contents) if isinstance(each, list)]
+    paths = next((each for each in held if len(each) == 1000), [])
+    paths.append(contents)
+    del contents, paths
+    gc.collect()  # what goes wrong meanwhile is a warning, and so an error
 
 
 @pytest.mark.parametrize("n_bytes", [0, 3_000, 1 << 24])

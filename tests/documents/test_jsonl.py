@@ -18,6 +18,7 @@ from nbtext.documents import jsonl
 from nbtext.features.counting import counter
 from nbtext.features.plain import PlainCounter
 from nbtext.features.settings import FeatureSettings
+from nbtext.kernel import HAS_KERNEL
 
 DEEP = 400
 HOSTILE = [
@@ -353,3 +354,23 @@ def test_depth_is_counted_outside_of_strings() -> None:
     """Brackets within strings are not depth."""
     assert jsonl._depth('[{"a": "[[[[\\"[["}, [1]]') == 2
     assert jsonl._depth('"unclosed [[[') == 0
+
+
+@pytest.mark.parametrize("error", [TypeError("injected"), LookupError("injected"), ValueError("injected")])
+@pytest.mark.parametrize("step", ["_batch_of_columns", "read_label", "_format_names"])
+def test_a_defect_of_a_fast_parser_is_seen(
+    monkeypatch: pytest.MonkeyPatch, opened: Callable[..., Any], tmp_path: Path, step: str, error: Exception
+) -> None:
+    """Only the errors of unusual lines lead to the next parser; any other is a defect of the program."""
+
+    def fail(*_: Any) -> None:
+        raise error
+
+    if step == "read_label" and not HAS_KERNEL:
+        pytest.skip("only the compiled scanner reads labels by themselves")
+    (tmp_path / "x").write_text('{"text": "a", "label": ["b"]}\n')
+    monkeypatch.setattr(jsonl, step, fail)
+    if step == "_format_names":
+        monkeypatch.setattr(jsonl, "scan", lambda *_: None)
+    with pytest.raises(type(error), match="injected"):
+        outcome(opened, tmp_path / "x")

@@ -50,6 +50,29 @@ def test_charsets_are_honoured(charset: str, transfer: str) -> None:
     assert text_of(bytes(mail), "body").strip() == text
 
 
+@pytest.mark.parametrize(
+    ("charset", "wider", "text"),
+    [("gb2312", "gb18030", "朱镕基"), ("euc-kr", "cp949", "똠"), ("shift_jis", "cp932", "①")],
+)
+def test_charsets_that_stand_for_wider_ones(charset: str, wider: str, text: str) -> None:
+    """Mailers name the smaller set of characters, and use the larger one."""
+    head = f"Content-Type: text/plain; charset={charset}\n\n".encode()
+    assert text_of(head + text.encode(wider), "body") == text
+
+
+def test_bytes_that_their_charset_does_not_have() -> None:
+    """ASCII with other bytes is in the encoding of the settings, and only what is invalid there is replaced."""
+    for charset in ("us-ascii", "x-unknown"):
+        head = f"Content-Type: text/plain; charset={charset}\n\n".encode()
+        assert text_of(head + "naïve ".encode() + b"caf\xe9", "body") == "naïve caf\ufffd"
+
+
+def test_of_alternatives_without_a_plain_one_the_first_is_read() -> None:
+    kinds = "".join(f"--b\nContent-Type: text/{kind}\n\n{kind} text\n" for kind in ("enriched", "html", "richtext"))
+    mail = f"Content-Type: multipart/alternative; boundary=b\n\n{kinds}--b--\n"
+    assert text_of(mail, "body").strip() == "enriched text"
+
+
 def test_of_alternatives_the_plain_one_is_read() -> None:
     """multipart/alternative gives the plain text if it is not empty, otherwise the HTML."""
     assert text_of(bytes(message("plain", "<p>html</p>")), "body").strip() == "plain"
@@ -150,6 +173,7 @@ def test_deep_mails_are_read(depth: int, kind: str) -> None:
     """The text of a thousand nested parts is read quickly, without a recursion error."""
     words = text_of(nested(depth, kind)).split()
     assert (words[0], words[-1]) == ("deep", "bottom")
+    assert (len(words) == 2) == (depth <= 100), "deeper ones are read as they are"
 
 
 @pytest.mark.usefixtures("hang_guard")
@@ -276,6 +300,15 @@ def test_a_mail_that_vanishes_is_a_problem_of_its_row(opened: Callable[..., Any]
     (batch,) = source.batches()
     assert [text.strip() for text in batch.columns[0]] == ["0", "", "2"]
     assert list(batch.problems) == [1]
+
+
+@pytest.mark.parametrize(("more", "is_read"), [(0, True), (1, False)])
+def test_a_mail_has_at_most_as_many_bytes_as_a_document(
+    problems: Callable[..., Any], tmp_path: Path, more: int, is_read: bool
+) -> None:
+    start = "From a@b Thu Jan  1 00:00:00 1970\n\n"
+    (tmp_path / "box.mbox").write_text(start + "x" * (200 - len(start) + more - 1) + "\n")
+    assert (problems(tmp_path / "box.mbox", max_document_bytes=200) == []) == is_read
 
 
 def test_mails_are_bounded(problems: Callable[..., Any], tmp_path: Path) -> None:

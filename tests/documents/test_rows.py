@@ -231,3 +231,13 @@ def test_two_kinds_of_line_ends(tmp_path: Path) -> None:
     path.write_bytes(b"text\ra\r" + b"b" * 3_000_000 + b"\rc\n")
     with pytest.raises(InputError, match="some lines end with a carriage return"):
         add(path)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
+def test_a_batch_without_some_documents_has_no_rows_of_the_file(tmp_path: Path, name: str) -> None:
+    """The rows of the file are all of them, so they would be those of other documents."""
+    content = {"t.csv": "text,label\na,x\nb,y\n", "t.jsonl": '{"text": "a"}\n{"text": "b"}\n'}[name]
+    (tmp_path / name).write_text(content)
+    (batch,) = open_source([str(tmp_path / name)], InputSettings(keeps_rows=True)).batches()
+    assert batch.rows is not None
+    assert batch.drop({0}).rows is None

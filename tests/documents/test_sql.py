@@ -72,7 +72,9 @@ def test_the_only_table(database: Path, tmp_path: Path) -> None:
     assert [row[0] for row in read(database, text_field=("queue", "id"))] == ["7", "8", "9"]
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("create view other as select 1")
-    with pytest.raises(InputError, match=r"has 2 tables: other, tickets; give --query 'select \.\.\. from \.\.\.'"):
+    with pytest.raises(
+        InputError, match=r"has 1 table and 1 view: tickets, other; give --query 'select \.\.\. from \.\.\.'"
+    ):
         read(database)
     with closing(sqlite3.connect(tmp_path / "none.db")) as connection:
         connection.execute("pragma user_version = 1")
@@ -158,7 +160,7 @@ def test_what_cannot_be_read(database: Path, tmp_path: Path) -> None:
     [
         ("postgresql://user:se%40cret@127.0.0.1:1/none", "the query fails|needs psycopg"),
         ("mysql+nosuch://user:secret@h/d", "the query fails|needs"),
-        ("sqlite:////no/such/folder/x.db", "unable to open"),
+        ("sqlite:////no/such/folder/x.db", "x.db: cannot be read: there is no such file; check the path"),
         ("oracle://user:secret@h:notaport/d", "the query fails"),
     ],
 )

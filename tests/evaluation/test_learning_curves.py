@@ -15,7 +15,7 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import SettingsError
-from nbtext.evaluation.learning_curves import compute_learning_curves, growing_order, part_of
+from nbtext.evaluation.learning_curves import _sizes, compute_learning_curves, growing_order, part_of
 from nbtext.evaluation.settings import CurveSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
@@ -151,3 +151,10 @@ def test_every_form(form: str) -> None:
     text = format_learning_curves(found, output_format=form)
     assert "multinomial" in text
     assert "20" in text
+
+
+def test_sizes_double_up_to_seventy_percent() -> None:
+    """The rest judges; with test documents, all are trained on."""
+    assert _sizes(None, 1000, has_test=False) == [50, 100, 200, 400, 700]
+    assert _sizes(None, 1000, has_test=True) == [50, 100, 200, 400, 800, 1000]
+    assert _sizes(None, 2, has_test=False) == [1]

@@ -116,3 +116,20 @@ def test_nothing_to_judge() -> None:
     unlabeled.true_labels[0] = None
     with pytest.raises(InputError, match="--label-field"):
         judged(unlabeled)
+
+
+def test_the_calibration_error_by_hand() -> None:
+    """Fifteen bins of equal width; a probability of 1 is in the last one, which is not joined with the one before."""
+    best = np.array([0.92, 0.92, 0.95, 1.0, 1.0, 1.0, 0.6, 0.61])
+    true = ["a", "b", "a", "b", "b", "a", "a", "b"]
+    probabilities = np.stack((best, 1 - best, np.zeros(len(best))), axis=1)
+    bins = [[0, 1], [2, 3, 4, 5], [6, 7]]  # 0.92 is below 14/15 = 0.9333; 0.6 = 9/15 begins a bin
+    right = np.array([label == "a" for label in true])
+    expected = sum(abs(right[rows].sum() - best[rows].sum()) for rows in bins) / len(best)
+    found = judged(predictions_of(true, probabilities))
+    assert found.metrics["expected_calibration_error"] == pytest.approx(expected)
+    assert [(each.documents, each.low, each.high) for each in found.reliability] == [
+        (2, pytest.approx(9 / 15), pytest.approx(10 / 15)),
+        (2, pytest.approx(13 / 15), pytest.approx(14 / 15)),
+        (4, pytest.approx(14 / 15), 1),
+    ]

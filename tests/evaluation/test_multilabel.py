@@ -118,8 +118,13 @@ def test_precision_at_k() -> None:
 
 
 def test_classwise_calibration_error() -> None:
-    """The mean over labels of the gap between probability and frequency, in 15 bins of equal width."""
+    """The mean over labels of the gap between probability and frequency, in 15 bins of equal width.
+
+    Certain and nearly certain ones are in the last two bins: their gaps have opposite signs.
+    """
     found = found_by_chance(300, 6, seed=7, digits=16)
+    found.probabilities[:120, 0] = np.repeat([0.93, 1.0], 60)  # 14/15 is 0.9333
+    found.true_labels[:120] = [(found.classes[0],)] * 60 + [()] * 60
     evaluation = evaluate(found)
     true, _, probabilities = indicators(found, evaluation.labels)
     gaps = []

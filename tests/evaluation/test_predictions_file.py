@@ -64,7 +64,6 @@ def test_prediction_sets_come_back(form: str, tmp_path: Path) -> None:
             "p.jsonl:2: is not a record of nbtext predict",
         ),
         ("p.jsonl", '{"id": "x", "label": "a", "scores": {"a": 2}}\n', "p.jsonl:1"),
-        ("p.tsv", "x\ta\t0.5\nx\ta\t0.5\n", "p.tsv:2: the id x occurs twice"),
         ("p.tsv", "no columns\n", "p.tsv:1"),
         ("p.tsv", "x\ta\t0.5\n", "there is no prediction for plain"),
         ("p.csv", "id,label,probability\nx,a,much\n", "p.csv:2"),
@@ -95,3 +94,31 @@ def test_a_missing_file() -> None:
     """It is named."""
     with pytest.raises(InputError, match=r"nowhere\.tsv: cannot be read"):
         PredictionsFile("nowhere.tsv")
+
+
+def test_equal_ids_are_matched_in_order(tmp_path: Path) -> None:
+    """Also over several batches; one record is for all documents of its id, and two are not for three."""
+    (tmp_path / "p.tsv").write_text("x\ta\t0.5\ny\tb\t0.5\nx\tb\t0.75\n")
+    file = PredictionsFile(str(tmp_path / "p.tsv"))
+    assert file.of(Batch(["x", "y", "y"], ([""] * 3,), ["a"] * 3)).labels == ["a", "b", "b"]
+    assert file.of(Batch(["x"], ([""],), ["a"])).labels == ["b"]
+    with pytest.raises(InputError, match="the id x has 2 predictions, and more documents"):
+        file.of(Batch(["x"], ([""],), ["a"]))
+
+
+def test_tsv_without_a_document_of_two_labels(tmp_path: Path) -> None:
+    """It is read as the source has labels: one for each document, or a list."""
+    text = "x\ta\\,b\t0.900000\ny\t\t\n"
+    one, several = (PredictionsFile(_write(tmp_path / "p.tsv", text)) for _ in range(2))
+    batch = Batch(["x", "y"], ([""] * 2,), [None, None], label_lists=[("a,b",), ()])
+    several.choose_kind(batch)
+    assert several.is_multilabel
+    assert several.sets_of(batch).predicted == [("a,b",), ()]
+    one.choose_kind(Batch(["x", "y"], ([""] * 2,), ["a\\,b", "a\\,b"]))
+    assert not one.is_multilabel
+    assert one.of(Batch(["x"], ([""],), ["a\\,b"])).labels == ["a\\,b"]
+
+
+def _write(path: Path, text: str) -> str:
+    path.write_text(text)
+    return str(path)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+
+from nbtext.cli.export import export as command
+from nbtext.text_classifier import TextClassifier
 
 LETTERS = Path(__file__).parents[2] / "corpora" / "letters"
 ODD_TEXTS = [
@@ -38,6 +42,20 @@ KINDS: dict[str, dict[str, Any]] = {
     "tilted": {"optimize": "log_loss"},
     "shifted": {"optimize": "macro_f1", "smoothing": 10.0},
 }
+
+
+def export(classifier: TextClassifier, form: str, path: str) -> None:
+    """Save the model, and export it as `nbtext export MODEL --to FORMAT -o PATH` does; its errors are raised."""
+    with TemporaryDirectory() as folder:
+        classifier.save(f"{folder}/model.joblib")
+        command.main([f"{folder}/model.joblib", "--to", form, "-o", path], standalone_mode=False)
+
+
+def exported(classifier: TextClassifier, form: str) -> bytes:
+    """Return what `export` writes."""
+    with TemporaryDirectory() as folder:
+        export(classifier, form, f"{folder}/out")
+        return Path(folder, "out").read_bytes()
 
 
 def documents(half: str) -> tuple[list[str], list[str]]:

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from demo_models import KINDS, ODD_TEXTS, documents
+from demo_models import KINDS, ODD_TEXTS, documents, export
 
 from nbtext.documents.batch import Batch
 from nbtext.errors import ModelError
 from nbtext.export.c_source import C_SOURCE
-from nbtext.export.formats import export
 from nbtext.features.analyzer import MARKS_PATTERN, Analyzer
 from nbtext.model.predictor import Predictor
 from nbtext.text_classifier import TextClassifier
@@ -42,7 +41,7 @@ int main(void) {
 
 def asked(cc: str, classifier: TextClassifier, texts: list[bytes], folder: Path) -> tuple[list[int], Any]:
     """Return the number of the label of each text, and all probabilities, from the compiled program."""
-    export(classifier.fitted_, "c", str(folder / "model.c"))
+    export(classifier, "c", str(folder / "model.c"))
     library = folder / "model.so"
     sources = [str(folder / "model.c"), "-DNBTEXT_NO_MAIN", "-shared", "-fPIC", "-o", str(library)]
     subprocess.run([cc, *sources, *STRICT], check=True)
@@ -74,7 +73,7 @@ def test_the_same_words(cc: str, lowercase: bool, tmp_path: Path) -> None:
     text = "".join(f" ab{c}cd{c} {c}{c} aΣ{c} {c}Σ aΣ{c}b a{c}Σ " for c in assigned)
     text += "".join(Random(1).choices(PERILOUS, k=100_000))
     classifier = TextClassifier(lowercase=lowercase, stop_words=("ab", "aς")).fit(["one two", "three"], ["a", "b"])
-    export(classifier.fitted_, "c", str(tmp_path / "model.c"))
+    export(classifier, "c", str(tmp_path / "model.c"))
     (tmp_path / "words.c").write_text(WORDS, encoding="ascii")
     subprocess.run([cc, "words.c", "-o", "words", *STRICT, "-O1"], cwd=tmp_path, check=True)
     found = subprocess.run([tmp_path / "words"], input=text.encode(), capture_output=True, check=True).stdout
@@ -108,7 +107,7 @@ def test_random_texts(cc: str, tmp_path: Path, seed: int) -> None:
 def test_the_filter(cc: str, tmp_path: Path) -> None:
     """The program predicts each line of standard input; the last line may have no line feed."""
     classifier = TextClassifier().fit(*documents("train"))
-    export(classifier.fitted_, "c", str(tmp_path / "model.c"))
+    export(classifier, "c", str(tmp_path / "model.c"))
     subprocess.run([cc, "model.c", "-o", "model", "-O2", *STRICT], cwd=tmp_path, check=True)
     texts = ["the bins were not emptied", "", "word " * 50_000, "my neighbour drills all night"]
     done = subprocess.run([tmp_path / "model"], input="\n".join(texts), text=True, capture_output=True, check=True)
@@ -122,7 +121,7 @@ def test_the_filter(cc: str, tmp_path: Path) -> None:
 def test_the_filter_keeps_a_record_on_its_line(cc: str, tmp_path: Path) -> None:
     """A label's tabs, line ends and backslashes are spelled as `predict` spells them."""
     classifier = TextClassifier().fit(["one two", "three four"], ["a\tb\r", "c\\\nd"])
-    export(classifier.fitted_, "c", str(tmp_path / "model.c"))
+    export(classifier, "c", str(tmp_path / "model.c"))
     subprocess.run([cc, "model.c", "-o", "model", *STRICT], cwd=tmp_path, check=True)
     done = subprocess.run([tmp_path / "model"], input=b"one two\nthree four\n", capture_output=True, check=True)
     assert [line.split(b"\t")[0] for line in done.stdout.split(b"\n")] == [rb"a\tb\r", rb"c\\\nd", b""]
@@ -131,7 +130,7 @@ def test_the_filter_keeps_a_record_on_its_line(cc: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 def test_the_filter_says_that_it_cannot_write(cc: str, tmp_path: Path) -> None:
     """The program reports an error if its output cannot be written, whether it is flushed at the end or before."""
-    export(TextClassifier().fit(["one two", "three"], ["a", "b"]).fitted_, "c", str(tmp_path / "model.c"))
+    export(TextClassifier().fit(["one two", "three"], ["a", "b"]), "c", str(tmp_path / "model.c"))
     subprocess.run([cc, "model.c", "-o", "model", *STRICT], cwd=tmp_path, check=True)
     for n_lines in (1, 2047, 2048, 2049):  # of two bytes each: buffers often have 4096
         with open("/dev/full", "wb") as full:
@@ -142,7 +141,7 @@ def test_the_filter_says_that_it_cannot_write(cc: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("end", [b"\n", b""])
 def test_the_filter_says_that_memory_is_short(cc: str, tmp_path: Path, end: bytes) -> None:
     """The program reports a lack of memory, also for a last line without a line feed."""
-    export(TextClassifier().fit(["one two", "three"], ["a", "b"]).fitted_, "c", str(tmp_path / "model.c"))
+    export(TextClassifier().fit(["one two", "three"], ["a", "b"]), "c", str(tmp_path / "model.c"))
     subprocess.run([cc, "model.c", "-o", "model", *STRICT], cwd=tmp_path, check=True)
     limited = ["sh", "-c", "ulimit -v 100000; exec ./model"]
     done = subprocess.run(limited, input=b"one " * 1_000_000 + end, cwd=tmp_path, capture_output=True, check=False)
@@ -167,7 +166,7 @@ def test_a_name_that_c_cannot_hold() -> None:
 def test_the_filter_answers_each_line_at_once(cc: str, tmp_path: Path) -> None:
     """A program that waits for the answer before it writes the next line gets it."""
     classifier = TextClassifier().fit(["one two", "three"], ["a", "b"])
-    export(classifier.fitted_, "c", str(tmp_path / "model.c"))
+    export(classifier, "c", str(tmp_path / "model.c"))
     subprocess.run([cc, str(tmp_path / "model.c"), *STRICT, "-o", str(tmp_path / "filter")], check=True)
     with subprocess.Popen([str(tmp_path / "filter")], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None

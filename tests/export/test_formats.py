@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import pytest
-from demo_models import documents
+from demo_models import documents, export, exported
 
 import nbtext
 from nbtext.documents.batch import Batch
 from nbtext.errors import MissingExtra, ModelError
-from nbtext.export.formats import EXPORTERS, export
+from nbtext.export.formats import EXPORTERS
 from nbtext.export.javascript import javascript
 from nbtext.export.onnx_graph import ONNX, onnx_graph
 from nbtext.export.sklearn_json import sklearn_json
@@ -32,6 +32,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.model.explanation import Explainer
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictor import Predictor
+from nbtext.settings import choices_of
 from nbtext.text_classifier import TextClassifier
 
 PERILOUS = (
@@ -50,7 +51,7 @@ console.log(JSON.stringify(texts.map({function})));
 
 def asked(node: str, classifier: TextClassifier, texts: list[str], folder: Path, function: str = "classify") -> Any:
     """Return the predictions of the exported JavaScript module for each text."""
-    export(classifier.fitted_, "js", str(folder / "model.mjs"))
+    export(classifier, "js", str(folder / "model.mjs"))
     return answered(node, folder / "model.mjs", texts, function)
 
 
@@ -70,15 +71,21 @@ def answered(node: str, module: Path, texts: list[str], function: str, cwd: Path
 
 @pytest.mark.exhaustive(every=4)
 def test_javascript(node: str, classifier: TextClassifier, texts: list[str], tmp_path: Path) -> None:
-    """Labels are equal, and probabilities equal to 1e-9; a text without a feature has no label."""
+    """Labels are equal, and probabilities equal to 1e-9; a text without a known word has no label."""
     answers = asked(node, classifier, texts, tmp_path)
     expected, probabilities = classifier.predict(texts), classifier.predict_proba(texts)
     found = [[answer["probabilities"][label] for label in classifier.fitted_.labels] for answer in answers]
     np.testing.assert_allclose(found, probabilities, rtol=0, atol=1e-9)
-    analyzer = Analyzer(classifier.feature_settings)
+    is_known = known_texts(classifier, texts)
     assert [answer["label"] for answer in answers] == [
-        str(label) if analyzer(text) else None for label, text in zip(expected, texts, strict=True)
+        str(label) if known else None for label, known in zip(expected, is_known, strict=True)
     ]
+
+
+def known_texts(classifier: TextClassifier, texts: list[str]) -> list[bool]:
+    """Whether the model knows a feature of each text."""
+    known, analyzer = set(classifier.fitted_.vocabulary or ()), Analyzer(classifier.feature_settings)
+    return [not known.isdisjoint(analyzer(text)) for text in texts]
 
 
 def test_twenty_lines_of_javascript(node: str, tmp_path: Path) -> None:
@@ -88,7 +95,7 @@ def test_twenty_lines_of_javascript(node: str, tmp_path: Path) -> None:
     (tmp_path / "twenty.mjs").write_text(program, encoding="utf-8")
     texts = documents("test")[0] + ["", "İstanbul ſtreet tax", "bins " * 1000]
     classifier = TextClassifier().fit(*documents("train"))
-    export(classifier.fitted_, "sklearn-json", str(tmp_path / "letters.json"))
+    export(classifier, "sklearn-json", str(tmp_path / "letters.json"))
     answers = answered(node, tmp_path / "twenty.mjs", texts, "classify", cwd=tmp_path)
     assert [answer["label"] for answer in answers] == classifier.predict(texts).tolist()
     found = [answer["shares"] for answer in answers]
@@ -127,7 +134,7 @@ def test_javascript_of_random_texts(node: str, tmp_path: Path, seed: int) -> Non
     """Models of any options, of short texts of characters that programs disagree about, answer alike."""
     random = Random(seed)
     texts = ["".join(random.choices(PERILOUS, k=random.randint(0, 40))) for _ in range(60)]
-    choices = {**{field.name: field.metadata.get("choices") for field in fields(FeatureSettings)}, "model": MODELS}
+    choices = {**{field.name: choices_of(field) for field in fields(FeatureSettings)}, "model": MODELS}
     options: dict[str, Any] = {
         name: random.choice(choices[name] or ()) for name in ("analyzer", "tf", "idf", "norm", "model")
     }
@@ -163,18 +170,19 @@ def run_onnx(model: bytes, documents: list[list[str]]) -> tuple[list[str], Any]:
 
 @pytest.mark.exhaustive(every=3)
 def test_onnx(classifier: TextClassifier, texts: list[str]) -> None:
-    """onnxruntime gives the same labels, and probabilities to 1e-9."""
+    """onnxruntime gives the same labels, and probabilities to 1e-9; the label is empty without a known word."""
     features = [Analyzer(classifier.feature_settings)(text) for text in texts]
-    labels, probabilities = run_onnx(b"".join(onnx_graph(classifier.fitted_)), features)
+    labels, probabilities = run_onnx(exported(classifier, "onnx"), features)
     np.testing.assert_allclose(probabilities, classifier.predict_proba(texts), rtol=0, atol=1e-9)
-    assert labels == classifier.predict(texts).tolist()
+    found = zip(classifier.predict(texts).tolist(), known_texts(classifier, texts), strict=True)
+    assert labels == [label if known else "" for label, known in found]
 
 
 def test_onnx_says_what_it_takes(classifier: TextClassifier) -> None:
     """The file passes ONNX's own check, and documents its input and outputs."""
     import onnx
 
-    model = onnx.load_model_from_string(b"".join(onnx_graph(classifier.fitted_)))
+    model = onnx.load_model_from_string(exported(classifier, "onnx"))
     onnx.checker.check_model(model, full_check=True)
     assert [each.name for each in model.graph.input] == ["features"]
     for name in ("features", "label", "probabilities"):
@@ -185,7 +193,7 @@ def test_onnx_says_what_it_takes(classifier: TextClassifier) -> None:
 @pytest.mark.exhaustive(every=3)
 def test_csv(classifier: TextClassifier, texts: list[str]) -> None:
     """From the table alone, the scores of every text."""
-    rows = list(csv.reader(io.StringIO(b"".join(table(classifier.fitted_)).decode())))
+    rows = list(csv.reader(io.StringIO(exported(classifier, "csv").decode())))
     assert rows[0] == ["kind", "feature", "idf", *classifier.fitted_.labels]
     assert {row[0] for row in rows[3:]} == {"weight"}
     (bias,) = (np.array(row[3:], dtype=np.float64) for row in rows if row[0] == "bias")
@@ -210,7 +218,7 @@ def test_csv_has_the_prior(model: str) -> None:
     classifier = TextClassifier(model=model, **({"prior": (3.0, 1.0)} if model != "logistic" else {})).fit(
         texts, labels
     )
-    rows = list(csv.DictReader(io.StringIO(b"".join(table(classifier.fitted_)).decode(), newline="")))
+    rows = list(csv.DictReader(io.StringIO(exported(classifier, "csv").decode(), newline="")))
     found = [[float(row[label]) for label in classifier.fitted_.labels] for row in rows if row["kind"] == "log_prior"]
     np.testing.assert_allclose(np.exp(found), [[0.75, 0.25]] if model != "logistic" else [], atol=1e-12)
 
@@ -218,7 +226,7 @@ def test_csv_has_the_prior(model: str) -> None:
 def test_a_word_of_no_letters() -> None:
     """A token pattern can find nothing, and that is a feature: of the table, not of ONNX, which fills up with it."""
     classifier = TextClassifier(token_pattern=r"\w*").fit(["one two", "three, four"], ["a", "b"])
-    rows = list(csv.reader(io.StringIO(b"".join(table(classifier.fitted_)).decode())))
+    rows = list(csv.reader(io.StringIO(exported(classifier, "csv").decode())))
     assert [row[:2] for row in rows[1:4]] == [["bias", ""], ["log_prior", ""], ["weight", ""]]
     with pytest.raises(ModelError, match="empty word"):
         ONNX.check(classifier.fitted_)
@@ -245,10 +253,10 @@ def test_what_a_format_cannot_hold(options: dict[str, Any], refusing: str, form:
     )
     target = tmp_path / "out"
     if form not in refusing.split():
-        export(classifier.fitted_, form, str(target))
+        export(classifier, form, str(target))
         return
     with pytest.raises(ModelError) as caught:
-        export(classifier.fitted_, form, str(target))
+        export(classifier, form, str(target))
     assert caught.value.hint
     assert list(tmp_path.iterdir()) == []
 

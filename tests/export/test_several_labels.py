@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from demo_models import ODD_TEXTS, documents
+from demo_models import ODD_TEXTS, documents, export
 
 from nbtext.errors import ModelError
-from nbtext.export.formats import export
-from nbtext.model.fitted_model import FittedModel
 from nbtext.text_classifier import TextClassifier
 
 ASK = """
@@ -71,8 +69,8 @@ def check(classifier: TextClassifier, texts: list[str], labels: list[list[str]],
         assert labels[row] == predicted[row]
 
 
-def ask_javascript(node: str, model: FittedModel, texts: list[str], folder: Path) -> list[dict[str, Any]]:
-    export(model, "js", str(folder / "model.mjs"))
+def ask_javascript(node: str, classifier: TextClassifier, texts: list[str], folder: Path) -> list[dict[str, Any]]:
+    export(classifier, "js", str(folder / "model.mjs"))
     command = [node, "--input-type=module", "-e", ASK]
     done = subprocess.run(command, input=json.dumps(texts), capture_output=True, text=True, check=True, cwd=folder)
     return list(json.loads(done.stdout))
@@ -81,7 +79,7 @@ def ask_javascript(node: str, model: FittedModel, texts: list[str], folder: Path
 @pytest.mark.exhaustive(every=2)
 def test_javascript(node: str, classifier: TextClassifier, tmp_path: Path) -> None:
     texts = [*joined("test")[0][:30], *ODD_TEXTS, *random_texts(60)]
-    answers = ask_javascript(node, classifier.fitted_, texts, tmp_path)
+    answers = ask_javascript(node, classifier, texts, tmp_path)
     labels = classifier.fitted_.labels
     probabilities = [[answer["probabilities"][label] for label in labels] for answer in answers]
     check(classifier, texts, [answer["labels"] for answer in answers], probabilities)
@@ -97,9 +95,9 @@ def test_c(cc: str, classifier: TextClassifier, tmp_path: Path) -> None:
     model = classifier.fitted_
     if model.feature_settings.analyzer != "word":
         with pytest.raises(ModelError, match="export it as js"):
-            export(model, "c", str(tmp_path / "model.c"))
+            export(classifier, "c", str(tmp_path / "model.c"))
         return
-    export(model, "c", str(tmp_path / "model.c"))
+    export(classifier, "c", str(tmp_path / "model.c"))
     shared = [str(tmp_path / "model.c"), "-DNBTEXT_NO_MAIN", "-shared", "-fPIC", "-o", str(tmp_path / "model.so")]
     subprocess.run([cc, *STRICT, *shared, "-lm"], check=True)
     library = ctypes.CDLL(str(tmp_path / "model.so"))
@@ -130,5 +128,5 @@ def test_one_label(node: str, tmp_path: Path) -> None:
         ["red apple", "green pear", "blue sky", "wide sky"] * 5, [["fruit"], ["fruit"], [], []] * 5
     )
     texts = ["red", "sky", "apple pear", "nothing known", ""]
-    answers = ask_javascript(node, classifier.fitted_, texts, tmp_path)
+    answers = ask_javascript(node, classifier, texts, tmp_path)
     np.testing.assert_allclose([[each["probabilities"]["fruit"]] for each in answers], classifier.predict_proba(texts))

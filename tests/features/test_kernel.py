@@ -21,11 +21,11 @@ from nbtext.features.analyzer import MARKS_PATTERN, TOKEN_PATTERN, Analyzer
 from nbtext.features.counting import counter as best_counter
 from nbtext.features.csr import SparseWeights
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.kernel import HAS_KERNEL, PLAIN_VERSIONS
 from nbtext.features.plain import PlainCounter
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
+from nbtext.kernel import HAS_KERNEL, PLAIN_VERSIONS
 
 murmurhash3_32 = pytest.importorskip("sklearn.utils").murmurhash3_32
 kernel = pytest.importorskip("nbtext.features._counting", reason="the kernel is not compiled")

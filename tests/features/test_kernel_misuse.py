@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
+import sysconfig
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,13 +15,14 @@ import pytest
 from numpy.typing import NDArray
 
 from nbtext.features.csr import SparseWeights
-from nbtext.features.kernel import HAS_KERNEL
 from nbtext.features.vocabulary import Vocabulary
+from nbtext.kernel import HAS_KERNEL
 
 kernel = pytest.importorskip("nbtext.features._counting", reason="the kernel is not compiled")
 rows_kernel = pytest.importorskip("nbtext.features._rows", reason="the kernel is not compiled")
 statistics = pytest.importorskip("nbtext.bayes._statistics", reason="the kernel is not compiled")
 pytestmark = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is switched off")
+TOP = Path(__file__).parents[2]
 
 
 def no_rows(indptr: list[int], indices: list[int], counts: list[int]) -> tuple[NDArray[Any], ...]:
@@ -98,3 +104,30 @@ def test_the_largest_class_is_a_class() -> None:
     for pair, wanted in (((one, none), [1, 2]), ((none, one), [1, 2]), ((one, one), [2, 4])):
         _, classes, *sums = statistics.combine_entries(*pair, 1)
         assert ([classes.tolist()], [array.item() for array in sums]) == ([[largest]], wanted)
+
+
+# one that only cimports, for each table: what it reads there
+TABLES = {
+    "hashes": ("hash_pair", "hash_pair(1, 2)"),
+    "words": ("LOW_BYTES, HIGH_BYTES", "LOW_BYTES[3] + HIGH_BYTES[11]"),
+    "text": ("kinds_of, lower", "kinds_of(65) + lower(65)"),
+    "document": ("LOGARITHMS", "LOGARITHMS[2]"),
+}
+
+
+@pytest.mark.exhaustive(every=4)
+@pytest.mark.parametrize("file", TABLES)
+def test_a_module_that_only_cimports_a_table_is_not_built(file: str, tmp_path: Path) -> None:
+    """It would find zeros there; only the module that fills the tables can use them."""
+    pytest.importorskip("Cython")
+    if shutil.which("cc") is None:
+        pytest.skip("needs a C compiler")
+    names, value = TABLES[file]
+    module = tmp_path / "foreign.pyx"
+    module.write_text(f"from nbtext.features.kernel.{file} cimport {names}\n\ndef read():\n    return {value}\n")
+    command = [sys.executable, "-m", "cython", "-3", "-I", str(TOP), str(module)]
+    subprocess.run(command, check=True, capture_output=True, timeout=100)
+    include = f"-I{sysconfig.get_path('include')}"
+    command = ["cc", "-O1", "-w", "-fPIC", "-shared", include, "foreign.c", "-o", "foreign.so"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=100)
+    assert (done.returncode, "NB_" in done.stderr) == (1, True), done.stderr

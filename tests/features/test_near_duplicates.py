@@ -89,6 +89,50 @@ def test_a_large_group_is_found_although_its_words_are_not_rare() -> None:
     assert len(set(found.groups.tolist())) == 301
 
 
+def test_the_least_similarity_is_one_of_near_duplicates() -> None:
+    """Four of five words; with three of four, there is no pair."""
+    found = find_near_duplicates(*counts_of(["a b c d", "a b c d e", "p q r", "p q r s"]))
+    assert (found.pairs.tolist(), found.similarities.tolist()) == ([[0, 1]], [SIMILAR])
+
+
+@pytest.mark.parametrize(("n_texts", "has_all"), [(20, True), (21, False)])
+def test_words_of_twenty_documents_are_rare(n_texts: int, has_all: bool) -> None:
+    """Up to there, all pairs of a group are found; in a larger one, those that make it one group."""
+    words = [f"word{n}" for n in range(40)]
+    found = find_near_duplicates(*counts_of([" ".join([*words, f"own{n}"]) for n in range(n_texts)]))
+    assert (len(found.pairs) == n_texts * (n_texts - 1) // 2) == has_all
+    assert set(found.groups.tolist()) == {0}
+
+
+@pytest.mark.parametrize(("n_shared", "n_other", "n_alone", "is_found"),
+                         [(4, 6, 0, True), (3, 7, 0, True), (2, 8, 0, False), (2, 0, 8, True)])  # fmt: skip
+def test_candidates_share_three_tenths_of_their_rare_words(
+    n_shared: int, n_other: int, n_alone: int, is_found: bool
+) -> None:
+    """Two documents of frequent words, between many of the same size: only their rare words make them candidates.
+
+    n_other  rare words that each of them shares with a third document; words that it has alone are not rare
+    """
+    frequent, shared = [f"word{n:02}" for n in range(80)], [f"shared{n}" for n in range(n_shared)]
+    others = [[f"other{part}{n}" for n in range(n_other)] for part in range(2)]
+    alone = [[f"alone{part}{n}" for n in range(n_alone)] for part in range(2)]
+    one, other = (" ".join([*frequent, *shared, *others[part], *alone[part]]) for part in range(2))
+    between = [" ".join([*frequent, *(f"own{n}x{k}" for k in range(10))]) for n in range(40)]
+    pairs = find_near_duplicates(*counts_of([one, *between, other, *map(" ".join, others)])).pairs.tolist()
+    assert ([0, 41] in pairs) == is_found
+
+
+def test_a_bucket_of_two_groups() -> None:
+    """Two groups of equal sizes that share most words, in turns: neighbors at distance two keep each together."""
+    chance = random.Random(6)  # every minimum hash is that of a word of both groups
+    names = [f"{chance.randrange(10**6):06}" for _ in range(102)]
+    own = names[80:91], names[91:]
+    texts = [" ".join([*names[:80], *own[number % 2], f"own{number:03}"]) for number in range(60)]
+    groups = find_near_duplicates(*counts_of(texts)).groups
+    assert groups.tolist() == [groups[0], groups[1]] * 30
+    assert groups[0] != groups[1]
+
+
 def test_no_documents_and_empty_documents() -> None:
     """Documents without features stay in a group of their own."""
     counts, n_features = counts_of(["a b c", "", "a b c d", ""])

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 import nbtext.features.counting  # noqa: F401  where versions are chosen
 from nbtext.features.csr import SparseWeights
-from nbtext.features.kernel import HAS_KERNEL, PLAIN_VERSIONS
 from nbtext.features.vocabulary import Vocabulary
+from nbtext.kernel import HAS_KERNEL, PLAIN_VERSIONS
 
 TERMS = st.sets(st.text(max_size=6))
 matrices = st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=1, max_size=6).map(np.array)

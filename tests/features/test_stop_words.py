@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from nbtext.documents.word_list import read_words
 from nbtext.errors import InputError
 from nbtext.features.analyzer import TOKEN_PATTERN, Analyzer
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.stop_words import ENGLISH, read_words, stop_words
+from nbtext.features.stop_words import ENGLISH, stop_words
 
 
 def test_the_english_list_is_sorted_lower_case_and_distinct() -> None:

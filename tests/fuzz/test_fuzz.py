@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nbtext.features.kernel import HAS_KERNEL
+from nbtext.kernel import HAS_KERNEL
 
 LIBRARIES = {"parquet": "pyarrow", "arrow": "pyarrow", "office": "pypdf"}
 

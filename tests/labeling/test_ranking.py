@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from sklearn.naive_bayes import ComplementNB
 
 from nbtext.features.settings import FeatureSettings
 from nbtext.labeling import ranking as ranking_module
@@ -140,3 +142,53 @@ def test_large_pools_are_scored_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
     for row in (*range(10), 50):
         expected.add(row, [topics[row] if row != 50 else (topics[50] + 1) % 3])
     np.testing.assert_array_equal(ranking._refresh(), expected._refresh())
+
+
+def words_in(texts: list[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The binary counts of words in two documents or more and in at most 0.3 of all, and their unit TF-IDF vectors."""
+    names = sorted({word for text in texts for word in text.split()})
+    counts = np.array([[text.split().count(word) for word in names] for text in texts], dtype=np.float64)
+    frequencies = (counts > 0).sum(axis=0)
+    is_kept = (frequencies >= 2) & (frequencies <= max(2, 0.3 * len(texts)))
+    counts, frequencies = counts[:, is_kept], frequencies[is_kept]
+    weights = np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0) * np.log(len(texts) / frequencies)
+    return (counts > 0).astype(np.float64), weights / np.linalg.norm(weights, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_choice_is_that_of_the_definition(seed: int) -> None:
+    """Uncertainty and choice equal those of a dense implementation with scikit-learn's complement Naive Bayes.
+
+    With fewer documents than dimensions, the vectors have the cosines of the TF-IDF weights.
+    """
+    random = np.random.default_rng(seed)
+    words = [*" ".join(TOPICS).split(), *(f"w{n}" for n in range(20))]
+    weights = [
+        [6 if word in topic.split() else 1 for word in words[:21]] + [1] * 20 for topic in TOPICS
+    ]  # fmt: skip
+    topics = [n % 3 for n in range(60)]
+    texts = [
+        " ".join(random.choice(words, random.integers(4, 20), p=np.array(weights[topic]) / sum(weights[topic])))
+        for topic in topics
+    ]
+    binary, vectors = words_in(texts)
+    sharpened = np.maximum(vectors @ vectors.T, 0) ** 3
+    ranking, is_open, labeled = ranking_of(count(texts)), np.ones(60, dtype=bool), list[int]()
+    for _ in range(20):
+        covered = sharpened[labeled].max(axis=0) if labeled else np.zeros(60)
+        uncertainty = np.ones(60)
+        known = sorted({topics[row] for row in labeled})
+        if len(known) > 1:
+            model = ComplementNB(alpha=1.0).fit(binary[labeled], [topics[row] for row in labeled])
+            temperature = 2 * (2 / len(known)) * np.sqrt(binary.sum(axis=1, keepdims=True))
+            scores = binary @ model.feature_log_prob_.T / temperature
+            shares = np.sort(np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True), axis=1)
+            uncertainty = 1 - (shares[:, -1] - shares[:, -2])
+        np.testing.assert_allclose(ranking._refresh(), uncertainty, atol=1e-5)
+        gains = np.maximum(sharpened - covered, 0) @ uncertainty
+        row = ranking.choose(is_open)
+        assert row is not None
+        assert gains[row] == pytest.approx(gains[is_open].max(), rel=1e-4)
+        is_open[row] = False
+        labeled.append(row)
+        ranking.add(row, [topics[row]])

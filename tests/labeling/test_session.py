@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from nbtext.bayes.settings import ModelSettings
-from nbtext.documents.appended_file import AppendedFile
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, OutputError
 from nbtext.features.settings import FeatureSettings
@@ -273,6 +272,13 @@ def test_a_pool_is_a_sample_of_many_documents() -> None:
         (b'{"id": "1", "text": "x", "label": [1]}\n', ":1: is not an answer"),
         (b'{"id": "1", "text": "x", "label": "%s"}\n' % (b"x" * 1001), ":1: "),
         (b"\xff\xfe\n", ":1: is not an answer"),
+        (b"precious, no newline", ":1: is not an answer"),
+        (b'[{"id": "1", "text": "x", "label": "a"}]', ":1: is not an answer"),
+        (b'{"id": "1", "text": "x", "la', ":1: is not an answer"),
+        (b"text,label\nhello,spam", ":1: is not an answer"),
+        (b'{"id": "1", "text": "x", "label": "a"}\na note', ":2: is not an answer"),
+        (b'{"id": "1", "text": "x", "label": "a"}\n{"b": 1}', ":2: is not an answer"),
+        (b'{"id": "1", "text": "x", "label": "a"}\n{"b\n{"b', ":2: is not an answer"),
     ],
 )
 def test_a_file_of_something_else(tmp_path: Path, content: bytes, message: str) -> None:
@@ -294,10 +300,45 @@ def test_an_incomplete_last_line_is_removed(tmp_path: Path) -> None:
     assert path.read_text() == whole
 
 
+def test_a_whole_last_line_is_completed(tmp_path: Path) -> None:
+    """It may come from an editor that ends no last line; undo removes all of it."""
+    path = tmp_path / "labels.jsonl"
+    lines = [json.dumps({"id": f"g{n}", "text": TEXTS[f"g{n}"], "label": "sport"}) for n in (1, 2)]
+    path.write_text("\n".join(lines))
+    session = start(path)
+    assert path.read_text() == lines[0] + "\n" + lines[1] + "\n"
+    assert session.undo() == "answer"
+    assert path.read_text() == lines[0] + "\n"
+
+
+@pytest.mark.parametrize("note", ["a note", '{"id": "x", "text": "", "label": "empty"}\n'])
+def test_a_line_of_another_program_stays(tmp_path: Path, note: str) -> None:
+    """Undo would remove the end of what that program wrote; an answer would be joined to it."""
+    path = tmp_path / "labels.jsonl"
+    session = start(path)
+    session.answer(label_of(session))
+    with path.open("a") as file:
+        file.write(note)
+    before, shown = path.read_text(), session.current
+    with pytest.raises(OutputError, match="was changed, moved or deleted by another program"):
+        session.undo()
+    assert (path.read_text(), session.current) == (before, shown)
+    assert len(session.file.answers) == 1
+    if note == "a note":
+        with pytest.raises(InputError, match="2: is not an answer"):
+            session.answer(("sport",))
+        assert path.read_text() == before
+    else:
+        session.answer(("sport",))
+        assert path.read_text().startswith(before)
+        assert session.undo() == "answer"
+        assert path.read_text() == before
+
+
 def test_two_sessions_of_one_file(tmp_path: Path) -> None:
     start(tmp_path / "labels.jsonl")
     with pytest.raises(OutputError, match="another nbtext process is writing it"):
-        AppendedFile(str(tmp_path / "labels.jsonl"), hint="")
+        AnswerFile(str(tmp_path / "labels.jsonl"), ("text",))
 
 
 def test_strange_texts_survive(tmp_path: Path) -> None:

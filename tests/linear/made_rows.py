@@ -45,11 +45,6 @@ def training_sets(draw: st.DrawFn, *, n_classes: int | None = None) -> TrainingD
     return training_data(matrix, np.arange(n_documents) % k, k)
 
 
-def every(data: TrainingData) -> NDArray[np.int64]:
-    """The numbers of all documents."""
-    return np.arange(len(data))
-
-
 def fit(
     model: str, data: TrainingData, solver: SolverSettings, *, start: Any = None, jobs: int = 1, **settings: Any
 ) -> tuple[LinearScorer, Any]:
@@ -57,6 +52,17 @@ def fit(
     problem = LINEAR_MODELS[model].problem(data, LinearSettings(**settings), jobs=jobs)
     solution = problem.solve(solver, start)
     return problem.scorer(solution), solution
+
+
+def fit_softmax(data: TrainingData, solver: SolverSettings, start: Any = None) -> tuple[Floats, Floats, Any]:
+    """The weights (n_features, n_classes), the intercepts and the solution of softmax regression; all sums are 0.
+
+    Of two classes, one vector has twice the square of two halves.
+    """
+    solver = solver._replace(C=solver.C * (2 if data.n_classes == 2 else 1))
+    scorer, solution = fit("logistic", data, solver, start=start)
+    weights, intercepts = scorer.weights().T, scorer.bias
+    return weights - weights.mean(axis=1, keepdims=True), intercepts - intercepts.mean(), solution
 
 
 def score_folds(problem: Any, folds: Any, solver: SolverSettings, start: Any) -> Floats:

@@ -11,8 +11,8 @@ import pytest
 from made_rows import Floats, binary_objective, fit, softmax_objective, texts_of, training_data
 
 from nbtext.bayes.settings import LinearSettings
-from nbtext.features.kernel import HAS_KERNEL
 from nbtext.features.vectorizer import Vectorizer
+from nbtext.kernel import HAS_KERNEL
 from nbtext.linear.data import TrainingData
 from nbtext.linear.lbfgs import SolverSettings
 from nbtext.linear.nbsvm import log_count_ratios

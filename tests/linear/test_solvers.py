@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from made_rows import Floats, binary_objective, every, fit, softmax_objective, training_data, training_sets
+from made_rows import Floats, binary_objective, fit, fit_softmax, softmax_objective, training_data, training_sets
 
 from nbtext.errors import ModelError, NbtextWarning
-from nbtext.features.kernel import HAS_KERNEL
-from nbtext.linear import lbfgs, logistic, one_vs_rest
+from nbtext.kernel import HAS_KERNEL
+from nbtext.linear import one_vs_rest
 from nbtext.linear.data import TrainingData
 from nbtext.linear.lbfgs import SolverSettings
-from nbtext.linear.logistic import solve_softmax
 from nbtext.linear.nbsvm import log_count_ratios
 
 needs_kernel = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled")
@@ -32,8 +31,7 @@ def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     """Every test runs with both."""
     if request.param == "compiled" and not HAS_KERNEL:
         pytest.skip("the kernel is not compiled")
-    for module in (one_vs_rest, logistic, lbfgs):
-        monkeypatch.setattr(module, "HAS_KERNEL", request.param == "compiled")
+    monkeypatch.setattr(one_vs_rest, "HAS_KERNEL", request.param == "compiled")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NbtextWarning)
         yield str(request.param)
@@ -80,13 +78,13 @@ def test_binary_solvers_reach_the_objective_of_liblinear(
 
 @BOTH
 @given(data=training_sets(), C=STRENGTHS)
-def test_softmax_solvers_reach_the_objective_of_newtons_method(kind: str, data: TrainingData, C: float) -> None:
+def test_softmax_regression_reaches_the_objective_of_newtons_method(data: TrainingData, C: float) -> None:
     """To 1e-4 of scikit-learn's, where intercepts are not regularized either."""
     from sklearn.linear_model import LogisticRegression
 
-    found = solve_softmax(data, every(data), SolverSettings(C, 1e-6))
+    weights, intercepts, _ = fit_softmax(data, SolverSettings(C, 1e-6))
     matrix = data.matrix.toarray()
-    own = softmax_objective(matrix, data.classes, found.weights, found.intercepts, C=C)
+    own = softmax_objective(matrix, data.classes, weights, intercepts, C=C)
     # scikit-learn fits one vector to two classes, whose square is twice that of two halves
     is_binary = data.n_classes == 2
     peer = LogisticRegression(C=C * (2 if is_binary else 1), solver="newton-cg", tol=1e-8, max_iter=10_000)
@@ -97,23 +95,6 @@ def test_softmax_solvers_reach_the_objective_of_newtons_method(kind: str, data: 
         np.outer(peer.coef_[0], [-0.5, 0.5]), peer.intercept_[0] * np.array([-0.5, 0.5]),
     )  # fmt: skip
     assert own <= softmax_objective(matrix, data.classes, w, b, C=C) * (1 + 1e-4)
-
-
-@BOTH
-@given(data=training_sets(), seed=st.integers(0, 2**32 - 1))
-def test_rows_that_are_left_out_do_not_matter(kind: str, data: TrainingData, seed: int) -> None:
-    """A fit to some rows of a matrix is the fit to the matrix of these rows. `test_models.py` tests that of NB-SVM."""
-    rows = np.random.default_rng(seed).permutation(len(data))[: len(data) // 2]
-    rows = np.union1d(rows, np.arange(data.n_classes))  # each class has a document there
-    alone = training_data(data.matrix[rows], data.classes[rows], data.n_classes)
-    few, only = (
-        solve_softmax(each, numbers, SolverSettings(3.0, 1e-9))
-        for each, numbers in ((data, rows), (alone, every(alone)))
-    )
-    values = [
-        softmax_objective(alone.matrix, alone.classes, each.weights, each.intercepts, C=3.0) for each in (few, only)
-    ]
-    assert values[0] == pytest.approx(values[1], rel=1e-4)
 
 
 def problem(matrix: Any, classes: Any, **changed: Any) -> dict[str, Any]:
@@ -209,11 +190,11 @@ def test_a_solver_that_stops_early_says_so(kind: str) -> None:
     data = training_data(matrix, random.integers(0, 2, 50))
     few = SolverSettings(1000.0, 1e-9, 1)
     assert not fit("nbsvm", data, few, loss="logistic")[1].is_converged
-    assert not solve_softmax(data, every(data), few).is_converged
+    assert not fit_softmax(data, few)[2].is_converged
     data = training_data(np.minimum(matrix, 1), data.classes)
     enough = SolverSettings(1.0)
     assert fit("nbsvm", data, enough, loss="logistic")[1].is_converged
-    assert solve_softmax(data, every(data), enough).is_converged
+    assert fit_softmax(data, enough)[2].is_converged
 
 
 class StoppedError(Exception):
@@ -234,7 +215,7 @@ def test_an_error_of_check_ends_a_fit(kind: str) -> None:
             raise StoppedError
 
     long = SolverSettings(1000.0, 1e-12, check=check)
-    for solve in (lambda: fit("nbsvm", data, long, loss="logistic"), lambda: solve_softmax(data, every(data), long)):
+    for solve in (lambda: fit("nbsvm", data, long, loss="logistic"), lambda: fit_softmax(data, long)):
         n_calls = 0
         with pytest.raises(StoppedError):
             solve()
@@ -251,7 +232,7 @@ def test_values_that_overflow_are_an_error(kind: str, value: float) -> None:
         for solve in (
             lambda: fit("nbsvm", data, chosen)[0].deltas,
             lambda: fit("nbsvm", data, chosen, loss="logistic")[0].deltas,
-            lambda: solve_softmax(data, every(data), chosen).weights,
+            lambda: fit_softmax(data, chosen)[0],
         ):
             try:
                 assert np.isfinite(solve()).all()
@@ -266,40 +247,11 @@ CSR_FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"indptr": np.array([1, 0])}, "CSR"),
     ({"indptr": np.array([], np.int64)}, "CSR"),
     ({"values": np.ones(2)}, "CSR"),
-    ({"classes": np.zeros(2, np.int32)}, "one element for each row"),
 ]
 
 
 @needs_kernel
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        *CSR_FAULTS,
-        ({"rows": np.array([1])}, "CSR"),
-        ({"rows": np.array([-1])}, "CSR"),
-        ({"dual": np.full((2, 2), 0.5)}, "one element for each row"),
-        ({"strengths": np.ones(2)}, "one element for each row"),
-        ({"dual": np.zeros((1, 0))}, "column for each class"),
-        ({"intercepts": np.zeros(3)}, "column for each class"),
-        ({"classes": np.array([2], np.int32)}, "column for each class"),
-    ],
-    ids=str,
-)
-def test_arrays_that_do_not_fit_softmax_regression_are_refused(change: dict[str, Any], says: str) -> None:
-    """They are a ValueError and no crash."""
-    from nbtext.linear._solvers import fit_softmax
-
-    arrays: dict[str, Any] = {
-        "indptr": np.array([0, 1]), "indices": np.array([0], np.int32), "values": np.ones(1), "rows": np.array([0]),
-        "classes": np.zeros(1, np.int32), "strengths": np.ones(1), "dual": np.full((1, 2), 0.5),
-        "intercepts": np.zeros(2), **change,
-    }  # fmt: skip
-    with pytest.raises(ValueError, match=says):
-        fit_softmax(**arrays, n_features=5, stiffness=1.0, tolerance=0.1, max_iter=1, seed=0)
-
-
-@needs_kernel
-@pytest.mark.parametrize(("change", "says"), CSR_FAULTS[:-1], ids=str)
+@pytest.mark.parametrize(("change", "says"), CSR_FAULTS, ids=str)
 def test_arrays_that_are_no_matrix_are_refused(change: dict[str, Any], says: str) -> None:
     """They are a ValueError and no crash."""
     from nbtext.linear._solvers import CheckedMatrix

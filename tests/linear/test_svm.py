@@ -14,7 +14,7 @@ from made_rows import Floats, fit, score_folds, scores_of, training_data
 from nbtext.bayes.label_sets import LabelSets
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.folds import NEVER_HELD_OUT
-from nbtext.linear import lbfgs, one_vs_rest
+from nbtext.linear import one_vs_rest
 from nbtext.linear.data import TrainingData
 from nbtext.linear.lbfgs import SolverSettings
 from nbtext.linear.models import NBSVM, SVM
@@ -106,8 +106,7 @@ def test_nbsvm_of_several_labels_without_the_kernel(interpolation: float, monkey
 
 def switch_kernel(monkeypatch: pytest.MonkeyPatch, has_kernel: bool) -> None:
     """Let the linear models use the kernel, or not."""
-    for module in (one_vs_rest, lbfgs):
-        monkeypatch.setattr(module, "HAS_KERNEL", has_kernel and module.HAS_KERNEL)
+    monkeypatch.setattr(one_vs_rest, "HAS_KERNEL", has_kernel and one_vs_rest.HAS_KERNEL)
 
 
 def rows_of(matrix: Any) -> tuple[Any, Any, Any]:

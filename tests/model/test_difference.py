@@ -9,7 +9,8 @@ import pytest
 
 from nbtext.model.difference import Difference, compare_models
 from nbtext.report.records import OUTPUT_FORMATS
-from nbtext.report.training import format_difference
+from nbtext.report.result import format_result
+from nbtext.report.training import difference_result
 from nbtext.text_classifier import TextClassifier
 
 CHINA = (
@@ -72,7 +73,7 @@ def test_every_form_is_harmless(form: str) -> None:
     """Control characters in labels and features are escaped in every format."""
     before = TextClassifier(analyzer="char").fit(["a\x1b[31m", "b\x07"], [HOSTILE, "b"])
     after = TextClassifier(analyzer="char").fit(["a\x1b[31m", "b\x07", "c\x1b"], [HOSTILE, "b", HOSTILE + "2"])
-    text = format_difference(difference(before, after), output_format=form)
+    text = "".join(format_result(difference_result(difference(before, after)), form))
     assert form in ("csv", "tsv") or "\x1b" not in text
     if form == "json":
         assert json.loads(text)["new_labels"] == [HOSTILE + "2"]

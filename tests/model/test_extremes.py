@@ -14,8 +14,8 @@ from nbtext.bayes.class_statistics import MAX_COUNTED
 from nbtext.bayes.settings import LARGEST, SMALLEST
 from nbtext.documents.matrix import Matrix
 from nbtext.errors import InputError, ModelError, NbtextError, SettingsError
-from nbtext.features.kernel import HAS_KERNEL
 from nbtext.features.settings import FeatureSettings
+from nbtext.kernel import HAS_KERNEL
 
 MANY = 100_000 if HAS_KERNEL else 10_000
 ADDITIVE = ["multinomial", "bernoulli", "complement"]

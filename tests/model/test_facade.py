@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
 
 from nbtext import load_model, save_model
 from nbtext.bayes.settings import ModelSettings
+from nbtext.documents.settings import InputSettings
+from nbtext.documents.source import open_source
 from nbtext.errors import InputError, ModelError, NbtextError
 from nbtext.features.settings import FeatureSettings
+from nbtext.model.matrices import vectorize_source
 from nbtext.text_classifier import TextClassifier
 
 TEXTS = ["red round", "red shiny", "green leaf", "yellow long", "yellow soft", "yellow curved"]
@@ -98,6 +103,67 @@ def test_clone_and_set_params() -> None:
     assert copy.set_params(**TextClassifier().get_params()).get_params() == TextClassifier().get_params()
 
 
+def fit_to_source(classifier: TextClassifier, folder: Path, *, is_separate: bool = False) -> None:
+    rows = [f"{text.replace(' ', ',')},{label}" for text, label in zip(TEXTS * 3, "aaabbb" * 3, strict=True)]
+    (folder / "t.csv").write_text("\n".join(("one,two,label", *rows)) + "\n")
+    settings = InputSettings(text_field=("one", "two"), label_field="label", separate_fields=is_separate)
+    classifier.fit_source(open_source((str(folder / "t.csv"),), settings))
+
+
+def fit_to_matrix(classifier: TextClassifier, folder: Path) -> None:
+    (folder / "t.csv").write_text("".join(f"{text},{label}\n" for text, label in zip(TEXTS, "aaabbb", strict=True)))
+    source = open_source((str(folder / "t.csv"),), InputSettings(text_field=("1",), label_field="2"))
+    classifier.fit_matrix(vectorize_source(source, FeatureSettings(ngrams=(1, 2), min_df=2, tf="log", idf="smooth")))
+
+
+WAYS: dict[str, Callable[[TextClassifier, Path], Any]] = {
+    "texts": lambda classifier, _: classifier.fit(TEXTS * 3, list("aaabbb" * 3)),
+    "lists": lambda classifier, _: classifier.fit(TEXTS * 3, [[label] for label in "aaabbb" * 3]),
+    "groups": lambda classifier, _: classifier.fit(TEXTS * 3, list("aaabbb" * 3), groups=list("abcabc" * 3)),
+    "source": fit_to_source,
+    "fields": lambda classifier, folder: fit_to_source(classifier, folder, is_separate=True),
+    "matrix": fit_to_matrix,
+    "counts": lambda classifier, _: classifier.fit_counts(TextClassifier().fit(TEXTS, list("aaabbb")).counts_),
+    "partial": lambda classifier, _: classifier.partial_fit(TEXTS * 3, list("aaabbb" * 3)),
+    "forget": lambda classifier, _: classifier.fit(TEXTS, list("aaabbb")).forget(TEXTS[:1], ["a"]),
+    "merge": lambda classifier, _: classifier.fit(TEXTS, list("aaabbb")).merge(TextClassifier().fit(["a text"], ["c"])),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_fitting_changes_no_parameter(way: str, tmp_path: Path) -> None:
+    """After every way to fit, the parameters are those before; clones can be fitted and cross-validated."""
+    classifier = TextClassifier()
+    before = classifier.get_params()
+    WAYS[way](classifier, tmp_path)
+    assert classifier.get_params() == before == clone(classifier).get_params()
+    texts, labels = TEXTS * 3, list("aaabbb" * 3)
+    scores = cross_val_score(classifier, texts, labels, cv=3)
+    assert scores.tolist() == cross_val_score(TextClassifier(), texts, labels, cv=3).tolist()
+    classifier.save(tmp_path / "m")
+    loaded = TextClassifier.load(tmp_path / "m")
+    assert np.isfinite(cross_val_score(loaded, texts, labels, cv=3)).all()
+    for each in (classifier, loaded, clone(loaded)):
+        assert each.fit(texts, labels).predict(["red leaf"]).shape == (1,)
+    assert classifier.predict_proba(texts).tolist() == TextClassifier().fit(texts, labels).predict_proba(texts).tolist()
+
+
+def test_a_model_of_several_fields_refuses_texts(tmp_path: Path) -> None:
+    """Its features are of one field or the other, and a text has no fields: one line says so."""
+    classifier = TextClassifier()
+    WAYS["fields"](classifier, tmp_path)
+    attempts: tuple[Callable[[], Any], ...] = (
+        lambda: classifier.predict(["red"]),
+        lambda: classifier.explain(["red"]),
+        lambda: classifier.prevalence(["red"]),
+        lambda: classifier.partial_fit(["red"], ["a"]),
+        lambda: TextClassifier(fields=("one", "two")).fit(["red", "green"], ["a", "b"]),
+    )
+    for attempt in attempts:
+        with pytest.raises(InputError, match="the features are of the fields one and two, and a text has no fields"):
+            attempt()
+
+
 @pytest.mark.parametrize("optimize", [None, "macro_f1", "log_loss"])
 @pytest.mark.parametrize("labels", [[2, 2, 2, 10, 10, 10], ["a", "b", "c", "a", "b", "c"]], ids=len)
 def test_decision_function(optimize: str | None, labels: list[Any]) -> None:
@@ -121,6 +187,13 @@ def test_explanations_add_up() -> None:
     assert total == pytest.approx(np.log(ten / two), abs=1e-9)
 
 
+def test_left_out_probabilities_have_a_row_for_each_text() -> None:
+    """Also for texts that the model does not retain, and that are not left out therefore: NaN."""
+    found = TextClassifier(keep_sample=3).fit(TEXTS, [9, 9, 9, 10, 10, 10]).leave_one_out_predict_proba_
+    assert found.shape == (6, 2)
+    assert np.isnan(found).all(axis=1).sum() == 3
+
+
 def test_errors_of_labels_name_their_types() -> None:
     """A model of numbers learns no texts as labels, and the other way round."""
     classifier = TextClassifier().fit(TEXTS, [9, 9, 9, 10, 10, 10])
@@ -128,6 +201,17 @@ def test_errors_of_labels_name_their_types() -> None:
         classifier.partial_fit(["red"], ["9"])
     with pytest.raises(ModelError, match="was not trained on some of these documents"):
         classifier.forget(["blue"], [9])
+
+
+def test_labels_that_look_like_options_stay() -> None:
+    """Errors name parameters in place of options, and labels as they are."""
+    classifier = TextClassifier().fit(TEXTS, ["--no-idea", "--idea", "--No"] * 2)
+    for label, shown in (("--no-ide", "--no-idea"), ("--min-df", "'--min-df'")):
+        with pytest.raises(NbtextError) as caught:
+            classifier.explain(["red"], label=label)
+        assert shown in str(caught.value)
+    with pytest.raises(NbtextError, match="class_weight: there is no label --none; there are --No, --idea, --no-idea"):
+        TextClassifier(class_weight={"--none": 2.0}).fit(TEXTS, ["--no-idea", "--idea", "--No"] * 2)
 
 
 def test_errors_name_parameters_and_not_options() -> None:

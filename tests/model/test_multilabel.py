@@ -100,9 +100,9 @@ def test_labels_are_predicted(tmp_path: Path) -> None:
         assert ((predictions.probabilities >= 0) & (predictions.probabilities <= 1)).all()
     sets = MultilabelPredictor(model.fitted).predict_batch(batch, DecisionSettings(coverage=0.9)).sets
     assert sets is not None and "fruit" in sets[0] and "car" in sets[1]
-    all_of_them = MultilabelPredictor(model.fitted).predict_batch(batch, DecisionSettings(label_threshold=0.0))
+    all_of_them = MultilabelPredictor(model.fitted).predict_batch(batch, DecisionSettings(threshold=(0.0,)))
     assert [len(labels) for labels in all_of_them.predicted] == [4, 4, 4]
-    some = DecisionSettings(label_threshold=1.0, at_least_one=True)
+    some = DecisionSettings(threshold=(1.0,), at_least_one=True)
     assert [len(labels) for labels in MultilabelPredictor(model.fitted).predict_batch(batch, some).predicted] == [
         1,
         1,
@@ -118,7 +118,7 @@ def _saved(model: TrainedModel, folder: Path) -> Path:
 def test_unreadable_documents_and_texts_without_tokens_have_no_labels() -> None:
     predictor = MultilabelPredictor(train(FRUIT).fitted)
     batch = Batch(["1", "2"], (["", ""],), [None] * 2, problems={1: InputError("is missing")})
-    found = predictor.predict_batch(batch, DecisionSettings(label_threshold=0.0, at_least_one=True))
+    found = predictor.predict_batch(batch, DecisionSettings(threshold=(0.0,), at_least_one=True))
     assert found.predicted == [(), ()]
     assert found.reasons == ["the document holds no token", "is missing"]
     assert np.isnan(found.probabilities[1]).all()

@@ -17,8 +17,8 @@ from nbtext.bayes.label_sets import keep_cells
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.errors import ModelError
-from nbtext.features.kernel import HAS_KERNEL
 from nbtext.features.settings import FeatureSettings
+from nbtext.kernel import HAS_KERNEL
 from nbtext.model.corpus_counts import CorpusCounter
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.multilabel_predictor import MultilabelPredictor, fit_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -22,9 +23,10 @@ from nbtext.model.fitted_model import TrainedModel, make_trained_model
 from nbtext.model.fitting import fit_model
 from nbtext.model.multilabel_predictor import MultilabelPredictor
 from nbtext.model.predictor import Predictor
-from nbtext.model.review import single_label
+from nbtext.model.review import LABEL_ERROR, Finding, single_label
 from nbtext.model.review_judgment import ModelJudge
 from nbtext.model.review_reading import ReviewedCorpus, ReviewReader
+from nbtext.model.review_texts import weigh_words
 from nbtext.model.training import train_on_source
 
 WORDS = ("apple", "pear", "plum", "saw", "nail", "drill", "wave", "boat")
@@ -218,3 +220,44 @@ def test_several_labels(keep_sample: int | None, tmp_path: Path, monkeypatch: py
         own = documents == row
         np.testing.assert_allclose(probabilities[own], expected[labels[own]], atol=1e-9)
         assert {model.fitted.labels[k] for k in labels[own & is_given]} == set([*rows, *new][row]["label"])
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_words_of_a_label_error_are_weighed_without_its_document(tmp_path: Path, several: bool) -> None:
+    """The log-odds of a word is a ratio of shares of documents with it, with half a document added to each count."""
+    rows = make_rows(60, several=several)
+    corpus = read(tmp_path, rows, FeatureSettings())
+    sets = [set(row["label"]) if several else {row["label"]} for row in rows]
+    words = [set(row["text"].split()) for row in rows]
+
+    def share(word: str, own: int, *, of: str, with_label: bool = True) -> float:
+        others = [n for n in range(len(rows)) if n != own and (of in sets[n]) == with_label]
+        return (sum(word in words[n] for n in others) + 0.5) / (len(others) + 1)
+
+    document = next(each for each in corpus.documents if each.labels == ("fruit",))
+    own = int(document.id)
+    errors = [("fruit", None), (None, "sea")] if several else [("fruit", "sea")]
+    findings = [Finding(LABEL_ERROR, 0.9, (document,), label, likely) for label, likely in errors]
+    for finding, weights in zip(findings, weigh_words(corpus, findings), strict=True):
+        assert weights is not None
+        assert weights.keys() == words[own]
+        for word, weight in weights.items():
+            given, likely = finding.label, finding.likely_label
+            against = share(word, own, of=given) if given else share(word, own, of=likely or "", with_label=False)
+            speaks = share(word, own, of=likely) if likely else share(word, own, of=given or "", with_label=False)
+            assert weight == pytest.approx(math.log(speaks / against), rel=1e-9)
+
+
+@pytest.mark.parametrize(("n_rare", "is_judged"), [(2, False), (3, True)])
+def test_a_label_of_one_other_document_is_not_judged(tmp_path: Path, n_rare: int, is_judged: bool) -> None:
+    """Without its own document, a label of two has one left, which says nothing about the absence of the label."""
+    rows = make_rows(60, several=True)
+    for n in range(n_rare):
+        rows[n] = {"id": str(n), "text": f"apple pear saw {WORDS[n + 4]} boat wave wave", "label": ["fruit", "rare"]}
+    model = train_on_source(
+        open_rows(tmp_path, rows), FeatureSettings(vocabulary=WORDS), ModelSettings(keep_sample=1000)
+    )
+    corpus = read(tmp_path, rows, FeatureSettings())
+    noise = ModelJudge(model).judge_pairs(corpus, [document.labels for document in corpus.documents])
+    n_given = sum(len(row["label"]) for row in rows)
+    assert noise.n_given == (n_given if is_judged else n_given - n_rare)

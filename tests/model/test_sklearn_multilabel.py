@@ -177,6 +177,97 @@ def test_growth_equals_training(tmp_path: Path) -> None:
     assert loaded.counts_.statistics.n_documents == 12
 
 
+def forms() -> dict[str, Any]:
+    """Every form of several labels."""
+    import pandas as pd
+    from scipy.sparse import csr_array
+
+    wide = np.column_stack((INDICATOR, np.zeros(len(TEXTS), dtype=int)))  # the last label occurs nowhere
+    return {
+        "texts": LISTS,
+        "integers": [[len(label) for label in labels] for labels in LISTS],
+        "floats": [[len(label) / 4 for label in labels] for labels in LISTS],
+        "booleans": [[label == "car" for label in dict.fromkeys(labels)] for labels in LISTS],
+        "matrix": wide,
+        "matrix of booleans": wide.astype(bool),
+        "rows": wide.tolist(),
+        "sparse matrix": csr_array(wide),
+        "table": pd.DataFrame(wide),
+    }
+
+
+@pytest.mark.parametrize("form", forms())
+def test_a_saved_classifier_is_the_same(form: str, tmp_path: Path) -> None:
+    """Each form of labels goes through save and load: predictions, probabilities, scores, and later growth."""
+    from sklearn.base import clone
+
+    y = forms()[form]
+    classifier = TextClassifier(keep_sample=100).fit(TEXTS, y)
+    classifier.save(tmp_path / "m")
+    loaded = TextClassifier.load(tmp_path / "m")
+    loaded.save(tmp_path / "again")
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "again").read_bytes()
+    more = [y[0]] if isinstance(y, list) else y[:1]
+    for attempt in range(3):
+        for method in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
+            found, expected = getattr(loaded, method)(TEXTS), getattr(classifier, method)(TEXTS)
+            assert type(found) is type(expected)
+            np.testing.assert_array_equal(np.array(found, dtype=object), np.array(expected, dtype=object))
+        assert loaded.predict(TEXTS)[0].__class__ is classifier.predict(TEXTS)[0].__class__
+        assert loaded.score(TEXTS, y) == classifier.score(TEXTS, y) > 0.7
+        assert loaded.classes_.dtype == classifier.classes_.dtype
+        assert loaded.classes_.tolist() == classifier.classes_.tolist()
+        assert loaded.get_params() == classifier.get_params()
+        for each in (loaded, classifier):
+            _ = (each.partial_fit if attempt == 0 else each.forget)(TEXTS[:1], more)
+    assert clone(loaded).fit(TEXTS, y).score(TEXTS, y) == classifier.score(TEXTS, y)
+
+
+def test_the_columns_of_a_matrix_survive_growth(tmp_path: Path) -> None:
+    """A wider matrix adds columns, used or not; so does a merge; a label outside of them ends the matrix."""
+    empty = np.zeros((len(TEXTS), 2), dtype=int)
+    narrow, wide = (TextClassifier(keep_sample=100).fit(TEXTS, y) for y in (INDICATOR, np.hstack((INDICATOR, empty))))
+    for models in ((narrow, wide), (wide, narrow)):
+        models[0].save(tmp_path / "m")
+        assert TextClassifier.load(tmp_path / "m").merge(models[1]).predict(TEXTS).shape == (len(TEXTS), 5)
+    narrow.partial_fit(TEXTS, np.hstack((INDICATOR, empty, empty)))
+    narrow.save(tmp_path / "m")
+    assert TextClassifier.load(tmp_path / "m").predict(TEXTS).shape == (len(TEXTS), 7)
+    assert wide.partial_fit(TEXTS, INDICATOR).predict(TEXTS).shape == (len(TEXTS), 5)  # a narrower one removes none
+    assert isinstance(wide.partial_fit(TEXTS, [[-1]] * len(TEXTS)).predict(TEXTS), list)
+
+
+def test_a_matrix_of_too_many_columns_is_refused() -> None:
+    from scipy.sparse import csr_array
+
+    y = csr_array((1, (1 << 20) + 1), dtype=np.int8)
+    with pytest.raises(InputError, match="at most 1,048,576 columns; give a list of labels"):
+        TextClassifier().fit(["a text"], y)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("int", "str"), ("bool", "str"), ("float", "int")],
+)
+@pytest.mark.parametrize("is_multilabel", [False, True])
+def test_models_of_different_types_of_labels_are_not_merged(
+    one: str, other: str, is_multilabel: bool, tmp_path: Path
+) -> None:
+    """`merge` refuses what `partial_fit` refuses, in both orders, also after save and load."""
+    of_type: dict[str, list[Any]] = {"int": [1, 2], "str": ["1", "2"], "bool": [True, False], "float": [1.0, 2.5]}
+    fitted = {}
+    for name, labels in of_type.items():
+        y = [[label] for label in labels] if is_multilabel else labels
+        TextClassifier().fit(TEXTS[:2] * 4, y * 4).save(tmp_path / name)
+        fitted[name] = TextClassifier.load(tmp_path / name)
+    for mine, theirs in ((one, other), (other, one)):
+        with pytest.raises(ModelError, match=f"the labels of one model are {mine}, and those of the other {theirs}"):
+            fitted[mine].merge(fitted[theirs])
+        y = [[label] for label in of_type[theirs]] if is_multilabel else of_type[theirs]
+        with pytest.raises(InputError, match=f"the labels are {theirs}, and those of the model are {mine}"):
+            fitted[mine].partial_fit(TEXTS[:2], y)
+
+
 @pytest.mark.parametrize(
     ("y", "message"),
     [

@@ -14,7 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, ModelError, SettingsError
-from nbtext.model.predictor import NO_TOKEN, Predictor
+from nbtext.model.predictor import NO_KNOWN_WORD, NO_TOKEN, Predictor
 from nbtext.text_classifier import TextClassifier
 
 TEXTS = [
@@ -54,7 +54,7 @@ def capped(maximum: int) -> FunctionTransformer:
     ],
 )
 def test_equals_a_scikit_learn_pipeline(options: dict, steps: list) -> None:
-    """Without calibration, probabilities are those of scikit-learn's vectorizer and model."""
+    """Without calibration, probabilities are those of scikit-learn's vectorizer and model, also without known words."""
     peer = make_pipeline(*steps)
     classifier = TextClassifier(**{"model": "multinomial", **options}, smoothing=0.5, calibrate=False).fit(
         TEXTS, LABELS
@@ -107,10 +107,9 @@ def test_answers_of_a_batch() -> None:
     answers = Predictor(classifier.fitted_).predict_batch(batch)
     assert answers.ids == ["a", "b", "c", "d"]
     assert answers.labels[0] == "apple"
-    assert answers.labels[1] is not None  # the prior's: nothing is known
     assert answers.known.tolist() == [0.5, 0, 0, 0]
-    assert answers.labels[2:] == [None, None]
-    assert answers.reasons == [None, None, NO_TOKEN, "mail.jsonl:4: broken JSON"]
+    assert answers.labels[1:] == [None, None, None]
+    assert answers.reasons == [None, NO_KNOWN_WORD, NO_TOKEN, "mail.jsonl:4: broken JSON"]
     np.testing.assert_allclose(answers.probabilities[:3].sum(axis=1), 1)
     assert np.isnan(answers.probabilities[3]).all()
 

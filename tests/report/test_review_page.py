@@ -12,9 +12,13 @@ import pytest
 from click.testing import CliRunner
 
 from nbtext.cli.main import cli
+from nbtext.model.review import Finding, Review
+from nbtext.model.review_reading import ReviewedDocument
+from nbtext.report.review_page import shown_findings
 
 Visited = Callable[..., Any]
-HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'\u202e"
+MARKUP = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'"
+HOSTILE = MARKUP + "\u202e\u2028\u2029\x85\x0b\x0c\x1c"
 WORDS = {"fruit": "apple banana cherry plum peach sweet ripe juice", HOSTILE: "hammer nail screw drill saw bolt steel"}
 
 
@@ -66,7 +70,7 @@ def test_text_is_shown_and_not_run(visit: Visited, page: Path) -> None:
     """Markup in a text or a label is text; characters that change the direction are escaped."""
     shown = visit(page)
     text = shown.page.locator("[data-kind=label_error] .text").first.inner_text()
-    assert HOSTILE[:-1] in text
+    assert MARKUP in text
     assert "\\u202e" in text
     assert shown.page.locator("img").count() == 0
     assert shown.page.locator("script:not([type])").count() == 2
@@ -99,7 +103,9 @@ def test_decisions_are_downloaded_and_applied(visit: Visited, page: Path, tmp_pa
     arguments = ["review", file, "--apply", str(tmp_path / "decisions.jsonl"), "-o", str(output), "-q"]
     result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
-    cleaned = {row["id"]: row["label"] for row in map(json.loads, output.read_text(encoding="utf-8").splitlines())}
+    cleaned = {
+        row["id"]: row["label"] for row in map(json.loads, output.read_text(encoding="utf-8").strip().split("\n"))
+    }
     assert len(cleaned) == 121
     assert (cleaned[f"8/{HOSTILE}"], cleaned["empty"]) == ("fruit", HOSTILE)
 
@@ -189,6 +195,15 @@ def test_labels_are_added_and_removed(visit: Visited, pairs: Path, tmp_path: Pat
     arguments = ["review", file, "--apply", str(tmp_path / "decisions.jsonl"), "-o", str(output), "-q"]
     decisions_of(shown, tmp_path)
     assert CliRunner().invoke(cli, arguments, catch_exceptions=False).exit_code == 0
-    cleaned = {row["id"]: row["label"] for row in map(json.loads, output.read_text(encoding="utf-8").splitlines())}
+    cleaned = {
+        row["id"]: row["label"] for row in map(json.loads, output.read_text(encoding="utf-8").strip().split("\n"))
+    }
     assert {name: sorted(cleaned[name]) for name in made} == {name: sorted(labels) for name, labels in made.items()}
     assert shown.page.locator("img").count() == 0
+
+
+def test_the_page_shows_the_first_500_findings() -> None:
+    """As the help of `nbtext review` says."""
+    document = ReviewedDocument("a", "x.jsonl", 1, ("fruit",))
+    findings = tuple(Finding("outlier", 1 - n / 1000, (document,)) for n in range(501))
+    assert shown_findings(Review(501, 0, None, (), findings)) == findings[:500]

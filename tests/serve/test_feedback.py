@@ -1,4 +1,4 @@
-"""Feedback is on the disk before it is confirmed, and is learned exactly once, whenever the service is killed."""
+"""Feedback is on the disk before it is confirmed, whenever the service is killed, and `nbtext update` learns it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -18,8 +19,6 @@ import pytest
 
 from nbtext.errors import OutputError
 from nbtext.serve.feedback import FeedbackFile
-from nbtext.serve.learning import Learned, Progress, learn, progress_path
-from nbtext.text_classifier import TextClassifier
 
 TOP = Path(__file__).parents[2]
 Running = Any  # see conftest.py
@@ -84,6 +83,75 @@ def test_feedback_is_stored(start: Start, model: Path, tmp_path: Path) -> None:
     assert update(copy, str(path)).stderr == ""
 
 
+def test_an_empty_label_is_none(start: Start, model: Path, tmp_path: Path) -> None:
+    """Of one document, of one among several, and of a line; also where new labels are accepted."""
+    service = start("-m", model, "--feedback-dir", tmp_path, "--new-labels")
+    row = {"text": "x", "label": ""}
+    for body, where in ((row, ""), ([{"text": "x", "label": "noise"}, row], "document 2: ")):
+        answer = service.post(PATH, body)
+        assert answer.status == 400
+        assert answer.value["error"].startswith(f"{where}there is no label; its key is `label`")
+    assert service.post(PATH, json.dumps(row), content_type="application/jsonl").status == 400
+    assert service.post(PATH, {"text": "x", "label": None}).status == 400
+    assert (tmp_path / "letters.jsonl").read_bytes() == b""
+
+
+def test_lines_with_a_byte_order_mark(start: Start, model: Path, tmp_path: Path) -> None:
+    service = start("-m", model, "--feedback-dir", tmp_path)
+    for encoding in ("utf-8-sig", "utf-16"):
+        lines = '{"text": "ä", "label": "noise"}\n{"text": "b", "label": "noise"}'.encode(encoding)
+        assert service.post(PATH, lines, content_type="application/jsonl").value == {"stored": 2}
+    stored = [json.loads(line) for line in (tmp_path / "letters.jsonl").read_text().splitlines()]
+    assert [each["text"] for each in stored] == ["ä", "b"] * 2
+
+
+TABLES = {  # options of `train`, and the keys of a text
+    "one": ("message", ("message",)),
+    "joined": ("subject,body", ("subject", "body")),
+    "separate": ("subject,body --separate-fields", ("subject", "body")),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_the_keys_of_text_and_label(start: Start, tmp_path: Path, kind: str) -> None:
+    """Those of the training data are accepted, and `text` and `label`; a message names the keys of this model."""
+    options, names = TABLES[kind]
+    header = ",".join((*names, "category"))
+    rows = [f"{','.join([word] * len(names))},{label}" for word, label in (("red", "a"), ("blue", "b"), ("green", "b"))]
+    (tmp_path / "t.csv").write_text("\n".join([header, *rows, ""]))
+    subprocess.run(
+        [sys.executable, "-m", "nbtext", "train", "t.csv", "--model", "multinomial", "--text-field", *options.split(),
+         "--label-field", "category", "-q", "-o", "m.joblib"],
+        cwd=tmp_path, check=True, env={**os.environ, "PYTHONPATH": str(TOP)},
+    )  # fmt: skip
+    service = start("-m", tmp_path / "m.joblib", "--feedback-dir", tmp_path / "f")
+    path = "/v1/models/m/feedback"
+    texts = [dict.fromkeys(names, "red"), *([{"text": "red"}] if kind != "separate" else [])]
+    for text in texts:
+        for label in ({"category": "a"}, {"label": "a"}, {"category": "a", "label": "not this one"}):
+            body = json.dumps(text | label)
+            for content_type in ("application/json", "application/jsonl"):
+                assert service.post(path, body, content_type=content_type).value == {"stored": 1}
+            assert service.post(path, [text | label] * 2).value == {"stored": 2}
+    stored = [json.loads(line) for line in (tmp_path / "f" / "m.jsonl").read_text().splitlines()]
+    assert {each["category"] for each in stored} == {"a"}
+    assert all(each.keys() == {"id", *names, "category", "time"} for each in stored)
+    assert update(tmp_path / "m.joblib", str(tmp_path / "f" / "m.jsonl")).stderr == ""
+    wanted = " and ".join(f"`{name}`" for name in names)
+    wanted = f"give {wanted}" if kind == "separate" else f"give {wanted}, or `text`"
+    for body, messages in (
+        ({"txt": "red", "label": "a"}, (f"no key `{names[0]}`, found txt, label", wanted)),
+        ([texts[0] | {"label": "a"}, {"txt": "x"}], ("document 2: no key", wanted)),
+        ([texts[-1] | {"label": "a"}, texts[-1]], ("document 2: there is no label; its key is `category` or `label`",)),
+        (texts[0], ("there is no label; its key is `category` or `label`",)),
+    ):
+        for answer in (service.post(path, body), service.post("/v1/predict", body)):
+            if answer.status == 200:
+                continue
+            assert answer.status == 400
+            assert all(each in answer.value["error"] for each in messages), answer.value["error"]
+
+
 def test_new_labels(start: Start, model: Path, tmp_path: Path) -> None:
     service = start("-m", model, "--feedback-dir", tmp_path, "--new-labels")
     assert service.post(PATH, {"text": "x", "label": "brand new"}).value == {"stored": 1}
@@ -124,15 +192,18 @@ def test_a_file_that_can_be_opened_again(start: Start, model: Path, tmp_path: Pa
     assert "second" in path.read_text()
 
 
+LINE = b'{"id": "1", "text": "x", "label": "a", "time": "2026-01-01T00:00:00+00:00"}'
+
+
 @pytest.mark.parametrize(
     ("content", "kept"),
     [
         (b"", b""),
-        (b'{"a": 1}\n', b'{"a": 1}\n'),
-        (b'{"a": 1}\n{"b": 2', b'{"a": 1}\n'),
-        (b'{"a": 1}\n{"b": 2}', b'{"a": 1}\n{"b": 2}\n'),
-        (b'{"b": "' + b"x" * 200_000, b""),
-        (b'{"a": 1}\n' + b'{"b": "' + b"x" * 200_000, b'{"a": 1}\n'),
+        (LINE + b"\n", LINE + b"\n"),
+        (LINE + b'\n{"id": 2', LINE + b"\n"),
+        (LINE + b"\n{", LINE + b"\n"),
+        (LINE + b"\n" + LINE, LINE + b"\n" + LINE + b"\n"),
+        (LINE + b'\n{"id": "' + b"x" * 200_000, LINE + b"\n"),
     ],
 )
 def test_a_line_that_was_not_completed(tmp_path: Path, content: bytes, kept: bytes) -> None:
@@ -141,6 +212,47 @@ def test_a_line_that_was_not_completed(tmp_path: Path, content: bytes, kept: byt
     path.write_bytes(content)
     FeedbackFile(str(path)).close()
     assert path.read_bytes() == kept
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"precious, no newline", b'[{"id": "1", "time": "x"}]', b'["id", "time"]\n', b"text,label\nx,a", b'{"id": "1',
+        b"\n", b"\0" * 9, b'{"a": 1}', LINE + b"\na note", LINE + b'\n{"a": 1}', LINE + b"\n\n" + LINE,
+        LINE + b'\n{"a"\n', LINE + b"\n" + b"[" * 9_999,
+    ],
+)  # fmt: skip
+def test_a_file_of_somebody_else_is_refused(tmp_path: Path, content: bytes) -> None:
+    """Only an unfinished line after lines of a service may be removed."""
+    path = tmp_path / "f.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(OutputError, match=r"f\.jsonl:[123]: has a line that nbtext serve did not store; name another"):
+        FeedbackFile(str(path))
+    assert path.read_bytes() == content
+
+
+def test_a_service_beside_a_file_of_somebody_else(start: Start, model: Path, tmp_path: Path) -> None:
+    """The service does not start; if the file comes later, its feedback is refused, and the file stays."""
+    path = tmp_path / "letters.jsonl"
+    path.write_text("precious, no newline")
+    refused = start("-m", model, "--feedback-dir", tmp_path)
+    assert refused.process.wait(timeout=30) == 1
+    assert "letters.jsonl:1: has a line" in refused.said[-1]
+    assert path.read_text() == "precious, no newline"
+    path.unlink()
+    service = start("-m", model, "--feedback-dir", tmp_path)
+    assert service.post(PATH, {"text": "first", "label": "noise"}).status == 200
+    stored = path.read_text()
+    with path.open("a") as file:
+        file.write("a note")  # in the open file
+    assert service.post(PATH, {"text": "second", "label": "noise"}).status == 507
+    assert path.read_text() == stored + "a note"
+    path.unlink()
+    path.write_text("precious, no newline")  # in its place
+    assert service.post(PATH, {"text": "second", "label": "noise"}).status == 507
+    assert path.read_text() == "precious, no newline"
+    path.unlink()
+    assert service.post(PATH, {"text": "second", "label": "noise"}).status == 200
 
 
 def test_a_file_that_cannot_be_written(start: Start, model: Path, tmp_path: Path) -> None:
@@ -217,116 +329,39 @@ def test_no_confirmed_feedback_is_lost(start: Start, model: Path, tmp_path: Path
 
 
 def test_a_model_learns(start: Start, copied: Path, tmp_path: Path) -> None:
-    """The service answers by what it has learned, and the model file has the bytes that `nbtext update` gives it."""
+    """The script of the guide, as it stands there: the service answers by what it has learned, each text once."""
+    folder = tmp_path / "feedback"
+    (script,) = re.findall(r"```sh\n(.*?)```", (TOP / "nbtext" / "guides" / "serve.md").read_text(), re.DOTALL)
+    (tmp_path / "learn").write_text(script)
+    (tmp_path / "nbtext").write_text(f'#!/bin/sh\nexec {sys.executable} -m nbtext "$@"\n')
+    (tmp_path / "nbtext").chmod(0o755)
+    environment = {**os.environ, "PYTHONPATH": str(TOP), "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+
+    def learn() -> tuple[int, str]:
+        done = subprocess.run(
+            ["sh", "learn"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    before = copied.read_bytes()
     expected = tmp_path / "expected.joblib"
-    expected.write_bytes(copied.read_bytes())
-    service = start("-m", copied, "--feedback-dir", tmp_path, "--learn", "--new-labels")
+    expected.write_bytes(before)
+    service = start("-m", copied, "--feedback-dir", folder, "--new-labels")
+    assert (learn(), copied.read_bytes()) == ((0, ""), before), "there is nothing to learn"
     ask = {"text": "xylophone lessons"}
-    assert service.post("/v1/predict", ask).value["label"] is not None
+    assert service.post("/v1/predict", ask).value["label"] is None, "the model knows no word of it"
     for _ in range(5):
         service.post(PATH, {"text": "xylophone lessons in the xylophone hall", "label": "music"})
-    wait_until(lambda: service.post("/v1/predict", ask).value["label"] == "music")
+    copied.rename(tmp_path / "away")
+    assert learn()[0] == 1, "there is no model to update"
+    (tmp_path / "away").rename(copied)
     service.post(PATH, [{"text": "the bins", "label": "trash"}] * 3)
-    wait_until(lambda: b'nbtext_learned_documents_total{model="letters"} 8.0' in service.get("/metrics").body)
-    assert update(expected, str(tmp_path / "letters.jsonl")).returncode == 0
+    assert learn() == (0, ""), "also what the last run could not learn"
+    wait_until(lambda: service.post("/v1/predict", ask).value["label"] == "music")
+    learned = sorted((folder / "learned").iterdir())
+    assert sum(len(path.read_bytes().splitlines()) for path in learned) == 8
+    assert update(expected, *map(str, learned)).returncode == 0
     assert copied.read_bytes() == expected.read_bytes()
-    assert service.end() == 0
-    again = start("-m", copied, "--feedback-dir", tmp_path, "--learn")
-    time.sleep(3)
-    assert copied.read_bytes() == expected.read_bytes(), "nothing is learned twice"
-    assert again.log("learn") == []
-
-
-@pytest.mark.exhaustive
-def test_learning_beside_other_programs(start: Start, copied: Path, tmp_path: Path) -> None:
-    """`nbtext update` between two updates of the service changes the same model; nothing is lost."""
-    (tmp_path / "other.jsonl").write_text('{"text": "a zither", "label": "noise"}\n' * 4)
-    expected = tmp_path / "expected.joblib"
-    expected.write_bytes(copied.read_bytes())
-    service = start("-m", copied, "--feedback-dir", tmp_path, "--learn")
-    service.post(PATH, {"text": "first", "label": "noise"})
-    wait_until(lambda: service.log("learn") != [])
-    assert update(copied, str(tmp_path / "other.jsonl")).returncode == 0
-    service.post(PATH, {"text": "second", "label": "taxes"})
-    wait_until(lambda: len(service.log("learn")) == 2)
-    assert service.end() == 0
-    assert update(expected, str(tmp_path / "letters.jsonl"), str(tmp_path / "other.jsonl")).returncode == 0
-    assert copied.read_bytes() == expected.read_bytes()
-
-
-def test_a_model_that_cannot_learn(start: Start, tmp_path: Path) -> None:
-    path = tmp_path / "linear.joblib"
-    TextClassifier(model="logistic").fit(["red", "blue"] * 5, ["a", "b"] * 5).save(path)
-    service = start("-m", path, "--feedback-dir", tmp_path, "--learn")
-    assert service.process.wait(timeout=30) == 1
-    assert "linear.joblib: documents cannot be added to or removed from logistic models" in service.said[-1]
-
-
-def feedback(path: Path, *texts: str) -> None:
-    with path.open("a") as file:
-        for text in texts:
-            file.write(json.dumps({"text": text, "label": "noise"}) + "\n")
-
-
-class Killed(Exception):
-    """Stands for the end of the process."""
-
-
-@pytest.mark.parametrize("step", ["before the record", "after the record", "after the model"])
-def test_killed_while_it_learns(copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
-    """At each step between reading and the end: the next update learns what is missing, and nothing twice."""
-    from nbtext.serve import learning
-
-    path, expected = tmp_path / "letters.jsonl", tmp_path / "expected.joblib"
-    feedback(path, "one", "two")
-    assert learn(str(copied), str(path)) == Learned(2)
-    expected.write_bytes(copied.read_bytes())
-    feedback(path, "three", "four")
-
-    def kill(*arguments: Any) -> None:
-        if step == "after the model":
-            saved(*arguments)
-        raise Killed
-
-    saved = learning.save_model
-    with monkeypatch.context() as patch:
-        patch.setattr(learning, "atomic_output" if step == "before the record" else "save_model", kill)
-        with pytest.raises(Killed):
-            learn(str(copied), str(path))
-    feedback(path, "five")
-    assert learn(str(copied), str(path)).n_documents == (1 if step == "after the model" else 3)
-    assert learn(str(copied), str(path)) == Learned()
-    rest = tmp_path / "rest.jsonl"
-    feedback(rest, "three", "four", "five")
-    update(expected, str(rest))
-    assert copied.read_bytes() == expected.read_bytes()
-
-
-def test_another_file_of_feedback(copied: Path, tmp_path: Path) -> None:
-    """A file that was moved away is followed by one that is learned from its beginning."""
-    path = tmp_path / "letters.jsonl"
-    feedback(path, "one", "two")
-    assert learn(str(copied), str(path)) == Learned(2)
-    path.unlink()
-    feedback(path, "three")
-    assert learn(str(copied), str(path)) == Learned(1)
-    path.unlink()
-    feedback(path, "a longer text than before", "another one")
-    assert learn(str(copied), str(path)) == Learned(2)
-
-
-def test_lines_that_are_no_documents(copied: Path, tmp_path: Path) -> None:
-    """They are counted and passed over, once; an incomplete line waits."""
-    path = tmp_path / "letters.jsonl"
-    path.write_text('nothing\n{"text": "x"}\n{"text": "y", "label": "noise"}\n{"text": "z", "la')
-    assert learn(str(copied), str(path)) == Learned(1, 2)
-    assert learn(str(copied), str(path)) == Learned()
-    with path.open("a") as file:
-        file.write('bel": "noise"}\n[]\n')
-    assert learn(str(copied), str(path)) == Learned(1, 1)
-    path.write_text(path.read_text() + "3\n")
-    before = copied.read_bytes()
-    assert learn(str(copied), str(path)) == Learned(0, 1)
-    assert copied.read_bytes() == before
-    assert learn(str(copied), str(path)) == Learned()
-    assert Progress(**json.loads(Path(progress_path(str(path))).read_text())).end == path.stat().st_size
+    assert (learn(), copied.read_bytes()) == ((0, ""), expected.read_bytes()), "nothing is learned twice"
+    assert service.post(PATH, {"text": "a zither", "label": "music"}).value == {"stored": 1}, "to a new file"
+    assert "zither" in (folder / "letters.jsonl").read_text()

@@ -114,7 +114,7 @@ def test_feedback_is_learned(start: Callable[..., Any], topics: Path, tmp_path: 
     """Feedback has lists of labels, which the model learns; an empty list is a document without label."""
     model = tmp_path / "topics.joblib"
     model.write_bytes(topics.read_bytes())
-    service = start("-m", model, "--feedback-dir", tmp_path / "new", "--learn")
+    service = start("-m", model, "--feedback-dir", tmp_path / "new")
     sent = [{"text": "the wolf", "label": ["animals"]}, {"text": "wolf soup", "label": ["food", "animals"]}]
     sent += [{"text": "nothing", "label": []}, {"text": "rome", "label": "cities"}]
     assert service.post("/v1/models/topics/feedback", sent).value == {"stored": 4}
@@ -122,6 +122,8 @@ def test_feedback_is_learned(start: Callable[..., Any], topics: Path, tmp_path: 
     assert [each["label"] for each in stored] == [["animals"], ["food", "animals"], [], ["cities"]]
     refused = service.post("/v1/models/topics/feedback", {"text": "x", "label": ["animals", "plants"]})
     assert (refused.status, "no label 'plants'" in refused.value["error"]) == (400, True)
+    update = ("update", str(model), str(tmp_path / "new" / "topics.jsonl"), "-q")
+    subprocess.run([sys.executable, "-m", "nbtext", *update], cwd=Path(__file__).parents[2], check=True)
     end = time.monotonic() + 60
     while service.post("/v1/predict", {"text": "wolf"}).value["known"] == 0:
         assert time.monotonic() < end, "it was not learned in time"

@@ -6,6 +6,9 @@ python tests/torture flips N     every N-th bit of a small model flipped
 python tests/torture models N M  every N-th hostile model, and M pairs of changes
 python tests/torture races N     every pair of commands that replace a model, N times at once
 python tests/torture texts N     hostile texts, the largest of a thousand times N bytes
+python tests/torture foreign N   N foreign files, and databases, that commands find in their way
+python tests/torture tables N    hostile SQLite, Parquet and Arrow files, and N changes of each of four honest ones
+python tests/torture requests N  hostile requests of about N bytes, beside which /healthz is asked
 """
 
 from __future__ import annotations
@@ -23,11 +26,15 @@ import artifacts
 import kills
 import models
 import races
+import seams
 import texts
 
 MOMENTS = 80  # for each command
 RACES = 20  # of each pair
 EVERY_MODEL = 4  # of 20,000
+FOREIGN = 60  # files in the way
+CHANGED = 250  # versions of each honest table
+REQUEST = 15_000_000  # bytes
 FUZZ = Path(__file__).parents[1] / "fuzz"
 
 
@@ -45,6 +52,7 @@ def everything(folder: Path, runs: int) -> bool:
         _races(folder / "r"),
         _kills(folder / "k"),
         _texts(folder / "t"),
+        _seams(folder / "s", min(runs / 100_000, 1)),
         _fuzzers(runs),
     ]
     return all(are_well)
@@ -97,6 +105,23 @@ def _texts(folder: Path) -> bool:
     return is_well
 
 
+def _seams(folder: Path, scale: float) -> bool:
+    """Run them, with fewer files if the fuzzers run less."""
+    for name in ("f", "t", "r"):
+        (folder / name).mkdir(parents=True)
+    foreign = seams.protect(folder / "f", max(int(FOREIGN * scale), 14))
+    tables = seams.feed(folder / "t", max(int(CHANGED * scale), 10))
+    asked = seams.ask(folder / "r", REQUEST)
+    for wrong in (*foreign["wrong"], *tables["wrong"], *asked["wrong"]):
+        print(f"  {wrong}")  # noqa: T201
+    is_well = row("foreign files met", foreign["tried"], "changed", foreign["changed"])
+    most = f"at most {tables['megabytes']:,} MB ({tables['worst']})"
+    is_well &= row("small files read", tables["tried"], "over 1 GB", tables["large"], most)
+    is_well &= row("  of them", tables["tried"], "hangs, crashes", tables["slow"] + tables["crashed"])
+    longest = f"longest {asked['seconds']:.2f} s ({asked['worst']}), unanswered {asked['unanswered']}"
+    return is_well & row("hostile requests sent", asked["tried"], "block /healthz", asked["blocked"], longest)
+
+
 def _fuzzers(runs: int) -> bool:
     start = time.monotonic()
     try:
@@ -126,6 +151,12 @@ def main(what: str = "100000", number: str = "1", every: str = "1") -> int:
             found = races.race(folder, int(number))
         elif what == "texts":
             found = list(texts.fed(folder, int(number)))
+        elif what == "foreign":
+            found = seams.protect(folder, int(number))
+        elif what == "tables":
+            found = seams.feed(folder, int(number))
+        elif what == "requests":
+            found = seams.ask(folder, int(number))
         else:
             return int(not everything(folder, int(what)))
         print(json.dumps(found))  # noqa: T201

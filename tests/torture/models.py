@@ -64,7 +64,6 @@ KINDS = {
     "offsets": ["--optimize", "macro_f1", "--ngrams", "1,2"],
     "relative": ["--tf", "relative", "--norm", "l1", "--no-calibrate"],
     "semi-supervised": ["--unlabeled", "test.csv", "--em", "3"],
-    "marginals": ["--unlabeled", "test.csv", "--marginals"],
     "several-svm": ["--model", "svm", "--label-separator", "|", "--weighting", "tfidf"],
 }
 

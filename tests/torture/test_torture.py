@@ -72,3 +72,26 @@ def test_hostile_texts_have_an_answer(tmp_path: Path) -> None:
     assert said["a pattern without end"].startswith(
         "nbtext: --token-pattern: matching the token pattern with these texts takes too long"
     )
+
+
+def test_foreign_files_stay_as_they_are(tmp_path: Path) -> None:
+    """Files of others where `label` and `serve` append, and beside databases: none is changed, none appears."""
+    figures = measured(tmp_path, "foreign", "14")
+    assert figures["tried"] > 60
+    assert figures["wrong"] == []
+
+
+@pytest.mark.exhaustive
+def test_small_files_take_little(tmp_path: Path) -> None:
+    """Tables that would be large, and honest ones with changed bytes: an answer or one line, below 1 GB."""
+    figures = measured(tmp_path, "tables", "3")
+    assert figures["tried"] > 30
+    assert figures["wrong"] == []
+    assert figures["megabytes"] < 1000
+
+
+def test_requests_do_not_block_the_service(tmp_path: Path) -> None:
+    """Requests of 300 KB, a fiftieth of those of `make torture`, beside which /healthz is asked."""
+    figures = measured(tmp_path, "requests", "300000")
+    assert figures["tried"] > 40
+    assert figures["wrong"] == []

@@ -31,7 +31,7 @@ cdef struct DocumentWeighting:
 
 cdef extern from *:
     """
-    static double NB_LOGARITHMS[1024];
+    NB_TABLE double NB_LOGARITHMS[1024];
     """
     double[1024] LOGARITHMS "NB_LOGARITHMS"  # of 1 to 1023, by NumPy, so that plain.py returns the same bits
 

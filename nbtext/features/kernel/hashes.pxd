@@ -9,7 +9,7 @@ from nbtext.features.kernel.memory cimport nb_fold, nb_load
 
 cdef extern from *:
     """
-    static uint64_t NB_SECRETS[3];
+    NB_TABLE uint64_t NB_SECRETS[3];
     #define NB_FNV_START 0xCBF29CE484222325u
     """
     uint64_t[3] SECRETS "NB_SECRETS"  # random keys, so that nobody can construct colliding words

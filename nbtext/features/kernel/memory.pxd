@@ -15,6 +15,10 @@ cdef extern from *:
     #include <string.h>
     #include <sys/mman.h>
 
+    /* A table that one module defines and fills (`_counting.pyx`). A module that only cimports it, where it would be
+       zero, cannot be linked if it uses it. */
+    #define NB_TABLE extern __attribute__((visibility("hidden")))
+
     /* The xor of both halves of the product: the mixing step of Wang Yi's wyhash. */
     static inline uint64_t nb_fold(uint64_t a, uint64_t b) {
     #ifdef __SIZEOF_INT128__

@@ -48,9 +48,9 @@ cdef enum:
 # when a text needs it (1 ms).
 cdef extern from *:
     """
-    static uint16_t NB_LOWER[0x10000];
-    static uint8_t NB_KINDS[0x10000];
-    static uint32_t NB_N_FILLED[1];
+    NB_TABLE uint16_t NB_LOWER[0x10000];
+    NB_TABLE uint8_t NB_KINDS[0x10000];
+    NB_TABLE uint32_t NB_N_FILLED[1];
     #define NB_EACH 0x0101010101010101u
     #define NB_FLAGS 0x8080808080808080u
     """

@@ -41,8 +41,8 @@ cdef struct Words:
 
 cdef extern from *:
     """
-    static uint64_t NB_LOW_BYTES[12];
-    static uint32_t NB_HIGH_BYTES[12];
+    NB_TABLE uint64_t NB_LOW_BYTES[12];
+    NB_TABLE uint32_t NB_HIGH_BYTES[12];
     """
     uint64_t[12] LOW_BYTES "NB_LOW_BYTES"  # by word length: mask of its bytes among the first 8
     uint32_t[12] HIGH_BYTES "NB_HIGH_BYTES"  # and among the next 4

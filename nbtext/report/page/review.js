@@ -82,7 +82,9 @@
   function download() {
     const lines = [...decisions].sort(([a], [b]) => a - b).map(([number, made]) => {
       const { id, file, line } = documents[number];
-      return `${JSON.stringify({ id, file, line, ...made })}\n`;
+      const record = JSON.stringify({ id, file, line, ...made });
+      // some programs end a line at these characters, which JSON allows in a text
+      return `${record.replace(/[\u0085\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`)}\n`;
     });
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob(lines, { type: "application/x-ndjson" }));

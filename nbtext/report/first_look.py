@@ -1,0 +1,91 @@
+"""A first look at labeled documents: what somebody should know of them before they trust a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from nbtext.errors import number_of, printable
+from nbtext.records import dataclass
+
+if TYPE_CHECKING:
+    from nbtext.model.corpus_counts import CorpusCounts
+
+MAX_LABELS = 10  # that are named
+REPEATED = 0.1  # share of documents that repeat another one, from which it is said
+COMPARED = 20  # documents, from which shares and accuracies say something
+LARGEST = 0.6  # share of the largest label, from which accuracy alone says little
+WIDEST = 2.0  # a 95 % interval of n documents is narrower on each side than WIDEST / √n
+
+
+@dataclass(frozen=True, slots=True)
+class FirstLook:
+    """Counts of labeled documents.
+
+    documents      number of documents
+    labels         number of documents with each label
+    empty          number of documents without a token
+    repeated       number of documents that repeat another one, and number of documents among which they were counted
+    is_multilabel  whether a document can have several labels, or none
+    is_training    whether a model is trained on them, so that a label with one document matters
+    """
+
+    documents: int
+    labels: Mapping[str, int]
+    empty: int = 0
+    repeated: tuple[int, int] = (0, 0)
+    is_multilabel: bool = False
+    is_training: bool = True
+
+
+def look_at(counts: CorpusCounts) -> FirstLook:
+    """Return the counts of a corpus; repeated documents are counted in its sample."""
+    statistics, empty = counts.statistics, counts.empty_documents or {}
+    class_documents = statistics.class_documents.tolist()
+    first = int(counts.is_multilabel)  # the class of all documents comes first
+    hashes = counts.sample.hashes[counts.sample.indptr[1:] > counts.sample.indptr[:-1]]
+    n_repeated = int((hashes[1:] == hashes[:-1]).sum())  # the hashes of a sample ascend
+    labels = dict(zip(counts.labels[first:], class_documents[first:], strict=True))
+    return FirstLook(
+        int(statistics.n_documents), labels, sum(empty.values()), (n_repeated, len(hashes)), counts.is_multilabel
+    )
+
+
+def format_first_look(look: FirstLook, accuracy: tuple[float, int] | None = None) -> list[str]:
+    """Format what there is to say about labeled documents; nothing if there is nothing to say.
+
+    accuracy  that of a model on such documents, and the number of documents on which it was measured; None: not known
+    """
+    lines = []
+    if look.empty:
+        total = number_of(look.documents, "document")
+        lines.append(f"{look.empty:,} of {total} hold no token: they count for their labels, and get no label")
+    single = sorted(label for label, n in look.labels.items() if n == 1)
+    if single and len(look.labels) > 1 and look.is_training:
+        names = ", ".join(map(printable, single[:MAX_LABELS])) + (", …" if len(single) > MAX_LABELS else "")
+        lines.append(f"{number_of(len(single), 'label')} with only one document: {names}")
+    n_repeated, n_compared = look.repeated
+    if n_compared >= COMPARED and n_repeated >= REPEATED * n_compared:
+        lines.append(f"{n_repeated / n_compared:.0%} of the documents repeat the words of another one")
+    if look.is_multilabel or len(look.labels) < 2 or look.documents < COMPARED:
+        return lines
+    largest = min(look.labels, key=lambda label: (-look.labels[label], label))
+    share = look.labels[largest] / max(1, look.documents)
+    always = f"always naming the largest label, {printable(largest)}"
+    interval = None if accuracy is None else _find_interval(*accuracy, share)
+    if accuracy is not None and interval is not None and interval[0] <= share:
+        low, high = interval
+        found = f"the accuracy, {accuracy[0]:.4f} (95 % interval {low:.4f} to {high:.4f}),"
+        lines.append(f"{found} is no better than {share:.4f}, that of {always}")
+    elif share >= LARGEST:
+        lines.append(f"{always}, has the accuracy {share:.4f}")
+    return lines
+
+
+def _find_interval(accuracy: float, n_documents: int, share: float) -> tuple[float, float] | None:
+    """Return the 95 % interval of an accuracy; None if it is far above a share, or not known."""
+    if n_documents == 0 or accuracy - share > WIDEST / n_documents**0.5:
+        return None
+    from nbtext.bayes.diagnostics import Proportion
+
+    return Proportion(round(accuracy * n_documents), n_documents).interval(0.95)

@@ -1,0 +1,345 @@
+"""Settings: a field of a settings record says everything that the program has to know about a setting.
+
+The option of the command line with its help and its check, the parameter of `TextClassifier` with its documentation,
+the key of the HTTP API with its schema, and the stored form are derived from the field. A setting is declared once:
+
+    ngrams: tuple[int, int] = setting((1, 1), "Minimum and maximum n-gram length.", parse=parse_range, metavar="N,N")
+
+Settings that exclude or need each other are a table, `RULES`, of the record or of the command. It has one wording.
+
+This module imports neither click nor NumPy: the options of all commands are derived in a few milliseconds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from nbtext.errors import SettingsError
+from nbtext.records import dataclass
+
+KEY = "setting"  # of the metadata of a field
+Record = TypeVar("Record")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What a field of a settings record says beside its name, type and default.
+
+    help          sentences; the first one alone is the help of -h
+    is_option     whether it is an option of the command line; all settings are parameters of the library
+    in_python     what the library says instead of the help, if the option names a file
+    metavar       stands for the value in the help, such as N
+    default_help  the default as the help shows it; "" shows the default itself
+    flags         names of the option, if not --NAME, such as ("-j", "--jobs")
+    title         of its group in the help; "" is that of the record
+    choices       the allowed values, if they are few; None is allowed, too, if it is the default
+    low, high     the allowed numbers, both included
+    wanted        what to give instead of a wrong value; "" is made of choices or bounds
+    parse         makes the value of typed text; ValueError if it cannot. None: by the type of the field
+    file          if the option names a file, its role; see cli.command.ROLES
+    names         values of such an option that are not files
+    is_repeated   whether the option may be given several times; the values are a tuple
+    is_required   whether a value must be given
+    is_argument   whether it is an argument of the command, not an option
+    complete      completes the value with the Tab key; see cli.completion
+    """
+
+    help: str = ""
+    is_option: bool = True
+    in_python: str = ""
+    metavar: str = ""
+    default_help: str = ""
+    flags: tuple[str, ...] = ()
+    title: str = ""
+    choices: tuple[str, ...] = ()
+    low: float = -math.inf
+    high: float = math.inf
+    wanted: str = ""
+    parse: Callable[[str], Any] | None = None
+    file: str = ""
+    names: tuple[str, ...] = ()
+    is_repeated: bool = False
+    is_required: bool = False
+    is_argument: bool = False
+    complete: str = ""
+
+    def find_error(self, value: object) -> str:
+        """Return what to give instead of a value; "" if the value is right."""
+        is_right = True
+        if self.choices:
+            is_right = value in self.choices
+        elif isinstance(value, int | float) and (self.low, self.high) != (-math.inf, math.inf):
+            is_right = self.low <= value <= self.high  # not so for NaN
+        return "" if is_right else self.wanted or self._describe()
+
+    def _describe(self) -> str:
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        low, high = (f"{bound:,}" if isinstance(bound, int) else f"{bound:g}" for bound in (self.low, self.high))
+        return f"a number from {low} to {high}" if self.high < math.inf else f"a number of {low} or more"
+
+
+def setting(default: Any, help: str = "", **facts: Any) -> Any:
+    """Return a field of a settings record; `facts` are those of `Setting`."""
+    return dataclasses.field(default=default, metadata={KEY: Setting(help=help, **facts)})
+
+
+class Part(NamedTuple):
+    """A record within the record of a command; its settings are options of the command.
+
+    record   its class
+    without  names of settings that the command does not have; they keep their defaults
+    changed  facts of single settings that differ in this command, by name
+    is_open  the command gets the given values by name, and makes the record itself, because more belongs to it
+    """
+
+    record: type[Any]
+    without: frozenset[str]
+    changed: Mapping[str, Mapping[str, Any]]
+    is_open: bool
+
+
+def part(record: type[Any], *, without: Iterable[str] = (), is_open: bool = False, **changed: Mapping[str, Any]) -> Any:
+    """Return a field of the record of a command that is a record itself; see Part."""
+    return dataclasses.field(metadata={KEY: Part(record, frozenset(without), changed, is_open)})
+
+
+def list_settings(
+    record: type[Any], *, without: Iterable[str] = (), changed: Mapping[str, Mapping[str, Any]] | None = None
+) -> Iterator[tuple[dataclasses.Field[Any], Setting]]:
+    """Yield each setting of a record with its field, but those of its parts."""
+    for field in dataclasses.fields(record):
+        found = field.metadata.get(KEY)
+        if isinstance(found, Setting) and field.name not in without:
+            facts = (changed or {}).get(field.name)
+            yield field, dataclasses.replace(found, **facts) if facts else found
+
+
+class Shorthand(NamedTuple):
+    """An option that stands for several settings of a record, which take precedence if they are given, too.
+
+    field   the field that it would be; the record does not have it
+    expand  returns the values of the settings, by name
+    """
+
+    field: dataclasses.Field[Any]
+    expand: Callable[[Any], Mapping[str, Any]]
+
+
+def shorthand(name: str, expand: Callable[[Any], Mapping[str, Any]], help: str, **facts: Any) -> Shorthand:
+    """Return a shorthand, for the tuple SHORTHANDS of a record; `facts` are those of `Setting`."""
+    field = setting(None, help, **facts)
+    field.name, field.type = name, "str | None"
+    return Shorthand(field, expand)
+
+
+def list_options(
+    record: type[Any], *, without: Iterable[str] = (), changed: Mapping[str, Mapping[str, Any]] | None = None
+) -> Iterator[tuple[dataclasses.Field[Any], Setting]]:
+    """Yield the shorthands and the settings of a record that are options."""
+    for each in getattr(record, "SHORTHANDS", ()):
+        yield each.field, each.field.metadata[KEY]
+    for field, found in list_settings(record, without=without, changed=changed):
+        if found.is_option:
+            yield field, found
+
+
+def make_record(record: type[Record], given: Mapping[str, Any]) -> Record:
+    """Return the settings record of the given values, with its parts; all other settings have their defaults.
+
+    given  by name; names that the record does not have are ignored
+    """
+    values = dict(given)
+    for each in getattr(record, "SHORTHANDS", ()):
+        if each.field.name in given:
+            values = {**each.expand(given[each.field.name]), **values}
+    names = {field.name for field, _ in list_settings(record)}
+    made = {name: value for name, value in values.items() if name in names}
+    for name, each in list_parts(record):
+        of_part = {key: given[key] for key in given.keys() - each.without}
+        known = {field.name for field, _ in list_settings(each.record)}
+        made[name] = (
+            {key: value for key, value in of_part.items() if key in known}
+            if each.is_open
+            else make_record(each.record, of_part)
+        )
+    return record(**made)
+
+
+def list_parts(record: type[Any]) -> Iterator[tuple[str, Part]]:
+    """Yield the parts of the record of a command, by the names of their fields."""
+    for field in dataclasses.fields(record):
+        if isinstance(found := field.metadata.get(KEY), Part):
+            yield field.name, found
+
+
+class Excludes(NamedTuple):
+    """A rule: two settings cannot be combined.
+
+    because  the reason, if it is not obvious; the end of a sentence
+    """
+
+    name: str
+    other: str
+    because: str = ""
+
+
+class Needs(NamedTuple):
+    """A rule: a setting has an effect only with another one.
+
+    other  its name, or NAME=VALUE; of several names that are divided by |, one is enough
+    """
+
+    name: str
+    other: str
+
+
+Rule = Excludes | Needs
+
+
+def list_all_settings(record: type[Any]) -> Iterator[tuple[dataclasses.Field[Any], Setting]]:
+    """Yield the settings of a record and of its parts."""
+    yield from list_settings(record)
+    for _, each in list_parts(record):
+        yield from list_settings(each.record, without=each.without, changed=each.changed)
+
+
+def check_rules(rules: Iterable[Rule], given: Mapping[str, Any], flags: Mapping[str, str] | None = None) -> None:
+    """Raise SettingsError if the given settings break a rule.
+
+    given  the values of the settings that are not the default, by name
+    flags  the options of settings, by name, where they are not --NAME
+    """
+
+    def flag_of(condition: str) -> str:
+        """Return the option of a setting, or of a condition such as `model=best`."""
+        name, has_value, value = condition.partition("=")
+        return (flags or {}).get(name, f"--{name.replace('_', '-')}") + (f" {value}" if has_value else "")
+
+    for rule in rules:
+        if rule.name not in given:
+            continue
+        if isinstance(rule, Excludes) and _is_given(rule.other, given):
+            because = f", because {rule.because}" if rule.because else ""
+            what = f"cannot be combined with {flag_of(rule.other)}{because}"
+            raise SettingsError(what, where=rule.name, hint="leave out one of them")
+        if isinstance(rule, Needs) and not any(_is_given(other, given) for other in rule.other.split("|")):
+            names = " or ".join(flag_of(other) for other in rule.other.split("|"))
+            raise SettingsError(f"needs {names}", where=rule.name, hint=f"add {names}, or leave out this option")
+
+
+def refuse(name: str, because: str) -> SettingsError:
+    """Return the error of a setting that does not apply; `because` is the reason, a sentence."""
+    return SettingsError(f"does not apply: {because}", where=name, hint="leave out this option")
+
+
+def _is_given(condition: str, given: Mapping[str, Any]) -> bool:
+    name, has_value, value = condition.partition("=")
+    return name in given and (not has_value or given[name] in (value, (value,)))
+
+
+def check_settings(record: Any) -> None:
+    """Raise SettingsError if a value is not among the choices or bounds of its field, or breaks a rule of the record.
+
+    Every settings record calls this in its `__post_init__`.
+    """
+    given = {}
+    for field, found in list_settings(type(record)):
+        value = getattr(record, field.name)
+        if value == field.default and type(value) is type(field.default):
+            continue
+        given[field.name] = value
+        if value is not None:
+            require(not (wanted := found.find_error(value)), value, wanted, field.name)
+    check_rules(getattr(record, "RULES", ()), given)
+
+
+def require(is_right: bool, value: object, wanted: str, name: str) -> None:
+    """Raise SettingsError unless a value of a setting is right; `wanted` is what to give instead."""
+    if not is_right:
+        shown = f"{value:g}" if isinstance(value, float) else value
+        raise SettingsError(f"{shown} is not a valid value", where=name, hint=f"give {wanted}")
+
+
+def parse_value(field: dataclasses.Field[Any], found: Setting, text: str) -> Any:
+    """Return the value of typed text; ValueError if it is not one.
+
+    The types of fields are texts such as "int | None", which are not evaluated: that would take time at each start.
+    """
+    if found.parse is not None:
+        return found.parse(text)
+    kind = re.split(r"\W", str(field.type), maxsplit=1)[0]
+    if found.choices:
+        if text not in found.choices:
+            raise ValueError(f"{text!r} is not one of {', '.join(found.choices)}")
+        return text
+    if kind == "bool":
+        if text not in ("true", "false"):
+            raise ValueError(f"{text!r} is neither true nor false")
+        return text == "true"
+    if kind in ("int", "float"):
+        try:
+            return (int if kind == "int" else float)(text)
+        except ValueError:
+            raise ValueError(f"{text!r} is not a {'whole ' if kind == 'int' else ''}number") from None
+    return text
+
+
+def parse_names(text: str) -> tuple[str, ...]:
+    """Return the names in a list that is separated by commas; ValueError if there is none."""
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise ValueError(f"{text!r} contains no name; separate several names with commas")
+    return names
+
+
+def parse_label_share(text: str) -> tuple[str, float]:
+    """Return the label and the number of LABEL=P."""
+    label, _, number = text.rpartition("=")
+    try:
+        share = float(number)
+    except ValueError:
+        share = math.nan
+    if not label or not math.isfinite(share):
+        raise ValueError(f"{text!r} is not LABEL=P, such as spam=0.99")
+    return label, share
+
+
+def parse_time(units: Mapping[str, float], default_unit: str, example: str) -> Callable[[str], float]:
+    """Make a parser of a time, such as 5m, in the unit whose factor is 1."""
+
+    def parse(text: str) -> float:
+        number, unit = (text[:-1], text[-1]) if text[-1:] in units else (text, default_unit)
+        try:
+            return float(number) * units[unit]
+        except ValueError:
+            raise ValueError(f"{text!r} is not a time; write {example}") from None
+
+    return parse
+
+
+def parse_number_or_auto(auto: str | None) -> Callable[[str], str | float | None]:
+    """Make a parser of a number, or of `auto`, which becomes the given value."""
+
+    def parse(text: str) -> str | float | None:
+        try:
+            return auto if text == "auto" else float(text)
+        except ValueError:
+            raise ValueError(f"{text!r} is neither a number nor `auto`") from None
+
+    return parse
+
+
+def is_flag(field: dataclasses.Field[Any]) -> bool:
+    """Return whether a setting is on or off, and its option takes no value."""
+    return str(field.type).startswith("bool")
+
+
+def choices_of(field: dataclasses.Field[Any]) -> tuple[str, ...]:
+    """Return the allowed values of a field; () if they are not a list."""
+    found = field.metadata.get(KEY)
+    return found.choices if isinstance(found, Setting) else ()

@@ -1,0 +1,171 @@
+"""Words that deviate from a mixture of the labels are found, and their effect on posteriors is that of moved scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import sparse
+
+from nbtext.bayes.class_statistics import count_classes
+from nbtext.bayes.multinomial import MULTINOMIAL
+from nbtext.bayes.prevalence import MeanPosteriors, PosteriorSums, fit_mean_posteriors
+from nbtext.bayes.scorer import LinearScorer, log_posterior
+from nbtext.bayes.word_drift import MAX_DRIFT, SIGNIFICANT, WordDrift, WordSums
+from nbtext.features.document_counts import DocumentCounts
+
+N_WORDS, LENGTH = 400, 12
+RATES = np.random.default_rng(0).dirichlet(np.full(N_WORDS, 0.5), 2) * 0.15 + 0.85 / N_WORDS  # of two classes
+
+
+def draw(
+    n: int, share: float, seed: int, *, added: tuple[int, ...] = (), chance: float = 0.5
+) -> tuple[DocumentCounts, NDArray[np.int32]]:
+    """Return documents of two classes, of which each has some more words by chance, and their classes."""
+    rng = np.random.default_rng(seed)
+    classes = (rng.random(n) >= share).astype(np.int32)
+    rows = np.stack([rng.multinomial(LENGTH + 6 * k, RATES[k]) for k in classes])
+    for word in added:
+        rows[:, word] += rng.random(n) < chance
+    return as_documents(rows, classes), classes
+
+
+def as_documents(rows: NDArray[np.int64], classes: NDArray[np.int32]) -> DocumentCounts:
+    matrix = sparse.csr_array(rows)
+    return DocumentCounts(
+        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.int32), classes,
+        np.zeros(len(rows), dtype=np.uint64),
+    )  # fmt: skip
+
+
+TRAINING, CLASSES = draw(3000, 0.5, 1)
+STATISTICS = count_classes(TRAINING, N_WORDS, 2)
+SCORER: LinearScorer = MULTINOMIAL.compile(STATISTICS, smoothing=1.0)
+
+
+def posteriors_of(documents: DocumentCounts, moved: float = 0.0) -> NDArray[np.float64]:
+    scores = SCORER.scores(documents.indptr, documents.indices, documents.counts)
+    scores[:, 0] += moved
+    return np.exp(log_posterior(scores))
+
+
+def known() -> MeanPosteriors:
+    documents, classes = draw(3000, 0.5, 2)
+    found = fit_mean_posteriors(np.log(posteriors_of(documents)), classes)
+    assert found is not None
+    return found
+
+
+KNOWN = known()
+
+
+def compare(documents: DocumentCounts, n_parts: int = 1) -> tuple[WordDrift, PosteriorSums]:
+    words, sums = WordSums(2), PosteriorSums(2)
+    for part in documents.split(-(-len(documents) // n_parts)):
+        posteriors = posteriors_of(part)
+        sums.add(posteriors)
+        words.add(part, part.counts, posteriors, np.ones(len(part)))
+    found = words.compare(STATISTICS, sums.solve(KNOWN), SCORER)
+    assert found is not None
+    return found, sums
+
+
+def test_other_shares_are_no_drift() -> None:
+    """Under a shift of labels no word deviates, of 40 samples of 400 words, and the estimate is as it was."""
+    for seed in range(40):
+        documents, _ = draw(500, np.random.default_rng(seed).random(), seed + 100)
+        drift, sums = compare(documents)
+        assert (len(drift.features), drift.share) == (0, 0.0)
+        if seed > 2:
+            continue
+        without = PosteriorSums(2)
+        without.add(posteriors_of(documents))
+        for one, other in zip(sums.estimate(KNOWN, drift), without.estimate(KNOWN), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_deviations_by_another_formula() -> None:
+    """Which words deviate, and their share of the tokens, as dense sums give them; also if documents come in parts."""
+    documents, _ = draw(500, 0.3, 5, added=(7, 19, 31))
+    drift, sums = compare(documents)
+    shares = sums.solve(KNOWN)
+    dense, training = (sparse.csr_array((d.counts, d.indices, d.indptr), shape=(len(d), N_WORDS)).toarray() for d in
+                       (documents, TRAINING))  # fmt: skip
+    dense, training = (dense > 0).astype(np.float64), (training > 0).astype(np.float64)
+    of_class = np.stack([training[k == CLASSES].mean(axis=0) for k in range(2)])  # share of the documents with a word
+    scale = shares * dense.sum() / (shares @ of_class.sum(axis=1))
+    expected = scale @ of_class
+    variance = np.maximum(expected, dense.sum(axis=0)) + (scale**2 / np.bincount(CLASSES)) @ of_class + 1
+    deviation = dense.sum(axis=0) - expected
+    found = np.flatnonzero(np.abs(deviation) > SIGNIFICANT * np.sqrt(variance))
+    assert set(found) == set(drift.features) == {7, 19, 31}
+    assert drift.share == pytest.approx(np.abs(deviation[found]).sum() / dense.sum() / 2)
+    again, _ = compare(documents, 7)
+    np.testing.assert_allclose(again.factor, drift.factor, atol=1e-7)
+    assert again.features.tolist() == drift.features.tolist()
+
+
+def test_the_effect_is_that_of_moved_scores() -> None:
+    """One deviating word moves all scores: the factor is what the mean posterior changes, by a difference of scores."""
+    documents, _ = draw(4000, 0.5, 6, added=(11,), chance=0.2)
+    drift, sums = compare(documents)
+    assert drift.features.tolist() == [11]
+    n, counts = len(documents), documents.counts
+    extra = (
+        counts[documents.indices == 11].sum()
+        - counts.sum() * STATISTICS.feature_occurrences[11] / TRAINING.counts.sum()
+    )
+    weight = SCORER.contributions(np.array([11], dtype=np.int32), np.ones(1), 0) - SCORER.contributions(
+        np.array([11], dtype=np.int32), np.ones(1), 1
+    )
+    step = 1e-4
+    lengths = documents.totals / documents.totals.mean()
+    slopes = (posteriors_of(documents, step) - posteriors_of(documents, -step))[:, 0] / (2 * step)
+    expected = float((lengths * slopes).mean()) * float(weight[0]) * extra / n
+    # the deviation of the word, and the same again for all words together, are independent
+    assert drift.draw(np.random.default_rng(0), 20_000).std(axis=0)[0] == pytest.approx(
+        np.sqrt(2) * abs(expected), rel=0.05
+    )
+    assert sums.n_documents == n
+
+
+def test_a_word_that_one_document_repeats_is_no_drift() -> None:
+    """Documents are counted that have a word, not occurrences."""
+    documents, classes = draw(500, 0.5, 8)
+    rows = sparse.csr_array((documents.counts, documents.indices, documents.indptr), shape=(500, N_WORDS)).toarray()
+    rows[3, 5] += 200
+    assert compare(as_documents(rows, classes))[0].features.tolist() == []
+
+
+@pytest.mark.parametrize(("share", "is_anything"), [(MAX_DRIFT, False), (MAX_DRIFT + 1e-9, True)])
+def test_too_different_documents_can_have_any_shares(share: float, is_anything: bool) -> None:
+    """Where too many words deviate, their effect is unknown: another formula of the effect would be needed."""
+    documents, _ = draw(300, 0.5, 9)
+    sums = PosteriorSums(2)
+    sums.add(posteriors_of(documents))
+    found = sums.estimate(KNOWN, WordDrift(share, np.zeros(0, dtype=np.int64), np.zeros((2, 2))))
+    assert (found.low.tolist() == [0, 0] and found.high.tolist() == [1, 1]) is is_anything
+
+
+@pytest.mark.exhaustive
+def test_intervals_of_groups_whose_words_differ() -> None:
+    """Words that are added by group move estimates; intervals that allow for them cover 80 % of the shares."""
+    covered, rng = [], np.random.default_rng(4)
+    for seed in range(30):
+        added = tuple(rng.choice(N_WORDS, 5, replace=False).tolist())
+        documents, classes = draw(600, rng.random(), seed + 300, added=added)
+        share, (drift, sums) = float((classes == 0).mean()), compare(documents)
+        plain = PosteriorSums(2)
+        plain.add(posteriors_of(documents))
+        found = sums.estimate(KNOWN, drift), plain.estimate(KNOWN)
+        covered.append([each.low[0] <= share <= each.high[0] for each in found])
+    with_drift, without = np.mean(covered, axis=0)
+    assert with_drift >= 0.8 > without + 0.15
+
+
+def test_no_tokens_and_no_counts() -> None:
+    """There is nothing to compare."""
+    words = WordSums(2)
+    empty = as_documents(np.zeros((2, N_WORDS), dtype=np.int64), np.zeros(2, dtype=np.int32))
+    words.add(empty, empty.counts, np.full((2, 2), 0.5), np.ones(2))
+    assert words.compare(STATISTICS, np.array([0.5, 0.5]), SCORER) is None

@@ -1,0 +1,105 @@
+"""What `train` and `evaluate` say about the data, if there is something to say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbtext.report.first_look import FirstLook, format_first_look
+
+TRAINED = ("--model", "multinomial")
+
+
+def write(path: Path, rows: list[tuple[str, Any]]) -> str:
+    path.write_text("".join(json.dumps({"text": text, "label": label}) + "\n" for text, label in rows))
+    return str(path)
+
+
+def made(n: int) -> list[tuple[str, str]]:
+    return [(f"{'ab'[i % 2]}word x{i % 7}a y{i % 11}b z{i % 13}c", "ab"[i % 2]) for i in range(n)]
+
+
+def test_nothing_is_said_of_good_data(nbtext: Any, tmp_path: Path) -> None:
+    data, out = write(tmp_path / "t.jsonl", made(60)), str(tmp_path / "m")
+    assert len(nbtext("train", data, *TRAINED, "-o", out).err.splitlines()) == 1
+    assert nbtext("evaluate", data, "-m", out).err == nbtext("evaluate", data, "--folds", "3", *TRAINED).err == ""
+
+
+def test_empty_rare_and_repeated_texts_are_counted(nbtext: Any, tmp_path: Path) -> None:
+    """By `train`, and by `evaluate --folds`; `evaluate -m` counts what it predicts, without keeping the texts."""
+    rows = [*made(60), *[("", "a"), ("?!", "b")] * 2, *made(30), ("something else", "c"), ("a word", "d")]
+    data, out = write(tmp_path / "t.jsonl", rows), str(tmp_path / "m")
+    empty, single = "4 of 96 documents hold no token", "2 labels with only one document: c, d"
+    repeated = "33% of the documents repeat the words of another one"
+    for command in (("train", data, *TRAINED, "-o", out), ("evaluate", data, "--folds", "3", *TRAINED)):
+        lines = nbtext(*command).err.splitlines()[-3:]
+        assert lines[0].startswith(empty) and lines[1:] == [single, repeated]
+    lines = nbtext("evaluate", data, "-m", out).err.splitlines()
+    assert len(lines) == 1 and lines[0].startswith(
+        empty
+    )  # that a label has one document here says nothing of the model
+    assert nbtext("evaluate", data, "-m", out, "-q").err == nbtext("train", data, *TRAINED, "-o", out, "-q").err == ""
+
+
+def test_the_largest_label_is_compared(nbtext: Any, tmp_path: Path) -> None:
+    """With 9 of 10 texts of one label, accuracy says little; where the words say nothing, it is no better."""
+    skewed = [
+        (f"{text} {'spamword' if i % 10 == 0 else 'hamword'}", "ab"[i % 10 == 0])
+        for i, (text, _) in enumerate(made(200))
+    ]
+    useless = [("word other", "ab"[i % 10 == 0]) for i in range(200)]
+    useless = [(f"{text} w{i * 37 % 101}w", label) for i, (text, label) in enumerate(useless)]
+    always = "always naming the largest label, a"
+    for rows, line in (
+        (skewed, f"{always}, has the accuracy 0.9000"),
+        (useless, f"is no better than 0.9000, that of {always}"),
+    ):
+        data, out = write(tmp_path / "t.jsonl", rows), str(tmp_path / "m")
+        assert line in nbtext("train", data, *TRAINED, "-o", out).err
+        assert line in nbtext("evaluate", data, "--folds", "5", *TRAINED).err
+    assert always in nbtext("evaluate", data, "-m", out).err
+
+
+def test_several_labels(nbtext: Any, tmp_path: Path) -> None:
+    rows = [(text, [label, "all"]) for text, label in made(40)]
+    data = write(tmp_path / "t.jsonl", [*rows, ("", []), ("last", ["rare"])])
+    for command in (("train", data, "-o", str(tmp_path / "m")), ("evaluate", data, "--folds", "3")):
+        lines = nbtext(*command).err.splitlines()[-2:]
+        assert (
+            lines[0].startswith("1 of 42 documents hold no token")
+            and lines[1] == "1 label with only one document: rare"
+        )
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "n_documents", "is_said"),
+    [
+        (0.5, 100, True),
+        (0.55, 100, True),
+        (0.65, 100, False),
+        (0.55, 10_000, False),
+        (0.5, 10_000, True),
+        (0.9, 10, False),
+    ],
+)
+def test_no_better_is_said_where_the_interval_holds_the_share(accuracy: float, n_documents: int, is_said: bool) -> None:
+    """The interval of Clopper and Pearson, here of a half: SciPy says the same."""
+    from scipy.stats import binomtest
+
+    low = binomtest(round(accuracy * n_documents), n_documents).proportion_ci(0.95).low
+    found = format_first_look(FirstLook(100, {"a": 50, "b": 50}), (accuracy, n_documents))
+    assert bool(found) == is_said == (low <= 0.5)
+
+
+@pytest.mark.parametrize(
+    ("repeated", "is_said"), [((1, 12), False), ((19, 19), False), ((2, 20), True), ((99, 1000), False)]
+)
+def test_repeated_texts_are_said_from_a_tenth_of_twenty_on(repeated: tuple[int, int], is_said: bool) -> None:
+    assert bool(format_first_look(FirstLook(1000, {"a": 500, "b": 500}, repeated=repeated))) == is_said
+    assert bool(format_first_look(FirstLook(100, {"a": 59, "b": 41}))) is False
+    assert bool(format_first_look(FirstLook(100, {"a": 60, "b": 40}))) is True
+    assert bool(format_first_look(FirstLook(19, {"a": 17, "b": 2}), (0.9, 19))) is False
+    assert bool(format_first_look(FirstLook(20, {"a": 18, "b": 2}), (0.9, 20))) is True

@@ -1,0 +1,462 @@
+"""Where nbtext meets files of others and clients: foreign files, hostile tables and databases, hostile requests."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import http.client
+import io
+import json
+import lzma
+import os
+import pty
+import random
+import re
+import shutil
+import sqlite3
+import struct
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+from kills import LETTERS, forker, run_nbtext
+
+MAX_FILE = 1_000_000  # bytes of a hostile file
+MAX_MEGABYTES = 1000  # that a command may take for it
+MAX_SECONDS = 60.0  # that a command may take for it
+MAX_WAIT = 1.0  # seconds in which /healthz must answer beside a request
+STEP = 0.02  # seconds between two questions
+
+SOONER = "from nbtext.documents import sql; sql.ROW_SECONDS = 3.0"  # of 300, in which an endless query gives no row
+BROKEN = re.compile(rb"Traceback|internal error|Segmentation")
+
+
+# foreign files
+
+
+def _foreign(chance: random.Random) -> Iterator[bytes]:
+    """Yield contents that nbtext did not write, some of them like what it writes."""
+    answer = b'{"id": "1", "text": "one", "label": "spam"}'
+    yield b"precious, no newline"
+    yield b'[{"id": "1", "text": "one", "label": "a"},\n {"id": "2"}]'
+    yield b"text,label\none,spam\ntwo,ham"
+    yield b"text\tlabel\none\tspam\n"
+    yield b'{"name": "somebody", "age": 7}\n{"name": "else"}'
+    yield b"\xef\xbb\xbf" + answer + b'\n{"other": 1}\n'
+    yield answer + b"\nnot an answer\n" + answer
+    yield answer.replace(b"label", b"lebal") + b"\n"
+    yield b"\x7fELF" + chance.randbytes(200)
+    yield gzip.compress(answer * 9)
+    yield b"{" * 1000
+    yield b'{"' + chance.randbytes(50)
+    yield b"\0" * 4096
+    while True:
+        content = bytearray((answer + b"\n") * 3 + chance.choice([b"notes of mine", b"[1, 2]", b"--- a: 1", b"<p>"]))
+        content[chance.randrange(len(content))] = chance.randrange(256)
+        yield bytes(content) + chance.choice([b"", b"\n", b"\r\n\r\n"])
+
+
+def protect(folder: Path, n_files: int, seed: int = 1) -> dict[str, Any]:
+    """Have commands meet foreign files: how many meetings, how many files that changed, appeared or were lost.
+
+    `label` and `serve` find them where they append; databases are read beside other programs' files.
+    """
+    chance = random.Random(seed)
+    run_nbtext(["train", str(LETTERS / "train"), "-o", "m.joblib"], folder).check_returncode()
+    figures: dict[str, Any] = {"tried": 0, "changed": 0, "wrong": []}
+    (folder / "source.jsonl").write_text('{"id": "1", "text": "one"}\n{"id": "2", "text": "two"}\n')
+
+    def meet(what: str, place: Path, act: Callable[[], object]) -> None:
+        before = _contents(place)
+        act()
+        figures["tried"] += 1
+        if _contents(place) != before:
+            figures["changed"] += 1
+            figures["wrong"].append(what)
+
+    (folder / "own").mkdir()
+    _label(folder, folder / "own" / "label.jsonl")
+    _give_feedback(folder, folder / "own")
+    assert _contents(folder / "own").keys() == {"label.jsonl", "m.jsonl"}, "they write where nothing is in the way"
+    for number, content in zip(range(n_files), _foreign(chance), strict=False):
+        place = folder / f"f{number}"
+        place.mkdir()
+        (place / "m.jsonl").write_bytes(content)
+        if not is_answers(content):
+            meet(f"label {content[:60]!r}", place, lambda place=place: _label(folder, place / "m.jsonl"))  # type: ignore[misc]
+            meet(f"feedback {content[:60]!r}", place, lambda place=place: _give_feedback(folder, place))  # type: ignore[misc]
+        (place / "m.jsonl").write_bytes(content)
+        for words in (["update", "m.jsonl", str(LETTERS / "test")], ["predict", "m.jsonl", "-m", "m.jsonl"]):
+            meet(" ".join(words), place, lambda words=words, place=place: run_nbtext(words, place))  # type: ignore[misc]
+        shutil.rmtree(place)
+    for number in range(max(2, n_files // 4)):
+        place = folder / f"d{number}"
+        place.mkdir()
+        with closing(_database(place / "t.db", chance, is_used=number % 2 == 0)):
+            for query in ([], ["--query", "select text from t"], ["--query", "delete from t"]):
+                for name in ("t.db", "missing.db"):
+                    words = ["predict", name, "-m", str(folder / "m.joblib"), *query]
+                    meet(" ".join(words), place, lambda words=words, place=place: run_nbtext(words, place))  # type: ignore[misc]
+        shutil.rmtree(place)
+    return figures
+
+
+def is_answers(content: bytes) -> bool:
+    """Return whether all complete lines are answers, so that `label` may go on with them; plainly judged."""
+    lines = content.split(b"\n")
+    with suppress(ValueError, TypeError, AttributeError):
+        return len(lines) > 1 and all({"text", "label"} <= json.loads(line).keys() for line in lines[:-1])
+    return False
+
+
+def _contents(place: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in place.iterdir()}
+
+
+def _label(folder: Path, output: Path) -> None:
+    """Open the labeling screen in a terminal, give no answer, and leave it."""
+    main, side = pty.openpty()
+    command = ["label", "source.jsonl", "--labels", "spam,ham", "-o", str(output)]
+    with forker().popen(command, cwd=folder, stdin=side, stdout=side, stderr=side) as process:
+        os.close(side)
+        _drain(main, process)
+    os.close(main)
+
+
+def _drain(main: int, process: subprocess.Popen[bytes]) -> None:
+    """Read what a program shows on a terminal, and press q, until it ends."""
+    os.set_blocking(main, False)
+    end = time.monotonic() + MAX_SECONDS
+    while process.poll() is None:
+        with suppress(OSError):
+            os.write(main, b"q")
+            os.read(main, 1 << 16)
+        time.sleep(STEP)
+        if time.monotonic() > end:
+            process.kill()
+
+
+def _give_feedback(folder: Path, place: Path) -> None:
+    errors = (OSError, http.client.HTTPException)
+    with suppress(*errors), Service(folder, "--feedback-dir", str(place)) as service:
+        service.post("/v1/feedback", b'{"text": "one", "label": "trash"}', 10)
+
+
+def _database(path: Path, chance: random.Random, *, is_used: bool) -> sqlite3.Connection:
+    """Return a connection that another program keeps to a new database, in the journal mode WAL if it is used."""
+    connection = sqlite3.connect(path)
+    if is_used:
+        connection.execute("pragma journal_mode = wal")
+    connection.execute("create table t (text, label)")
+    rows = [(f"word{chance.randrange(9)} bins", "a") for _ in range(9)]
+    connection.executemany("insert into t values (?, ?)", rows)
+    connection.commit()
+    return connection
+
+
+# hostile files
+
+
+def _sqlite(statements: str) -> bytes:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(statements)
+        return connection.serialize()
+
+
+def _tables() -> Iterator[tuple[str, bytes, list[str]]]:
+    """Yield the name, the content and the options of tables and databases that are small and would be large."""
+    endless = "with recursive c(x) as (select 1 union all select x + 1 from c)"
+    usual = "create table t (text, label); insert into t values ('the bins', 'trash'), ('a fine', 'parking');"
+    query = ["--query", "select * from v"]
+    views = {
+        "blob": "select hex(zeroblob(400000000)) as text, 'a' as label",
+        "many": f"{endless} select hex(zeroblob(20000000)) as text, 'a' as label from c limit 60",
+        "endless": f"{endless} select max(x) as text, 'a' as label from c",
+        "sorted": f"{endless} select hex(randomblob(100000)) as text, 'a' as label from c order by text",
+        "wide": "select " + ", ".join(f"hex(zeroblob(9000000)) as c{n}" for n in range(99)) + ", 'a' as text",
+    }
+    for name, view in views.items():
+        yield f"{name}.db", _sqlite(f"create view v as {view};"), []
+        yield f"{name}-query.db", _sqlite(f"{usual} create view v as {view};"), query
+    computed = _sqlite(
+        "create table t (id, text as (hex(zeroblob(400000000))), label default 'a'); insert into t (id) values (1);"
+    )
+    yield "computed.db", computed, []
+    with suppress(ImportError):
+        yield from _arrow_tables()
+    large = b"x" * 100_000_000
+    for suffix, pack in ((".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)):
+        yield f"bomb.csv{suffix}", pack(b'text,label\n"' + large + large), []
+        yield f"bomb.jsonl{suffix}", pack(b'{"text": "' + large + large), []
+
+
+def _arrow_tables() -> Iterator[tuple[str, bytes, list[str]]]:
+    import pyarrow as pa
+    from pyarrow import ipc
+    from pyarrow import parquet as pq
+
+    text, n_rows = "word " * 200_000, 1200  # 1.2 GB
+    one = pa.DictionaryArray.from_arrays(pa.array([0] * n_rows, pa.int32()), pa.array([text]))
+    lists = pa.ListArray.from_arrays(list(range(0, n_rows + 1)), one)
+    pairs = pa.DictionaryArray.from_arrays(pa.array([0] * n_rows, pa.int8()), pa.array(["label " * 160_000]))
+    view = struct.pack("<i4sii", len(text), text[:4].encode(), 0, 0) * n_rows
+    tables = {
+        "dictionary": pa.table({"text": one, "label": ["a", "b"] * (n_rows // 2)}),
+        "lists": pa.table({"text": ["a"] * n_rows, "label": lists}),
+        "label": pa.table({"text": ["a"] * n_rows, "label": pairs}),
+        "other": pa.table({"text": ["a"] * n_rows, "label": ["b"] * n_rows, "more": one, "id": one}),
+        "nulls": pa.table({"text": pa.nulls(300_000, pa.string()), "label": pa.nulls(300_000, pa.string())}),
+    }
+    views = pa.Array.from_buffers(pa.string_view(), n_rows, [None, pa.py_buffer(view), pa.py_buffer(text.encode())])
+    for name, table in tables.items():
+        for codec in ("zstd", "gzip"):
+            file = io.BytesIO()
+            pq.write_table(table, file, compression=codec, store_schema=codec == "gzip")
+            yield f"{name}-{codec}.parquet", file.getvalue(), []
+    for name, table in {**tables, "views": pa.table({"text": views, "label": ["a", "b"] * (n_rows // 2)})}.items():
+        for codec in ("zstd", None):
+            file = io.BytesIO()
+            with ipc.new_file(file, table.schema, options=ipc.IpcWriteOptions(compression=codec)) as writer:
+                writer.write_table(table)
+            yield f"{name}-{codec}.arrow", file.getvalue(), []
+
+
+def _small_tables() -> Iterator[tuple[str, bytes]]:
+    """Yield honest files, whose bytes are changed."""
+    yield (
+        "t.db",
+        _sqlite("create table t (text, label); insert into t values ('the bins', 'trash'), ('fine', 'parking');"),
+    )
+    with suppress(ImportError):
+        import pyarrow as pa
+        from pyarrow import ipc
+        from pyarrow import parquet as pq
+
+        table = pa.table({"text": ["the bins", "a fine"] * 9, "label": ["trash", "parking"] * 9})
+        file = io.BytesIO()
+        pq.write_table(table, file, compression="zstd")
+        yield "t.parquet", file.getvalue()
+        for name, kind in (("t.arrow", ipc.new_file), ("t.arrows", ipc.new_stream)):
+            file = io.BytesIO()
+            with kind(file, table.schema) as writer:
+                writer.write_table(table)
+            yield name, file.getvalue()
+
+
+def _changed(chance: random.Random, content: bytes) -> bytes:
+    """Set a few bytes, or a number of four bytes, somewhere to something else, or cut the file."""
+    data = bytearray(content)
+    for _ in range(chance.choice([1, 1, 2, 5])):
+        place = chance.randrange(len(data) - 8)
+        number = chance.choice([0, 0xFF, 0x7FFFFFFF, 0xFFFFFFFF, 0x10000000, chance.getrandbits(32)])
+        size = chance.choice([1, 1, 2, 4])
+        data[place : place + size] = struct.pack("<I", number)[:size]
+    return bytes(data[: chance.randrange(len(data))] if chance.random() < 0.1 else data)
+
+
+def feed(folder: Path, n_changed: int, seed: int = 1) -> dict[str, Any]:
+    """Have `predict` and `train` read hostile files: how many, how many were large, slow or broken, and the memory.
+
+    n_changed  how many changed versions of each honest file there are, beside those that were made to be hostile
+    """
+    chance = random.Random(seed)
+    run_nbtext(["train", str(LETTERS / "train"), "-o", "m.joblib"], folder).check_returncode()
+    figures: dict[str, Any] = {
+        "tried": 0,
+        "large": 0,
+        "slow": 0,
+        "crashed": 0,
+        "megabytes": 0,
+        "worst": "",
+        "wrong": [],
+    }
+
+    def read(name: str, content: bytes, options: list[str], commands: tuple[str, ...]) -> None:
+        (folder / name).write_bytes(content)
+        for command in commands:
+            to = ["-o", "out"] if command == "train" else ["-m", "m.joblib", "-o", "out.tsv"]
+            found = _measure([command, name, *options, *to, "--force"], folder)
+            figures["tried"] += 1
+            if found["megabytes"] > figures["megabytes"]:
+                figures["megabytes"], figures["worst"] = found["megabytes"], f"{command} {name}"
+            for kind in ("large", "slow", "crashed"):
+                figures[kind] += found[kind]
+            if found["large"] or found["slow"] or found["crashed"]:
+                figures["wrong"].append(f"{command} {name} {' '.join(options)}: {found}")
+        (folder / name).unlink()
+
+    for name, content, options in _tables():
+        if len(content) < MAX_FILE:
+            read(
+                name,
+                content,
+                options,
+                ("predict", "train") if "query" in name or "dictionary" in name else ("predict",),
+            )
+    for name, content in _small_tables():
+        for _ in range(n_changed):
+            read(name, _changed(chance, content), [], ("predict",))
+    return figures
+
+
+def _measure(arguments: list[str], folder: Path) -> dict[str, Any]:
+    start, said = time.monotonic(), folder / "said"
+    with said.open("wb") as file:
+        process = forker().popen(
+            arguments, before=SOONER, cwd=folder, stdin=subprocess.DEVNULL, stdout=file, stderr=file
+        )
+        try:
+            process.wait(MAX_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    seconds, megabytes = time.monotonic() - start, process.max_rss / 1000
+    crashed = process.returncode not in (0, 1, 2) or BROKEN.search(said.read_bytes()) is not None
+    is_slow = seconds >= MAX_SECONDS
+    return {
+        "large": int(megabytes > MAX_MEGABYTES), "slow": int(is_slow), "crashed": int(crashed and not is_slow),
+        "megabytes": round(megabytes), "status": process.returncode,
+        "said": said.read_bytes()[-200:].decode("utf-8", "replace"),
+    }  # fmt: skip
+
+
+# hostile requests
+
+
+class Service:
+    """`nbtext serve` on a free port, in the folder of m.joblib; ConnectionRefusedError if it does not start."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self._process = forker().popen(
+            ["serve", "-m", "m.joblib", "--port", "0", *options],
+            cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            if found := re.search(rb" on http://[^ ;]+:(\d+);", line):
+                self.port = int(found[1])
+                break
+        else:
+            self._process.wait()
+            raise ConnectionRefusedError
+        threading.Thread(target=self._process.stderr.read, daemon=True).start()
+
+    def __enter__(self) -> Service:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def post(self, path: str, body: bytes, timeout: float, kind: str = "application/json") -> int:
+        """Send a request; return the status."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        with closing(connection):
+            connection.request("POST", path, body, {"content-type": kind})
+            answer = connection.getresponse()
+            answer.read()
+            return answer.status
+
+    def measure_health(self) -> float:
+        """Return the seconds that /healthz takes."""
+        start = time.monotonic()
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=MAX_SECONDS)
+        with closing(connection):
+            connection.request("GET", "/healthz")
+            assert connection.getresponse().status == 200
+        return time.monotonic() - start
+
+
+def _requests(size: int) -> Iterator[tuple[str, str, str, bytes]]:
+    """Yield the name, the path, the content type and the body of requests; `size` is about that of a body in bytes."""
+    words = b"the bins were not emptied again " * (size // 32)
+    for encoding in (
+        "punycode",
+        "idna",
+        "unicode_escape",
+        "raw_unicode_escape",
+        "utf-7",
+        "hz",
+        "cp037",
+        "rot13",
+        "zlib",
+    ):
+        yield (
+            f"text in {encoding}",
+            "/v1/predict",
+            f"text/plain; charset={encoding}",
+            words[: size // 2] + b"-" + words[:999],
+        )
+    inserted = b"x" * (size // 2) + b"-" + b"a" * (size // 2)
+    yield "insertions in punycode", "/v1/predict", "text/plain; charset=punycode", inserted
+    texts = {"texts": b'{"texts": [' + b'"a",' * (size // 4) + b'"b"]}', "a text": b'{"text": "' + words + b'"}'}
+    texts["many keys"] = b"{" + b",".join(b'"k%d":1' % n for n in range(size // 12)) + b', "text": "a"}'
+    texts["deep"] = b'{"text": ' + b"[" * size
+    texts["digits"] = b'{"text": ' + b"9" * size + b"}"
+    texts["escapes"] = b'{"text": "' + b"\\u00e4" * (size // 6) + b'"}'
+    texts["documents"] = b'{"documents": [' + b",".join([b'{"text": "the bins"}'] * (size // 22)) + b"]}"
+    texts["a list"] = b"[" + b",".join([b'{"text": "the bins"}'] * (size // 22)) + b"]"
+    for path in ("/v1/predict", "/v1/explain", "/v1/explain?marks=true", "/v1/feedback"):
+        for name, body in texts.items():
+            yield f"{name} to {path}", path, "application/json", body
+    lines = b'{"text": "the bins were not emptied"}\n' * (size // 38)
+    for path in ("/v1/predict", "/v1/explain"):
+        yield f"lines to {path}", path, "application/x-ndjson", lines
+        yield f"a line to {path}", path, "application/x-ndjson", texts["a text"]
+        yield f"plain to {path}", path, "text/plain", words
+        yield f"lines of text to {path}", path, "text/plain", b"the bins\n" * (size // 9)
+
+
+def ask(folder: Path, size: int, at_once: int = 3) -> dict[str, Any]:
+    """Send hostile requests: how many, beside how many /healthz took over a second, and the longest time.
+
+    A request is only counted if it is so twice: on a loaded machine anything may take a second. `unanswered` are those
+    that got no answer in time, because this client sends all before it reads.
+    """
+    run_nbtext(["train", str(LETTERS / "train"), "-o", "m.joblib"], folder).check_returncode()
+    figures: dict[str, Any] = {"tried": 0, "blocked": 0, "unanswered": 0, "seconds": 0.0, "worst": "", "wrong": []}
+    service = Service(folder, "--feedback-dir", "given", "--max-body-bytes", str(2 * size))
+    for name, path, kind, body in _requests(size):
+        waited, status = _wait_beside(service, path, kind, body, at_once)
+        if waited > MAX_WAIT or status == 0:
+            service.__exit__()
+            service = Service(folder, "--feedback-dir", "given", "--max-body-bytes", str(2 * size))
+            waited, status = min((waited, status), _wait_beside(service, path, kind, body, at_once))
+        figures["tried"] += 1
+        figures["blocked"] += waited > MAX_WAIT
+        figures["unanswered"] += status == 0
+        if waited > figures["seconds"]:
+            figures["seconds"], figures["worst"] = round(waited, 3), name
+        if waited > MAX_WAIT:
+            figures["wrong"].append(f"{name}: {waited:.1f} s, status {status}")
+    service.__exit__()
+    return figures
+
+
+def _wait_beside(service: Service, path: str, kind: str, body: bytes, at_once: int) -> tuple[float, int]:
+    """Send equal requests at once; return the longest time of /healthz meanwhile, and a status (0: no answer)."""
+    statuses = []
+
+    def post() -> None:
+        try:
+            statuses.append(service.post(path, body, MAX_SECONDS, kind))
+        except ConnectionError:  # it refused the body, and closed the connection before all was sent
+            statuses.append(413)
+        except (OSError, http.client.HTTPException):
+            statuses.append(0)
+
+    threads = [threading.Thread(target=post) for _ in range(at_once)]
+    for thread in threads:
+        thread.start()
+    waited, end = 0.0, time.monotonic() + MAX_SECONDS
+    while any(thread.is_alive() for thread in threads) and time.monotonic() < end:
+        try:
+            waited = max(waited, service.measure_health())
+        except (OSError, http.client.HTTPException):
+            waited = MAX_SECONDS
+        time.sleep(STEP)
+    return waited, min(statuses, default=0)
