@@ -10,6 +10,7 @@ This file does not import NumPy, so that `nbtext --version` starts at once.
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Callable
 from importlib import import_module
@@ -36,6 +37,8 @@ INSTALL = "install nbtext again where there is a C compiler (GCC or Clang)"
 
 def _is_compiled(module: str) -> bool:
     """Return whether there is a file of an extension module. Its package is not imported, which would take time."""
+    if module in sys.modules:
+        return sys.modules[module] is not None
     path = Path(__file__).parents[1].joinpath(*module.split("."))
     return any(path.with_name(path.name + suffix).is_file() for suffix in EXTENSION_SUFFIXES)
 

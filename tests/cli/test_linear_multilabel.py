@@ -42,7 +42,7 @@ def test_linear_models(nbtext: Any, tmp_path: Path, model: str) -> None:
     trained = messages.splitlines()[-1]  # a warning may precede it without the kernel
     assert trained.startswith(f"{model}, multi-label: 150 documents, 3 labels")
     assert "; C 1; estimated micro F1 " in trained
-    assert "(5 folds)" in trained
+    assert "(5 folds, 10 duplicates left out together)" in trained
     evaluated = json.loads(run("evaluate", "test.jsonl", "-m", "s", "--to", "json", "--report", "p.html").out)
     assert evaluated["micro_f1"] > 0.9
     assert len({each["threshold"] for each in evaluated["per_label"]}) > 1

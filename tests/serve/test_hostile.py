@@ -302,7 +302,8 @@ def test_the_memory_of_a_request_counts_until_its_thread_has_ended() -> None:
         while memory.used:
             await asyncio.sleep(0.01)
 
-    asyncio.run(asyncio.wait_for(run(), 20))
+    with ThreadPoolExecutor(1) as pool:  # in this thread, the browser of other tests may have an event loop
+        pool.submit(asyncio.run, asyncio.wait_for(run(), 20)).result()
 
 
 @pytest.mark.exhaustive
