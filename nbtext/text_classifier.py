@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.settings import GROUP_FIELD, ModelSettings
+from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import in_python_terms
 from nbtext.features.settings import FeatureSettings
 from nbtext.model import growth
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.explanation import Explanation
 from nbtext.model.fitted_model import FittedModel, TrainedModel
-from nbtext.model.groups import name_groups
 from nbtext.model.left_out import leave_one_out_probabilities
 from nbtext.model.multilabel_explanation import explain_batch
 from nbtext.model.predictor import Predictor
@@ -98,10 +97,9 @@ class TextClassifier:
     def from_model(cls, model: TrainedModel) -> TextClassifier:
         """Return a classifier that predicts with a trained model.
 
-        Its parameters are those of the model, without what only the documents of the model had: fields, and groups.
+        Its parameters are those of the model, without what only the documents of the model had: fields.
         """
         features, settings = model.fitted.requested_settings
-        settings = replace(settings, group=None) if settings.group == GROUP_FIELD else settings
         return cls.from_settings(replace(features, fields=()), settings)._become(model)
 
     @classmethod
@@ -145,19 +143,15 @@ class TextClassifier:
         given = (f"{name}={value!r}" for name, value in self.get_params().items() if value != default[name])
         return f"TextClassifier({', '.join(given)})"
 
-    def fit(self, X: Iterable[str], y: Sequence[Any], *, groups: Sequence[Any] | None = None) -> TextClassifier:
+    def fit(self, X: Iterable[str], y: Sequence[Any]) -> TextClassifier:
         """Fit to texts X and labels y; InputError if they are not texts and labels, or their lengths differ.
 
-        y       a label for each text; or a list of labels for each, or an indicator matrix, and `predict` returns the
-                same
-        groups  the group of each text, such as its author; leave-one-out leaves out whole groups
+        y  a label for each text; or a list of labels for each, or an indicator matrix, and `predict` returns the same
         """
-        settings = self.model_settings if groups is None else replace(self.model_settings, group=GROUP_FIELD)
+        settings = self.model_settings
         check_hashing(self.feature_settings, settings)
         n_columns = count_columns(y)
         counts, label_type, rows = self._count(X, y, sample_size(self.feature_settings, settings))
-        if groups is not None:
-            counts = name_groups(counts, groups, rows)
         model = train_on_counts(counts, self.feature_settings, settings)
         fitted = replace(model.fitted, label_type=label_type, label_columns=n_columns)
         self._become(replace(model, fitted=fitted))

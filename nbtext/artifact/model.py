@@ -84,7 +84,7 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
             "nbtext": __version__,
             "features": asdict(replace(model.fitted.feature_settings, vocabulary=None)),
             "given": _write_vocabulary(_given_vocabulary(model.fitted.feature_settings)),
-            "model": write_fields(fitted.model_settings, "group", "duplicates"),
+            "model": write_fields(fitted.model_settings, "duplicates"),
             "labels": _write_vocabulary(Vocabulary.from_terms(fitted.labels)),
             "label_type": fitted.label_type,
             "class_documents": statistics.class_documents,
@@ -113,7 +113,7 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
             },
             "hyperparameters": asdict(fitted.hyperparameters),
             "calibration": write_calibration(fitted.calibration),
-            "estimate": write_fields(fitted.estimate, "groups", "unanswered", "other"),
+            "estimate": write_fields(fitted.estimate, "unanswered", "other"),
             "approximate": fitted.approximate,
             "is_model_selected": fitted.is_model_selected,
             "is_binary_selected": fitted.is_binary_selected,
@@ -275,8 +275,6 @@ def _read_fitted_model(
         raise audit.invalid_value("input.separate_fields", "is true, and the features are of no separate fields")
     if not {label for _, label, _ in model_settings.targets} <= set(labels):
         raise audit.invalid_value("model", "has a target for a label that it does not have")
-    if estimate is not None and estimate.groups and model_settings.group is None:
-        raise audit.invalid_value("estimate.groups", "should be there only if documents are grouped")
     if estimate is not None and len(estimate.targets) != len(model_settings.targets):
         raise audit.invalid_value("estimate.targets", "should be one for each target of the settings")
     if estimate is not None and estimate.optimized is not None and model_settings.optimize is None:

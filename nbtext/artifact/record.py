@@ -154,7 +154,6 @@ def read_estimate(record: Record, n_classes: int) -> LeaveOneOutEstimate | None:
         audit.read_integer(record, "estimate.held_out", maximum=documents),
         _read_optimized(record),
         tuple(_read_proportion(each, documents) for each in audit.read_value(record, "estimate.targets", tuple)),
-        audit.read_integer(record, "estimate.groups"),
         audit.read_integer(record, "estimate.unanswered", maximum=documents),
         read_share(record, "estimate.other"),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -11,7 +10,6 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut, SklearnClass
-from nbtext.bayes.left_out_groups import LeftOutGroups, Remainders
 from nbtext.bayes.scorer import Csr, Floats, LinearScorer, check_columns, derive, log_share
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.records import dataclass
@@ -150,95 +148,6 @@ def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: f
     return log_share(np.zeros(1), totals, smoothing) - log_share(documents, totals, smoothing)
 
 
-def leave_groups_out(statistics: ClassStatistics, left_out: LeftOutGroups, *, smoothings: Sequence[float]) -> Floats:
-    """Return the scores of documents without their groups.
-
-    A class that loses documents changes the probability of all features, absent ones included. These are summed once
-    for each number of lost documents; then the features of the group, which change in other ways, are corrected.
-    """
-    present, n_values = _count_present(statistics)
-    width, documents = n_values - 1, left_out.documents
-    remainders = left_out.remainders(statistics, width=width)
-    others = statistics.class_documents - left_out.class_documents  # (n_groups, n_classes)
-    entry_others = others.reshape(-1)[remainders.places]
-    present_before = present[remainders.entries]
-    lacking_before = np.maximum(entry_others - present_before, 0)
-    lacking_after = np.maximum(entry_others - present_before + _count_members(remainders, width), 0)
-    member_values = np.minimum(left_out.members.counts.astype(np.int64), width) - 1
-    valued = statistics.documents[remainders.entries] - remainders.sum_members(
-        positions=_shift(remainders, width, member_values)
-    )
-    columns = left_out.columns * np.int32(width)
-    columns += (np.minimum(documents.counts, width) - 1).astype(np.int32)
-    ones, sizes = np.ones(len(columns)), np.diff(documents.indptr)[:, None]
-    scores = []
-    for smoothing in smoothings:
-        totals: Floats = np.asarray(others + n_values * smoothing, dtype=np.float64)
-        unseen = _weigh_absent(others, totals, smoothing)
-        before, after, of_value = (
-            log_share(counts, totals.reshape(-1), smoothing, of=remainders.places)
-            for counts in (lacking_before, lacking_after, valued)
-        )
-        corrections = remainders.sum_groups(after - before) / width
-        weights = of_value - after
-        gains = remainders.score(weights - unseen.reshape(-1)[remainders.places], columns, ones)
-        empty = _score_empty(statistics, present, n_values, others, smoothing) + corrections
-        scores.append(gains + sizes * unseen[left_out.groups] + empty[left_out.groups])
-    return np.stack(scores)
-
-
-def _shift(remainders: Remainders, width: int, values: NDArray[np.int64] | int) -> NDArray[np.int64]:
-    """Return, for each entry of the left-out documents, the position in `remainders` of another value of its feature.
-
-    values  how many values later than the first one
-    """
-    if width == 1:
-        return remainders.positions
-    sizes = np.diff(remainders.indptr)  # all values of a feature have the same classes
-    return remainders.positions + values * sizes[remainders.left_out.member_columns * width]
-
-
-def _count_members(remainders: Remainders, width: int) -> Floats:
-    """Return for each entry the members of its group and class that have its feature, whatever its value."""
-    numbers = [remainders.sum_members(positions=_shift(remainders, width, value)) for value in range(width)]
-    return np.asarray(np.sum(numbers, axis=0))
-
-
-def _weigh_absent(others: NDArray[np.int64], totals: Floats, smoothing: float) -> Floats:
-    """Return the weight of a feature that no remaining document has."""
-    return log_share(np.zeros(1), totals, smoothing) - log_share(others, totals, smoothing)
-
-
-def _score_empty(
-    statistics: ClassStatistics, present: NDArray[np.int64], n_values: int, others: NDArray[np.int64], smoothing: float
-) -> Floats:
-    """Return the score that each class gives a document without features, if only the number of its documents
-    decreased.
-
-    others  (n_groups, n_classes), the remaining documents of each class
-    """
-    of_class, empty = statistics.classes, np.zeros(others.shape)
-    lost = statistics.class_documents - others
-    for number in np.unique(lost).tolist():
-        documents = np.maximum(statistics.class_documents - number, 0)
-        totals = documents + n_values * smoothing
-        all_absent = log_share(documents, totals, smoothing)
-        lacking = np.maximum(documents[of_class] - present, 0)
-        absent = log_share(lacking, totals, smoothing, of=of_class)
-        found = statistics.n_features // (n_values - 1) * all_absent
-        found = found + statistics.class_sums(absent - all_absent[of_class]) / (n_values - 1)
-        rows, classes = np.nonzero(lost == number)
-        empty[rows, classes] = found[classes]
-    return empty
-
-
-def weigh_unseen_in_groups(statistics: ClassStatistics, left_out: LeftOutGroups, *, smoothing: float) -> Floats:
-    """Return the weight of a feature that no document outside of a group has, shape (n_groups, n_classes)."""
-    _, n_values = _count_present(statistics)
-    others = statistics.class_documents - left_out.class_documents
-    return _weigh_absent(others, np.asarray(others + n_values * smoothing, dtype=np.float64), smoothing)
-
-
 def _count_present(statistics: ClassStatistics) -> tuple[NDArray[np.int64], int]:
     """Return the number of documents that have each entry's feature, and the number of values of a feature."""
     if isinstance(statistics, ValueCounts):
@@ -277,9 +186,7 @@ def sum_log_probabilities(scorer: LinearScorer) -> float:
 BERNOULLI = EventModel(
     compile=compile_categorical,
     leave_one_out=leave_out,
-    leave_groups_out=leave_groups_out,
     out_of_vocabulary=weigh_unseen,
-    unseen_in_groups=weigh_unseen_in_groups,
     generate=draw_binary,
     log_prior_density=sum_log_probabilities,
     is_binary=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,6 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel, LeftOut, SklearnClass
 from nbtext.bayes.scorer import CLIP, Floats, LinearScorer
 from nbtext.kernel import choose_version
-
-if TYPE_CHECKING:
-    from nbtext.bayes.left_out_groups import LeftOutGroups
 
 left_out_complements = choose_version(plain.left_out_complements, "nbtext.bayes._statistics")
 
@@ -206,51 +203,6 @@ def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: f
     return np.asarray(np.log(np.maximum(without, CLIP)) - _log_count(np.zeros(1), smoothing))
 
 
-def leave_groups_out(
-    statistics: ClassStatistics,
-    left_out: LeftOutGroups,
-    *,
-    smoothings: Sequence[float],
-    normalize_weights: bool = False,
-) -> Floats:
-    """Return the scores of documents without their groups, whose counts are subtracted from all complements."""
-    documents, remainders, places = left_out.documents, left_out.remainders(statistics), left_out.groups
-    everywhere = statistics.feature_sums(statistics.occurrences)[left_out.features]
-    occurrences = statistics.occurrences[remainders.entries]
-    counts = left_out.members.counts
-    rest = everywhere - np.bincount(left_out.member_columns, weights=counts, minlength=len(everywhere))
-    owners = np.repeat(np.arange(len(everywhere)), np.diff(remainders.indptr))
-    others = rest[owners] - (occurrences - remainders.sum_members(counts))
-    scores = []
-    for smoothing in smoothings:
-        log_totals = _group_log_totals(statistics, left_out, smoothing)
-        base = _log_count(np.maximum(rest, 0), smoothing)
-        deltas = _log_count(np.maximum(others, 0), smoothing) - base[owners]
-        weighted = remainders.score(deltas, left_out.columns, documents.counts, base)
-        found = documents.totals[:, None] * log_totals[places] - weighted
-        if normalize_weights:
-            before = _log_count(everywhere, smoothing)
-            deltas_before = _log_count(everywhere[owners] - occurrences, smoothing) - before[owners]
-            of_base = np.bincount(left_out.pair_groups, weights=before - base, minlength=left_out.n_groups)
-            lost = of_base[:, None] + remainders.sum_groups(deltas_before - deltas)
-            all_base, all_deltas = _log_counts(statistics, statistics.feature_sums(statistics.occurrences), smoothing)
-            log_sums = all_base.sum() + statistics.class_sums(all_deltas)
-            found *= _inverse(statistics.n_features * log_totals - log_sums + lost)[places]
-        scores.append(found)
-    return np.stack(scores)
-
-
-def weigh_unseen_in_groups(statistics: ClassStatistics, left_out: LeftOutGroups, *, smoothing: float) -> Floats:
-    """Return the weight of a feature that no document outside of a group has, shape (n_groups, n_classes)."""
-    return np.asarray(_group_log_totals(statistics, left_out, smoothing) - _log_count(np.zeros(1), smoothing))
-
-
-def _group_log_totals(statistics: ClassStatistics, left_out: LeftOutGroups, smoothing: float) -> Floats:
-    """Return the logarithm of the tokens of each class's complement without each group, (n_groups, n_classes)."""
-    gone = left_out.tokens.sum(axis=1, keepdims=True) - left_out.tokens
-    return np.asarray(np.log(np.maximum(_complement_totals(statistics, smoothing) - gone, CLIP)))
-
-
 def _complement_totals(statistics: ClassStatistics, smoothing: float) -> Floats:
     tokens = statistics.class_occurrences
     return np.asarray(tokens.sum() - tokens + smoothing * statistics.n_features, dtype=np.float64)
@@ -270,10 +222,8 @@ def _inverse(sums: Floats) -> Floats:
 COMPLEMENT = EventModel(
     compile=compile_complement,
     leave_one_out=leave_out,
-    leave_groups_out=leave_groups_out,
     leave_one_out_counts=leave_out_counts,
     out_of_vocabulary=weigh_unseen,
-    unseen_in_groups=weigh_unseen_in_groups,
     prior="uniform",
     is_generative=False,
     sklearn=SklearnClass(name="ComplementNB", has_prior=False, parameters={"norm": "normalize_weights"}),
@@ -281,7 +231,6 @@ COMPLEMENT = EventModel(
     normalized=EventModel(
         compile=partial(compile_complement, normalize_weights=True),
         leave_one_out=partial(leave_out, normalize_weights=True),
-        leave_groups_out=partial(leave_groups_out, normalize_weights=True),
         prior="uniform",
         is_generative=False,
         is_in_nats=False,

@@ -71,7 +71,6 @@ class LeaveOneOutEstimate:
     held_out    number of documents that are not in the training set, so that they did not have to be left out
     optimized   the optimized metric before and after; equal if no decision offsets improve it; None: none is optimized
     targets     recall or precision of each target: those of `min_recall`, then those of `min_precision`
-    groups      number of groups of documents, each of which is left out as a whole; 0: only duplicates are
     unanswered  number of documents without a word that the model of the others knows; it gives them no label
     other       accuracy if duplicates are left out separately instead of together, or together instead of separately;
                 None: it differs by no more than `error_of` the accuracy
@@ -86,7 +85,6 @@ class LeaveOneOutEstimate:
     held_out: int = 0
     optimized: tuple[float, float] | None = None
     targets: tuple[Proportion, ...] = ()
-    groups: int = 0
     unanswered: int = 0
     other: float | None = None
 

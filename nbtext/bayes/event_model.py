@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,6 @@ from nbtext.bayes.scorer import Derivation, Floats, LinearScorer
 from nbtext.features.csr import entries_of
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.records import dataclass
-
-if TYPE_CHECKING:
-    from nbtext.bayes.left_out_groups import LeftOutGroups
 
 LARGEST_INT32 = 2**31 - 1
 FeatureIds = NDArray[np.int64]  # the features of a generated document, each as often as it occurs
@@ -112,20 +109,6 @@ class OutOfVocabularyWeight(Protocol):
     def __call__(self, statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats: ...
 
 
-class GroupedScores(Protocol):
-    """Scores documents under the model without their groups: returns (n_smoothings, n_documents, n_classes)."""
-
-    def __call__(
-        self, statistics: ClassStatistics, left_out: LeftOutGroups, *, smoothings: Sequence[float]
-    ) -> Floats: ...
-
-
-class GroupedOutOfVocabularyWeight(Protocol):
-    """Returns the weight of a feature that no document outside of a group has: (n_groups, n_classes)."""
-
-    def __call__(self, statistics: ClassStatistics, left_out: LeftOutGroups, *, smoothing: float) -> Floats: ...
-
-
 class SufficientStatistics(Protocol):
     """Counts what the model needs beyond ClassStatistics, from all documents of the corpus."""
 
@@ -167,9 +150,7 @@ class EventModel:
     compile                  see Compile
     leave_one_out            see LeaveOneOutScores
     leave_one_out_counts     see CountedLeaveOneOutScores; None: integer counts have no faster method
-    leave_groups_out         see GroupedScores; None: the model is fitted again without each group, which is slow
     out_of_vocabulary        see OutOfVocabularyWeight; None: such features are treated as all others
-    unseen_in_groups         see GroupedOutOfVocabularyWeight; None: such features are treated as all others
     sufficient_statistics    see SufficientStatistics; None: ClassStatistics are enough, so models can be updated
     derivation               returns, for a number of values, how columns of the scorer are derived from features; None:
                              each feature is a column
@@ -193,10 +174,8 @@ class EventModel:
 
     compile: Compile
     leave_one_out: LeaveOneOutScores
-    leave_groups_out: GroupedScores | None = None
     leave_one_out_counts: CountedLeaveOneOutScores | None = None
     out_of_vocabulary: OutOfVocabularyWeight | None = None
-    unseen_in_groups: GroupedOutOfVocabularyWeight | None = None
     sufficient_statistics: SufficientStatistics | None = None
     derivation: Callable[[int], Derivation] | None = None
     generate: Generate | None = None

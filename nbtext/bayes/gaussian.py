@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +12,8 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel, LeftOut
 from nbtext.bayes.scorer import Csr, Floats, LinearScorer, check_columns
 from nbtext.errors import ModelError
-from nbtext.features.csr import entries_of
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.records import dataclass
-
-if TYPE_CHECKING:
-    from nbtext.bayes.left_out_groups import LeftOutGroups
 
 FLOOR = 1e-9  # added to each variance, as a share of the largest; scikit-learn's var_smoothing
 MIN_FLOOR = 1e-14  # replaces a smoothing of 0
@@ -176,75 +171,6 @@ def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *,
     return left_out.replace_own(scores, own)
 
 
-def leave_groups_out(statistics: ClassStatistics, left_out: LeftOutGroups, *, smoothings: Sequence[float]) -> Floats:
-    """Return the scores of documents without their groups, with the ε of the whole corpus.
-
-    As for the categorical model, a document without features is scored once for each number of documents that a class
-    loses; then the features of the group are corrected.
-    """
-    if not isinstance(statistics, Moments):
-        raise TypeError("a gaussian model is fitted to Moments, not to ClassStatistics")
-    documents, remainders = left_out.documents, left_out.remainders(statistics)
-    n_lost = left_out.class_documents
-    others = np.maximum(statistics.class_documents - n_lost, 1)
-    entry_others, entries = others.reshape(-1)[remainders.places], remainders.entries
-    weights = left_out.members.counts.astype(np.float64)
-    sums, squares = statistics.occurrences[entries], statistics.squares[entries]
-    before = _remaining_moments(entry_others, sums, squares)
-    variances, means = _remaining_moments(
-        entry_others, sums - remainders.sum_members(weights), squares - remainders.sum_members(weights**2)
-    )
-    may_lack = _may_lack(statistics, n_lost.reshape(-1)[remainders.places], entries)
-    bounds, met = entries_of(remainders.indptr, left_out.columns)  # for each feature of a document, its classes
-    x, widths, owners = documents.counts.astype(np.float64), np.diff(bounds), documents.entry_documents
-    places = np.repeat(owners, widths) * statistics.n_classes + remainders.classes[met]
-    shape = len(documents), statistics.n_classes
-
-    def sum_documents(values: Floats) -> Floats:
-        return _sums(places, values, shape[0] * shape[1]).reshape(shape)
-
-    scores = []
-    for smoothing in smoothings:
-        floor, unit = _floor(statistics, smoothing)
-        absent = _evidence(variances, means, floor)
-        valued = _evidence(variances[met], np.repeat(x, widths) - means[met], floor)
-        empty = _score_empty(statistics, n_lost, floor)
-        earlier = (np.where(may_lack, each, 0) for each in _evidence(*before, floor))
-        light, heavy = (
-            (alone + remainders.sum_groups(after - gone))[left_out.groups] + sum_documents(of_value - after[met])
-            for alone, after, gone, of_value in zip(empty, absent, earlier, valued, strict=True)
-        )
-        # where a class does not have the feature at all, its value is x² / 2ε away
-        heavy = heavy + documents.sum_entries(x * x)[:, None] - sum_documents(np.repeat(x * x, widths))
-        scores.append(statistics.n_features * _log_density(floor) + light - unit * heavy)
-    return np.stack(scores)
-
-
-def _may_lack(
-    statistics: Moments, n_lost: NDArray[np.int64], entries: NDArray[np.int64] | slice = slice(None)
-) -> NDArray[np.bool_]:
-    """Return for each entry whether at least as many documents of the class lack the feature as the class loses."""
-    n_without = statistics.class_documents[statistics.classes] - statistics.documents
-    return np.asarray(n_without[entries] >= n_lost)
-
-
-def _score_empty(statistics: Moments, n_lost: NDArray[np.int64], floor: float) -> tuple[Floats, Floats]:
-    """Return both parts of the score that each class gives a document without features, after it lost such documents.
-
-    n_lost  (n_groups, n_classes), the documents that each class loses
-    """
-    of_class = statistics.classes
-    light, heavy = np.zeros(n_lost.shape), np.zeros(n_lost.shape)
-    for number in np.unique(n_lost).tolist():
-        others = np.maximum(statistics.class_documents - number, 1)
-        moments = _remaining_moments(others[of_class], statistics.occurrences, statistics.squares)
-        may_lack = _may_lack(statistics, np.full(len(of_class), number))
-        rows, classes = np.nonzero(n_lost == number)
-        for found, evidence in zip((light, heavy), _evidence(*moments, floor), strict=True):
-            found[rows, classes] = statistics.class_sums(np.where(may_lack, evidence, 0.0))[classes]
-    return light, heavy
-
-
 def _remaining_moments(documents: NDArray[np.int64], sums: Floats, squares: Floats) -> tuple[Floats, Floats]:
     """Return the variances and means of the remaining documents; they are exact for whole numbers."""
     means = sums / documents
@@ -280,7 +206,6 @@ def _log_density(variance: float) -> float:
 GAUSSIAN = EventModel(
     compile=compile_gaussian,
     leave_one_out=leave_out,
-    leave_groups_out=leave_groups_out,
     sufficient_statistics=compute_moments,
     derivation=lambda n_values: Powers(),
     smoothing=FLOOR,

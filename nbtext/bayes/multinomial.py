@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +11,6 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut, SklearnClass
 from nbtext.bayes.scorer import Floats, LinearScorer, log_share
 from nbtext.kernel import choose_version
-
-if TYPE_CHECKING:
-    from nbtext.bayes.left_out_groups import LeftOutGroups
 
 left_out_gains = choose_version(plain.left_out_gains, "nbtext.bayes._statistics")
 
@@ -91,32 +87,6 @@ def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: f
     return log_share(np.zeros(1), totals, smoothing)
 
 
-def leave_groups_out(statistics: ClassStatistics, left_out: LeftOutGroups, *, smoothings: Sequence[float]) -> Floats:
-    """Return the scores of documents without their groups, whose counts are subtracted from their classes."""
-    documents, remainders = left_out.documents, left_out.remainders(statistics)
-    gone = remainders.sum_members(left_out.members.counts)
-    occurrences = np.maximum(statistics.occurrences[remainders.entries] - gone, 0)
-    scores = []
-    for smoothing in smoothings:
-        totals = _group_totals(statistics, left_out, smoothing)
-        unseen = log_share(np.zeros(1), totals, smoothing)
-        logs = log_share(occurrences, totals.reshape(-1), smoothing, of=remainders.places)
-        deltas = logs - unseen.reshape(-1)[remainders.places]
-        gains = remainders.score(deltas, left_out.columns, documents.counts)
-        scores.append(gains + documents.totals[:, None] * unseen[left_out.groups])
-    return np.stack(scores)
-
-
-def weigh_unseen_in_groups(statistics: ClassStatistics, left_out: LeftOutGroups, *, smoothing: float) -> Floats:
-    """Return the weight of a feature that no document outside of a group has, shape (n_groups, n_classes)."""
-    return log_share(np.zeros(1), _group_totals(statistics, left_out, smoothing), smoothing)
-
-
-def _group_totals(statistics: ClassStatistics, left_out: LeftOutGroups, smoothing: float) -> Floats:
-    totals = np.maximum(statistics.class_occurrences - left_out.tokens, 0)
-    return np.asarray(totals + smoothing * statistics.n_features)
-
-
 def draw_tokens(weights: Floats, random: np.random.Generator, length: int) -> FeatureIds:
     """Draw `length` tokens with replacement; weights (V,) are log P(feature | class)."""
     running = np.cumsum(np.exp(weights - weights.max(initial=-np.inf)))
@@ -132,10 +102,8 @@ def sum_log_probabilities(scorer: LinearScorer) -> float:
 MULTINOMIAL = EventModel(
     compile=compile_multinomial,
     leave_one_out=leave_out,
-    leave_groups_out=leave_groups_out,
     leave_one_out_counts=leave_out_counts,
     out_of_vocabulary=weigh_unseen,
-    unseen_in_groups=weigh_unseen_in_groups,
     generate=draw_tokens,
     has_length=True,
     log_prior_density=sum_log_probabilities,

@@ -30,7 +30,6 @@ DECISION_METRICS = ("accuracy", "macro_f1")  # that decision offsets optimize; s
 METRICS = (*DECISION_METRICS, "log_loss")  # log-loss is optimized by an adjustment of the prior
 PRIORS = ("empirical", "uniform")
 CONFIDENCE = 0.95  # of a target of recall or precision
-NEAR_DUPLICATES, GROUP_FIELD = GROUPINGS = ("near-duplicates", "field")
 TOGETHER, SEPARATE = DUPLICATES = ("together", "separate")
 
 
@@ -83,19 +82,13 @@ class ModelSettings(LinearSettings):
 
     min_recall, min_precision  labels with their minimum recall or precision on new documents
     confidence                 the confidence in each of these targets
-    group                      what is left out together: near duplicates, or documents with the same value of a field;
-                               None: duplicates
     duplicates                 whether documents of equal content are left out, or held out, together, which estimates
                                how good predictions for new texts are; or separately, for texts that repeat as they do
                                in the training set
     """
 
     TITLE = "Model"
-    RULES = (
-        Excludes("class_weight", "prior", because="both set the class priors"),
-        Excludes("keep_sample", "group", because="a model does not retain the groups of its documents"),
-        Excludes("duplicates", "group", because="a group is left out as a whole, with its duplicates"),
-    )
+    RULES = (Excludes("class_weight", "prior", because="both set the class priors"),)
 
     model: str = setting(
         AUTO, "Model to train. `auto` selects multinomial or complement Naive Bayes, on counts or binary counts, by "
@@ -147,11 +140,6 @@ class ModelSettings(LinearSettings):
     keep_sample: int | None = setting(
         None, "Number of documents, selected at random, whose counts the model retains; none by default. With them, "
         "update, merge and forget refit smoothing and calibration.", low=1, high=MAX_KEPT, metavar="N",
-    )  # fmt: skip
-    group: str | None = setting(
-        None, "Groups that leave-one-out leaves out as a whole. Near-duplicates are documents whose sets of features "
-        "have a Jaccard similarity of 0.8 or more. Equal documents are always left out together. Cross-validation "
-        "keeps a group in one fold. Memory grows with the number of documents.", choices=GROUPINGS, metavar="NAME",
     )  # fmt: skip
     duplicates: str = setting(
         TOGETHER, "How documents with equal words are left out, and split into folds. `together` estimates, calibrates "

@@ -62,7 +62,7 @@ class Compare:
     result: ResultSettings = result()
     input: InputSettings = part(InputSettings, without=NOT_FOR_COUNTS)
     features: FeatureSettings = part(FeatureSettings)
-    model_settings: Mapping[str, Any] = part(ModelSettings, without=("model", "keep_sample", "group"), is_open=True)
+    model_settings: Mapping[str, Any] = part(ModelSettings, without=("model", "keep_sample"), is_open=True)
     run: RunSettings = run()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from nbtext.bayes.settings import AUTO, BEST, GROUP_FIELD, ModelSettings
+from nbtext.bayes.settings import AUTO, BEST, ModelSettings
 from nbtext.cli.command import command
 from nbtext.cli.options import RunSettings, new_model, refuse_for_counts, run, sources, trained_model
 from nbtext.cli.running import (
@@ -58,11 +58,6 @@ class Train:
         file="source", is_repeated=True, title="Unlabeled documents",
     )  # fmt: skip
     learning: UnlabeledSettings = part(UnlabeledSettings)
-    group_field: str | None = setting(
-        None, "Column, JSON key or mail header of a group, such as the thread or the author. Leave-one-out leaves out "
-        "whole groups, so that the estimate is for documents of new groups. Memory grows with the number of "
-        "documents.", metavar="NAME", title="Model",
-    )  # fmt: skip
     keywords: Keywords | None = setting(
         None, "Words and phrases of each label, instead of labeled documents: TOML such as spam = [\"free\", \"prize "
         "money\"], or CSV with a label and its words on each line. SOURCE holds the unlabeled documents. With "
@@ -89,10 +84,8 @@ class Train:
         Needs("budget", "model=best"),
         Needs("em", "unlabeled|keywords"),
         Needs("unlabeled", "em|keywords"),
-        Excludes("group", "group_field"),
         *(Excludes(name, "model=best") for name in ("unlabeled", "keywords", "cluster")),
         *(Excludes(name, "cluster") for name in ("unlabeled", "keywords")),
-        *(Excludes("group_field", name) for name in ("unlabeled", "keywords")),
     ],
 )
 def train(given: Train) -> None:
@@ -117,11 +110,9 @@ def _train(given: Train) -> TrainedModel:
     is_model, is_matrix = is_model_alone(given.sources, given.input), is_matrix_alone(given.sources, given.input)
     if is_model or is_matrix:
         refuse_for_counts("a model" if is_model else "a matrix")
-        for name in ("group_field", "unlabeled", "keywords"):
+        for name in ("unlabeled", "keywords"):
             if getattr(given, name):
                 raise refuse(name, "SOURCE holds only counts, and no documents")
-    if given.group_field is not None:
-        given = _group_by(given, given.group_field)
     if given.keywords is not None:
         return _learn_keywords(given, given.keywords)
     if given.unlabeled:
@@ -129,14 +120,6 @@ def _train(given: Train) -> TrainedModel:
     if is_model:
         return _refit(given)
     return _search(given) if given.is_search else _fit(given, is_matrix=is_matrix)
-
-
-def _group_by(given: Train, field: str) -> Train:
-    """Return the settings with which documents are left out in groups by a field."""
-    if not field:
-        raise SettingsError("the name of the field is empty", where="group_field")
-    model_settings = {**given.model_settings, "group": GROUP_FIELD}
-    return replace(given, input=replace(given.input, split_field=field), model_settings=model_settings)
 
 
 def _fit(given: Train, *, is_matrix: bool) -> TrainedModel:

@@ -55,13 +55,12 @@ TYPES = {  # dtypes of the arrays of counts, which are sent in the smallest dtyp
 
 def plain_counts(counts: CorpusCounts) -> Record:
     """Return the counts of texts as plain data."""
-    known, groups = counts.vocabulary, counts.sample.groups
+    known = counts.vocabulary
     return {
         "labels": list(counts.labels),
         "vocabulary": {"blob": known.blob, "offsets": narrow_integers(known.offsets)} if known is not None else None,
         "statistics": _arrays(counts.statistics),
         "sample": _arrays(counts.sample),
-        "groups": groups.tolist() if groups is not None else None,
         "sample_size": counts.sample_size,
         "label_sets": counts.label_sets,
         "empty": None if counts.empty is None else [list(counts.empty), list(counts.empty.values())],
@@ -70,14 +69,12 @@ def plain_counts(counts: CorpusCounts) -> Record:
 
 def counts_of(record: Record) -> CorpusCounts:
     """Return the counts that plain data hold."""
-    known, groups = record["vocabulary"], record["groups"]
+    known = record["vocabulary"]
     return CorpusCounts(
         tuple(record["labels"]),
         Vocabulary(known["blob"], known["offsets"].astype(np.int64)) if known is not None else None,
         ClassStatistics(**_restore_dtypes(record["statistics"]), has_totals=record["label_sets"] is not None),
-        DocumentCounts(
-            **_restore_dtypes(record["sample"]), groups=np.array(groups, dtype=object) if groups is not None else None
-        ),
+        DocumentCounts(**_restore_dtypes(record["sample"])),
         record["sample_size"],
         label_sets=record["label_sets"],
         empty=None if record["empty"] is None else dict(zip(*record["empty"], strict=True)),

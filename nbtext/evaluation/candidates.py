@@ -59,7 +59,7 @@ class Candidate:
 
     def retain(self, corpus: CorpusCounts) -> CorpusCounts:
         """Return the counts as training with these settings retains them."""
-        size = 0 if self.model_settings.group else sample_size(self.features, self.model_settings)
+        size = sample_size(self.features, self.model_settings)
         return replace(corpus, sample=corpus.sample.smallest(size), sample_size=size)
 
     def compute_work(self, corpus: CorpusCounts) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.diagnostics import RepeatedTexts, error_of
-from nbtext.bayes.settings import GROUP_FIELD, SEPARATE, TOGETHER, ModelSettings
+from nbtext.bayes.settings import SEPARATE, TOGETHER, ModelSettings
 from nbtext.documents.batch import Batch, ReadBlock
 from nbtext.evaluation.settings import FoldSettings
 from nbtext.evaluation.splits import assign_folds, split_folds
@@ -25,7 +25,6 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import align_to_vocabulary, fit_model
-from nbtext.model.groups import find_groups
 from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
 from nbtext.model.multilabel_predictor import predict_counts
 from nbtext.model.predictor import MOST_PROBABLE, Predictions, Predictor, apply_decisions, unanswered_reasons
@@ -190,11 +189,7 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     check_decisions(decisions, corpus.labels, is_multilabel=corpus.is_multilabel)
     if on_corpus is not None:
         on_corpus(corpus)
-    groups = find_groups(corpus, model_settings)
-    folds = assign_folds(corpus.sample, settings, groups, is_separate=model_settings.is_separate)
-    is_grouped = groups is not None or settings.group_field is not None
-    if is_grouped and groups is None and not corpus.is_multilabel and not model_settings.is_separate:
-        model_settings = replace(model_settings, group=GROUP_FIELD)
+    folds = assign_folds(corpus.sample, settings, is_separate=model_settings.is_separate)
     validate = partial(
         cross_validate, corpus, features=features, decisions=decisions, is_forward=settings.order_field is not None,
         jobs=jobs,
@@ -204,7 +199,7 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
         right += _count_right(part)
         yield part
     (n_duplicates, n_repeated), n_documents = count_repeated(corpus.sample), len(corpus.sample)
-    if on_repeated is None or is_grouped or settings.order_field is not None or not n_repeated:
+    if on_repeated is None or settings.split_field is not None or not n_repeated:
         return
     found, other = float(right[0] / right[1]), None
     error = error_of(found, n_documents)
@@ -274,7 +269,7 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
         for block in _cut_documents(documents, np.flatnonzero(is_held_out)):
             yield predictor.predict_batch(block.read, decisions), block.read.columns
     n_duplicates, _ = count_repeated(sample)
-    if on_repeated is not None and n_duplicates and settings.group_field is None and settings.order_field is None:
+    if on_repeated is not None and n_duplicates and settings.split_field is None:
         on_repeated(RepeatedTexts(n_duplicates, duplicates, "accuracy", None, None))
 
 

@@ -40,7 +40,6 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
 from nbtext.model.fitting import fit_model
-from nbtext.model.groups import find_groups
 from nbtext.model.predictor import Predictions
 from nbtext.model.training import add_other_estimate
 
@@ -317,9 +316,8 @@ def _choose(counting: _Fit, linear: _Fit, corpora: Corpora, search: _Fitter) -> 
     corpus = corpora.get(candidate)
     if corpus is None or not search.has_time(candidate, corpus, n_fits=N_FOLDS):
         return linear
-    groups, classes = find_groups(corpus, candidate.model_settings), corpus.sample.classes
-    contents = number_contents(corpus.sample) if groups is None else groups
-    contents = np.arange(len(classes)) if candidate.model_settings.is_separate else contents
+    classes = corpus.sample.classes
+    contents = np.arange(len(classes)) if candidate.model_settings.is_separate else number_contents(corpus.sample)
     class_documents = np.bincount(classes, minlength=len(corpus.labels))
     # Documents in a fold with all of their class are omitted, as in the estimates of linear models.
     folds = stratified_folds(classes, N_FOLDS, seed=SEED, contents=contents, class_documents=class_documents)

@@ -25,7 +25,6 @@ OTHER_DATE = (  # whose order as texts is not that of time
 def assign_folds(
     documents: DocumentCounts,
     settings: FoldSettings,
-    together: NDArray[np.int64] | None = None,
     *,
     is_separate: bool = False,
 ) -> NDArray[np.int64]:
@@ -37,8 +36,6 @@ def assign_folds(
     ----------
     documents : DocumentCounts
         With the group or timestamp of each document if the settings ask for it.
-    together : array of int64, shape (n_documents,), optional
-        Documents with equal values are in the same fold, if the settings name no field; None: those of equal content.
     is_separate : bool
         Whether documents of equal content may be in different folds.
 
@@ -59,9 +56,8 @@ def assign_folds(
         hint = usual if n_documents > 1 else "give at least 2 documents"
         what = f"{n_folds} folds need at least as many documents; found {n_documents}"
         raise SettingsError(what, where="--folds", hint=hint)
-    if together is None and not is_separate:
-        together = number_contents(documents)
-    folds = stratified_folds(documents.classes, n_folds, seed=settings.seed, contents=together)
+    contents = None if is_separate else number_contents(documents)
+    folds = stratified_folds(documents.classes, n_folds, seed=settings.seed, contents=contents)
     if folds.min() == folds.max():
         raise SettingsError("all documents have the same content, so they cannot be split into folds", where="--folds")
     return folds

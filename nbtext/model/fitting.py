@@ -13,7 +13,6 @@ from nbtext.bayes.class_statistics import ClassStatistics, count_classes, log_pr
 from nbtext.bayes.event_model import EventModel
 from nbtext.bayes.label_sets import keep_totals
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
-from nbtext.bayes.left_out_groups import count_group_hapaxes
 from nbtext.bayes.scored_corpus import ScoredCorpus
 from nbtext.bayes.settings import AUTO, DECISION_METRICS, SELECTABLE_MODELS, ModelSettings
 from nbtext.bayes.smoothing import Selection, choose_documents, compare_event_models, select_smoothing
@@ -26,7 +25,6 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CALIBRATION_SIZE, CorpusCounts
 from nbtext.model.fitted_model import FittedModel, default_class
-from nbtext.model.groups import count_groups, find_groups, group_corpus
 from nbtext.model.linear_fitting import check_complete, fit_linear_model, fit_linear_multilabel_model, fit_weighting
 
 if TYPE_CHECKING:
@@ -56,24 +54,21 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     raises     ModelError: no documents or features are left; SettingsError: the settings do not fit the model
     """
     _check_counts(counts, features, model_settings)
-    groups = None if selection is not None else find_groups(counts, model_settings)
     counts = replace(counts, empty=counts.empty_documents)
     counts, columns = select_features(align_to_vocabulary(counts, features), features)
     is_model_selected = is_model_selected or model_settings.model == AUTO
-    if is_model_selected and is_new is None and groups is None and not model_settings.has_targets:
+    if is_model_selected and is_new is None and not model_settings.has_targets:
         counts = _drop_unused_documents(counts, features)
-    unseen = count_unseen(counts, features, is_new, groups)
+    unseen = count_unseen(counts, features, is_new)
     if counts.is_multilabel:
         return _fit_multilabel_model(counts, columns, unseen[0], features, model_settings, selection, jobs)
     goals = _find_goals(model_settings, counts.labels, adjusts_prior=is_model_selected)
     tf, corpus, empty = features.tf, None, _count_empty(counts)
     if model_settings.model == AUTO:
-        selected = _select_event_model(counts, unseen, features, model_settings, groups, goals, jobs)
+        selected = _select_event_model(counts, unseen, features, model_settings, goals, jobs)
         features, model_settings, corpus = selected
     if model_settings.is_linear:
-        fitted = fit_linear_model(
-            counts, features, model_settings, n_hapax=unseen[0], groups=groups, jobs=jobs, check=check
-        )
+        fitted = fit_linear_model(counts, features, model_settings, n_hapax=unseen[0], jobs=jobs, check=check)
         return replace(fitted, columns=columns)
     event_model = model_settings.event_model
     weighting = _weighting(counts, features, event_model)
@@ -88,9 +83,8 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
                 model_settings.is_separate,
             )  # fmt: skip
             size = CALIBRATION_SIZE if is_model_selected else None
-            corpus = choose_documents(group_corpus(left_out, groups), goals, size)
-        found = select_smoothing(corpus, model_settings.smoothing, calibrate=model_settings.calibrate, goals=goals)
-        selection = count_groups(found, groups)
+            corpus = choose_documents(left_out, goals, size)
+        selection = select_smoothing(corpus, model_settings.smoothing, calibrate=model_settings.calibrate, goals=goals)
     scorer = event_model.compile(statistics, smoothing=selection.hyperparameters.smoothing)
     log_priors = log_prior(statistics.class_documents, prior)
     return FittedModel(
@@ -157,7 +151,6 @@ def _select_event_model(
     unseen: Unseen,
     features: FeatureSettings,
     model_settings: ModelSettings,
-    groups: NDArray[np.int64] | None,
     goals: Goals,
     jobs: int,
 ) -> tuple[FeatureSettings, ModelSettings, ScoredCorpus]:
@@ -190,7 +183,7 @@ def _select_event_model(
             corpus = LeaveOneOut(
                 *weighted, unseen[0], settings.event_model, prior, jobs, None, unseen[1], empty, settings.is_separate
             )
-            corpora.append(choose_documents(group_corpus(corpus, groups), goals, CALIBRATION_SIZE))
+            corpora.append(choose_documents(corpus, goals, CALIBRATION_SIZE))
     best = compare_event_models(corpora, model_settings.smoothing)
     return *candidates[best], corpora[best]
 
@@ -254,24 +247,16 @@ def _check_signs(event_model: EventModel, model_settings: ModelSettings, weighti
         raise ModelError(f"{model_settings.model} needs weights >= 0, and --idf gives negative ones", hint=hint)
 
 
-def count_unseen(
-    counts: CorpusCounts,
-    features: FeatureSettings,
-    is_new: NDArray[np.bool_] | None = None,
-    groups: NDArray[np.int64] | None = None,
-) -> Unseen:
+def count_unseen(counts: CorpusCounts, features: FeatureSettings, is_new: NDArray[np.bool_] | None = None) -> Unseen:
     """Return how many tokens, and features, of each retained document are out of vocabulary without it.
 
     Both have the shape (n_sampled,). Duplicates are left out together with a document. The tokens are None if the
     vocabulary does not depend on the documents: it is hashed, given, or of a matrix.
 
     is_new  (n_sampled,), which documents are not in the counts; None: none
-    groups  (n_sampled,), the group that is left out with each document; None: duplicates are
     """
     if counts.vocabulary is None or counts.weighting is not None or features.vocabulary is not None:
         return None, None
-    if groups is not None:
-        return count_group_hapaxes(counts.statistics, counts.sample, groups), None
     return count_hapaxes(counts.statistics, counts.sample, is_new)
 
 

@@ -182,8 +182,6 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
         hint = "train it with --keep-sample N, and update or merge calibrate it again; or train it on all documents"
         raise ModelError("a multi-label model cannot be calibrated after training", hint=hint)
     features, settings = model.fitted.feature_settings, model.fitted.model_settings
-    if settings.group is not None:
-        raise ModelError("the model does not store the groups of its training documents", hint="train it again")
     if needs_all_documents(features, settings):
         raise ModelError("only Naive Bayes models of counts can be calibrated after training", hint="train it again")
     judged = replace(model.counts, sample=_align_sample(counts, model.counts))
@@ -211,9 +209,6 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
     SettingsError
         The settings do not fit together.
     """
-    if changes.get("group") is not None:
-        what = "leaving out groups needs the counts of each document, which a model file does not hold"
-        raise ModelError(what, where="--group", hint="train on the texts")
     is_semi_supervised = model.fitted.unlabeled is not None
     counts = model.counts.drop_unused_features() if is_semi_supervised else model.counts
     before, retains_choice = model.fitted.model_settings, not len(counts.sample) and "model" not in changes
@@ -259,7 +254,7 @@ def _applicable_settings(before: ModelSettings, name: str) -> ModelSettings:
     """Return the settings of a model, as far as they apply to the model of another name."""
     if name == before.model:
         return before
-    kept = ["group", "duplicates", "calibrate", "optimize", "min_recall", "min_precision", "confidence", "keep_sample"]
+    kept = ["duplicates", "calibrate", "optimize", "min_recall", "min_precision", "confidence", "keep_sample"]
     if _share_smoothing(before.model, name):
         kept += ["smoothing", "prior", "class_weight"]
     return ModelSettings(model=name, **{field: getattr(before, field) for field in kept})

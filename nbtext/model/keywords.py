@@ -234,7 +234,6 @@ def _resolve(features: FeatureSettings, settings: ModelSettings) -> tuple[Featur
         ("min_precision", bool(settings.min_precision)),
         ("keep_sample", settings.keep_sample is not None),
         ("class_weight", settings.class_weight is not None),
-        ("group", settings.group is not None),
         ("duplicates", settings.is_separate),
     ):
         if is_given:

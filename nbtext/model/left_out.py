@@ -13,27 +13,24 @@ from nbtext.errors import ModelError
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import align_to_vocabulary, compute_sufficient_statistics, count_unseen, select_features
-from nbtext.model.groups import find_groups, group_corpus
 
 
 def make_left_out(
     fitted: FittedModel,
     counts: CorpusCounts,
     *,
-    groups: NDArray[np.int64] | None = None,
     is_separate: bool = False,
     jobs: int = 1,
 ) -> LeaveOneOut:
     """Return the retained documents of the counts of an event model, to be left out of it.
 
     counts  over all features
-    groups  (n_sampled,), the group that is left out with each document; None: its duplicates are
     is_separate  whether each document is left out alone
     """
     features, settings = fitted.feature_settings, fitted.model_settings
     counts, _ = select_features(align_to_vocabulary(counts, features), features)
     weighted = compute_sufficient_statistics(counts, fitted.weighting, settings)
-    n_hapax, _ = count_unseen(counts, features, groups=groups)
+    n_hapax, _ = count_unseen(counts, features)
     prior = settings.prior_of(counts.labels)
     return LeaveOneOut(*weighted, n_hapax, settings.event_model, prior, jobs, is_separate=is_separate)
 
@@ -56,10 +53,9 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64],
         raise ModelError(
             f"leave-one-out needs a Naive Bayes model of labeled documents, not {settings.model}", hint=hint
         )
-    numbers = find_groups(counts, settings)
     rows = np.arange(len(counts.sample)).astype(object)
     counts = replace(counts, sample=replace(counts.sample, groups=rows))
-    corpus = group_corpus(make_left_out(fitted, counts, groups=numbers, is_separate=settings.is_separate), numbers)
+    corpus = make_left_out(fitted, counts, is_separate=settings.is_separate)
     judged = corpus.complete().drop_single_documents()
     smoothing = fitted.hyperparameters.smoothing
     if not len(judged.documents):

@@ -17,7 +17,6 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import FittedModel, default_class
-from nbtext.model.groups import count_groups
 
 
 def fit_linear_model(
@@ -26,14 +25,12 @@ def fit_linear_model(
     model_settings: ModelSettings,
     *,
     n_hapax: NDArray[np.float64] | None,
-    groups: NDArray[np.int64] | None,
     jobs: int,
     check: Callable[[], None] | None = None,
 ) -> FittedModel:
     """Fit a discriminative model to all documents.
 
     n_hapax  (n_documents,), tokens of each document whose features occur in no other document; None: no such tokens
-    groups   (n_documents,), the group of each document, which is in one fold; None: duplicates are in one fold
     check    called often; an error that it raises ends the fit
     """
     from nbtext.linear.data import TrainingData
@@ -47,7 +44,7 @@ def fit_linear_model(
     class_weights = model_settings.class_weights_of(counts.labels, statistics.class_documents.tolist())
     data = TrainingData(
         sample.indptr, sample.indices, np.asarray(sample.counts, dtype=np.float64), sample.classes,
-        statistics.n_features, statistics.n_classes, sample.hashes if groups is None else groups.astype(np.uint64),
+        statistics.n_features, statistics.n_classes, sample.hashes,
         None if class_weights is None else np.array(class_weights),
     )  # fmt: skip
     goals = find_goals(model_settings, counts.labels)
@@ -57,7 +54,7 @@ def fit_linear_model(
     )
     return FittedModel(
         counts.labels, features, model_settings, counts.vocabulary, None,
-        weighting, learned.scorer, log_priors, *count_groups(learned.selection, groups),
+        weighting, learned.scorer, log_priors, *learned.selection,
         default_class=default_class(counts.labels, statistics.class_documents, model_settings),
     )  # fmt: skip
 

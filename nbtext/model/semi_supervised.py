@@ -64,8 +64,6 @@ def check_semi_supervised(
     if model_settings.model not in able:
         hint = f"use --model {' or '.join(able)}"
         raise SettingsError(f"cannot be used with --model {model_settings.model}", where=where, hint=hint)
-    if model_settings.group is not None:
-        raise SettingsError(f"cannot be combined with --{where}", where="group", hint="leave out this option")
     if model_settings.class_weight is not None:
         what = f"cannot be combined with --{where}, which fits the class priors"
         raise SettingsError(what, where="class_weight", hint="leave out this option")

@@ -64,12 +64,12 @@ def train_on_counts(
     *,
     jobs: int = 1,
 ) -> TrainedModel:
-    """Train on a counted corpus. If documents are grouped, the sample of the model cannot be combined with others."""
+    """Train on a counted corpus."""
     from nbtext.model.fitted_model import make_trained_model
     from nbtext.model.fitting import fit_model
 
     fitted = add_other_estimate(fit_model(counts, features, model_settings, jobs=jobs), counts, jobs=jobs)
-    return make_trained_model(fitted, counts if model_settings.group is None else replace(counts, sample_size=0))
+    return make_trained_model(fitted, counts)
 
 
 def add_other_estimate(fitted: FittedModel, counts: CorpusCounts, *, jobs: int = 1) -> FittedModel:
@@ -82,7 +82,7 @@ def add_other_estimate(fitted: FittedModel, counts: CorpusCounts, *, jobs: int =
     from nbtext.model.fitting import fit_model
 
     settings, expected, C = fitted.model_settings, fitted.expected, fitted.hyperparameters.C
-    is_added = (fitted.multilabel is None and C is None) or settings.group is not None or settings.has_targets
+    is_added = (fitted.multilabel is None and C is None) or settings.has_targets
     if expected is None or is_added or not len(counts.sample):  # event models of one label estimate both
         return fitted
     duplicates, n_repeated = count_repeated(counts.sample)
@@ -100,7 +100,7 @@ def add_other_estimate(fitted: FittedModel, counts: CorpusCounts, *, jobs: int =
 
 def sample_size(features: FeatureSettings, model_settings: ModelSettings) -> int | None:
     """Return how many documents the counts must retain for such a model to be fitted; None: all of them."""
-    if needs_all_documents(features, model_settings) or model_settings.group is not None:
+    if needs_all_documents(features, model_settings):
         return None
     return model_settings.keep_sample or SAMPLE_SIZE
 

@@ -66,7 +66,8 @@ def format_first_look(look: FirstLook, accuracy: tuple[float, int] | None = None
         lines.append(f"{number_of(len(single), 'label')} with only one document: {names}")
     n_repeated, n_compared = look.repeated
     if n_compared >= COMPARED and n_repeated >= REPEATED * n_compared:
-        lines.append(f"{n_repeated / n_compared:.0%} of the documents repeat the words of another one")
+        repeated = f"{n_repeated / n_compared:.0%} of the documents"
+        lines.append(f"{repeated} repeat the words of another one; nbtext review lists them, and near duplicates")
     if look.is_multilabel or len(look.labels) < 2 or look.documents < COMPARED:
         return lines
     largest = min(look.labels, key=lambda label: (-look.labels[label], label))

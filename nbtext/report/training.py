@@ -50,8 +50,6 @@ def format_training_summary(model: TrainedModel) -> str:
         return f"{found}; there is only one label, which is predicted for every document"
     if expected is None and chosen.C is not None and not model.fitted.model_settings.calibrate:
         return f"{found}; no estimate without calibration (nbtext evaluate --folds gives one)"
-    if expected is None and fitted.model_settings.group is not None and not fitted.approximate:
-        return f"{found}; no estimate, because each group holds all documents of a label"
     if expected is None:
         return found
     is_left_out = chosen.C is None and fitted.unlabeled is None
@@ -60,8 +58,6 @@ def format_training_summary(model: TrainedModel) -> str:
         judge = f"{number_of(expected.documents, 'document')}, {expected.held_out:,} of them not in the training set"
     elif expected.documents < statistics.n_documents:
         judge += f"{' of' if is_left_out else ', scores of'} {number_of(expected.documents, 'document')}"
-    if expected.groups:
-        judge += f", {number_of(expected.groups, 'group')}"
     judge += _format_duplicates(expected.duplicates, fitted.model_settings) + _format_unanswered(expected.unanswered)
     figures = f"accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f}"
     other = _format_other("accuracy", expected.accuracy, expected.other, fitted)

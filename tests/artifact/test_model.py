@@ -195,13 +195,11 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
         )
     ),
     ("mean_posteriors", set_at("mean_posteriors", value=None)),
-    ("model.group", set_at("model", "group", value="author")),
     ("class_documents", set_at("class_documents", value=np.zeros(0, dtype=np.uint8))),
     ("class_documents", set_at("class_documents", value=np.ones(4, dtype=np.uint8))),
     ("input.separate_fields", set_at("input", "separate_fields", value=True)),
-    ("estimate.groups", set_at("estimate", "groups", value=3)),
-    ("estimate.groups", set_at("estimate", "groups", value=-1)),
-    ("estimate.groups", set_at("estimate", "groups", value=1.5)),
+    ("estimate.unanswered", set_at("estimate", "unanswered", value=-1)),
+    ("estimate.unanswered", set_at("estimate", "unanswered", value=1.5)),
     ("hyperparameters.smoothing", set_at("hyperparameters", "smoothing", value=float("inf"))),
     ("weighting.tf", set_at("weighting", "tf", value="loud")),
 ]

@@ -95,25 +95,6 @@ def test_train_gives_the_same_bytes(
     assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
 
 
-@pytest.mark.exhaustive(every=2)
-@pytest.mark.parametrize("options", [("--group-field", "thread"), ("--group", "near-duplicates")], ids=" ".join)
-def test_groups(nbtext: Any, cluster: str, options: tuple[str, ...], tmp_path: Path) -> None:
-    """Workers name the group of each document, and whole groups are left out: the same bytes and the same estimate."""
-    draw = random.Random(5)
-    texts = [" ".join(f"w{int(draw.paretovariate(0.4)) % 2000}" for _ in range(30)) for _ in range(300)]
-    lines = [
-        json.dumps({"text": f"{texts[n // 3]} copy{n}", "label": "abc"[n // 3 % 3], "thread": n // 3}) + "\n"
-        for n in range(900)
-    ]
-    (tmp_path / "t.jsonl").write_text("".join(lines))
-    source = str(tmp_path / "t.jsonl")
-    here = nbtext("train", source, "-o", "here", *options, cwd=tmp_path)
-    assert "300 groups" in here.err
-    there = nbtext("train", source, "-o", "there", *options, "--cluster", cluster, *SHARDS, cwd=tmp_path)
-    assert (there.status, there.err) == (0, here.err)
-    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
-
-
 @pytest.mark.exhaustive
 def test_several_labels(nbtext: Any, cluster: str, tmp_path: Path) -> None:
     """Documents with several labels give the same bytes, also if a shard holds none; so do predictions and updates."""

@@ -33,7 +33,7 @@ def test_empty_rare_and_repeated_texts_are_counted(nbtext: Any, tmp_path: Path) 
     rows = [*made(60), *[("", "a"), ("?!", "b")] * 2, *made(30), ("something else", "c"), ("a word", "d")]
     data, out = write(tmp_path / "t.jsonl", rows), str(tmp_path / "m")
     empty, single = "4 of 96 documents hold no token", "2 labels with only one document: c, d"
-    repeated = "33% of the documents repeat the words of another one"
+    repeated = "33% of the documents repeat the words of another one; nbtext review lists them, and near duplicates"
     for command in (("train", data, *TRAINED, "-o", out), ("evaluate", data, "--folds", "3", *TRAINED)):
         lines = nbtext(*command).err.splitlines()[-3:]
         assert lines[0].startswith(empty) and lines[1:] == [single, repeated]

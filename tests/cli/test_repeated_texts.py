@@ -79,8 +79,6 @@ def test_folds_by_a_search_and_of_several_labels(nbtext: Any, tmp_path: Path) ->
 def test_what_cannot_be_combined(nbtext: Any, tmp_path: Path) -> None:
     """One line says why, and nothing is written."""
     source = write(tmp_path / "t.csv", *three_texts(1, 60))
-    with pytest.raises(SettingsError, match="a group is left out as a whole"):
-        TextClassifier(duplicates="separate", group="near-duplicates")
     with pytest.raises(SettingsError, match="unknown value"):
         TextClassifier(duplicates="apart")
     assert nbtext("train", source, "-o", "m.joblib", cwd=tmp_path).status == 0

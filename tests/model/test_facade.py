@@ -119,7 +119,6 @@ def fit_to_matrix(classifier: TextClassifier, folder: Path) -> None:
 WAYS: dict[str, Callable[[TextClassifier, Path], Any]] = {
     "texts": lambda classifier, _: classifier.fit(TEXTS * 3, list("aaabbb" * 3)),
     "lists": lambda classifier, _: classifier.fit(TEXTS * 3, [[label] for label in "aaabbb" * 3]),
-    "groups": lambda classifier, _: classifier.fit(TEXTS * 3, list("aaabbb" * 3), groups=list("abcabc" * 3)),
     "source": fit_to_source,
     "fields": lambda classifier, folder: fit_to_source(classifier, folder, is_separate=True),
     "matrix": fit_to_matrix,
