@@ -43,9 +43,9 @@ class Review:
     )
     apply: str | None = setting(
         None, "File of decisions about findings, as JSON lines. Write SOURCE with the decided labels and without "
-        "removed documents, instead of searching for findings. JSON, CSV, TSV and fastText keep their format and all "
-        "other bytes, Parquet and Arrow all columns and types; other sources become JSON lines, and databases keep all "
-        "columns.", file="input",
+        "removed documents, instead of searching for findings. JSON, CSV, TSV, fastText, Parquet and Arrow keep their "
+        "format, all other values and their types; other sources become JSON lines, and databases keep all columns.",
+        file="input",
     )  # fmt: skip
     report: str | None = report()
     result: ResultSettings = result()
@@ -146,8 +146,8 @@ def _apply(given: Review, decisions: str) -> None:
     """
     from itertools import chain
 
-    from nbtext.documents.corrections import CorrectedRows, write_corrections
-    from nbtext.documents.rows import Target
+    from nbtext.documents.formats import FORMATS
+    from nbtext.documents.rows import ChangedRows, Target
     from nbtext.model.review_decisions import apply_decisions, list_records, read_decisions
     from nbtext.report.records import format_json, write_text
 
@@ -167,16 +167,17 @@ def _apply(given: Review, decisions: str) -> None:
         if _keeps_format(rows, output, output_format):
             assert rows is not None  # they are kept
 
-            def corrected() -> Iterator[CorrectedRows]:
+            def corrected() -> Iterator[ChangedRows]:
                 for batch, labels in decided:
                     if batch.rows is None or batch.rows.format != rows.format:
                         place, hint = batch.place(0) if len(batch) else "", "write JSON lines: -o FILE.jsonl"
                         raise InputError(
                             f"its format is not {rows.format}, the format of the first SOURCE", where=place, hint=hint
                         )
-                    yield CorrectedRows(batch.rows, labels)
+                    yield ChangedRows(batch.rows, labels=labels)
 
-            write_corrections(corrected(), Target(output, lambda: result_file(given.result, "jsonl")), input_settings)
+            target = Target(output, lambda: result_file(given.result, "jsonl"))
+            FORMATS[rows.format].load_writer()(corrected(), target, input_settings)
             return
         names = source.field_names
         records = (each for batch, labels in decided for each in list_records(batch, labels, names, input_settings))
@@ -192,7 +193,7 @@ def _keeps_format(rows: Rows | None, output: str, output_format: str | None) -> 
     from nbtext.documents.formats import FORMATS, content_suffix
 
     suffix, lines = content_suffix(output) if output != STANDARD_INPUT else "", FORMATS["jsonl"]
-    own = lines if rows is None or not FORMATS[rows.format].corrector else FORMATS[rows.format]
+    own = lines if rows is None or not FORMATS[rows.format].writes("labels") else FORMATS[rows.format]
     written = own if output_format is None and (suffix in own.suffixes or suffix not in lines.suffixes) else lines
     known = {each for record in FORMATS.values() for each in record.suffixes}
     if suffix in known - set(written.suffixes):

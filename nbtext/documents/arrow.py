@@ -71,7 +71,7 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[ArrowDocu
             ):
                 yield from _cut(batch)
 
-        rows = ArrowRows("parquet", stream.path, None, False, metadata) if settings.keeps_rows else None
+        rows = ArrowRows("parquet", stream.path, None, metadata) if settings.keeps_rows else None
         start = ArrowDocuments(None, 1, columns, options, stream.path, 0, rows)
         counts = Counts(metadata.num_row_groups, lambda place: metadata.row_group(place).num_rows)
         yield from _read_groups(start, counts, read_group, schema, stream.size)
@@ -91,7 +91,7 @@ def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[ArrowDocume
     with _open_table(stream) as file, convert_errors(stream.path):
         import pyarrow as pa
 
-        rows = ArrowRows("arrow", stream.path, None, False) if options.settings.keeps_rows else None
+        rows = ArrowRows("arrow", stream.path, None) if options.settings.keeps_rows else None
         if file is None or not is_file:
             if options.byte_range is not None and options.byte_range.start:
                 return  # a stream has no index, so the first shard contains all rows
@@ -141,9 +141,9 @@ def _read_groups(
     is_empty = True
     for place in chosen:
         share = n_bytes * (place + 1) // n_groups - n_bytes * place // n_groups
-        for table, is_last in _mark_last(read(place)):
-            yield _block(start, table, first_row, share if is_last else 0, is_group_end=is_last)
-            first_row, is_empty = first_row + table.num_rows, False
+        for table in read(place):
+            yield _block(start, table, first_row, share)
+            first_row, share, is_empty = first_row + table.num_rows, 0, False
     if is_empty:
         yield from _no_rows(start, schema)
 
@@ -152,8 +152,8 @@ def _read_batches(start: ArrowDocuments, table: Any, stream: ByteStream) -> Iter
     """Yield the rows of an Arrow stream."""
     first_row, position, is_empty = 1, 0, True
     for batch in table:
-        for part, is_last in _mark_last(_cut(batch)):
-            yield _block(start, part, first_row, stream.position - position, is_group_end=is_last)
+        for part in _cut(batch):
+            yield _block(start, part, first_row, stream.position - position)
             first_row, position, is_empty = first_row + part.num_rows, stream.position, False
     if is_empty:
         yield from _no_rows(start, table.schema)
@@ -164,11 +164,11 @@ def _no_rows(start: ArrowDocuments, schema: Any) -> Iterator[ArrowDocuments]:
     if start.rows is not None:
         import pyarrow as pa
 
-        yield _block(start, pa.RecordBatch.from_pylist([], schema=schema), 1, 0, is_group_end=True)
+        yield _block(start, pa.RecordBatch.from_pylist([], schema=schema), 1, 0)
 
 
-def _block(start: ArrowDocuments, table: Any, first_row: int, size: int, *, is_group_end: bool) -> ArrowDocuments:
-    rows = replace(start.rows, table=table, is_group_end=is_group_end) if start.rows is not None else None
+def _block(start: ArrowDocuments, table: Any, first_row: int, size: int) -> ArrowDocuments:
+    rows = replace(start.rows, table=table) if start.rows is not None else None
     return replace(start, table=table, first_row=first_row, size=size, rows=rows)
 
 
@@ -233,16 +233,6 @@ def _decoded_sizes(array: Any) -> Any:
         ends = np.append(0, np.cumsum(_decoded_sizes(array.values)))
         offsets = ends[np.clip(offsets, 0, len(array.values))]
     return np.diff(offsets.astype(np.int64))
-
-
-def _mark_last(items: Iterable[Any]) -> Iterator[tuple[Any, bool]]:
-    """Yield each item, and whether it is the last one."""
-    following = iter(items)
-    item = next(following, None)
-    while item is not None:
-        after = next(following, None)
-        yield item, after is None
-        item = after
 
 
 def _block_rows(n_bytes: int, n_rows: int) -> int:

@@ -26,8 +26,6 @@ class ArrowRows:
     format : str
     path : str
     table : pyarrow.RecordBatch
-    is_group_end : bool
-        Whether the last row is the last one of a row group.
     metadata : pyarrow.parquet.FileMetaData, optional
         Of a Parquet file.
     """
@@ -35,7 +33,6 @@ class ArrowRows:
     format: str
     path: str
     table: Any
-    is_group_end: bool
     metadata: Any = None
 
     def fields(self, row: int) -> dict[str, Any]:
@@ -46,8 +43,7 @@ class ArrowRows:
 
     def slice(self, start: int, stop: int) -> ArrowRows:
         """Return some rows."""
-        is_last = stop >= self.table.num_rows
-        return replace(self, table=self.table.slice(start, stop - start), is_group_end=self.is_group_end and is_last)
+        return replace(self, table=self.table.slice(start, stop - start))
 
 
 @dataclass(frozen=True, slots=True)

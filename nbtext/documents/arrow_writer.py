@@ -1,4 +1,4 @@
-"""Write the rows of Parquet and Arrow files with columns added; the schema and the types of other columns stay."""
+"""Write the rows of Parquet and Arrow files again, with columns added or labels changed; types and metadata stay."""
 
 from __future__ import annotations
 
@@ -7,93 +7,69 @@ from contextlib import contextmanager
 from typing import Any
 
 from nbtext.documents.arrow_documents import ArrowRows, convert_errors
-from nbtext.documents.corrections import CorrectedRows, NewLabel
-from nbtext.documents.rows import PREFIX_HINT, AddedColumns, Column, Target
+from nbtext.documents.rows import LINES_HINT, PREFIX_HINT, ChangedRows, Column, NewLabel, Target, name_labels
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, SettingsError
 from nbtext.output import Writer
 
-LINES_HINT = "write JSON lines: -o FILE.jsonl"
 GROUP_BYTES = 128 << 20  # of a row group of a Parquet file that is written
 
 
-def write_parquet(added: Iterable[AddedColumns], target: Target) -> None:
-    """Write the rows of Parquet files, with columns added.
-
-    Row groups end where those of the source do. The compression of each column is that of the source.
+def write_parquet(changed: Iterable[ChangedRows], target: Target, settings: InputSettings) -> None:
+    """Write the rows of Parquet files after some changes. The compression is that of the first column of the source.
 
     Raises
     ------
     SettingsError
         The output is a terminal.
     InputError
-        There is a column of one of the names, or several files have different columns.
+        There is a column of one of the names, a label does not fit into its column, or files have different columns.
     """
-    _write_parquet(_add_columns(added), target)
-
-
-def correct_parquet(corrected: Iterable[CorrectedRows], target: Target, settings: InputSettings) -> None:
-    """Write the rows of Parquet files after some corrections; all columns keep their types.
-
-    Raises
-    ------
-    SettingsError
-        The output is a terminal.
-    InputError
-        A label does not fit into its column, or several files have different columns.
-    """
-    _write_parquet(_correct_tables(corrected, settings), target)
-
-
-def correct_arrow(corrected: Iterable[CorrectedRows], target: Target, settings: InputSettings) -> None:
-    """Write the rows of Arrow files after some corrections; see `correct_parquet`."""
-    _write_arrow(_correct_tables(corrected, settings), target)
-
-
-def _write_parquet(tables: Iterator[tuple[Any, ArrowRows]], target: Target) -> None:
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 
+    tables = _change_tables(changed, settings)
     schema, first = next(tables)
-    with convert_errors(first.path):
-        codecs = _find_codecs(first.metadata, schema)
-    with _open(target) as file, ParquetWriter(file, schema, compression=codecs) as writer:
+    codec = "snappy"
+    if first.metadata.num_row_groups:  # their rows were read: pyarrow ends the process for columns that are broken
+        with convert_errors(first.path):
+            codec = first.metadata.row_group(0).column(0).compression.lower().replace("uncompressed", "none")
+    with _open(target) as file, ParquetWriter(file, schema, compression=codec) as writer:
         group: list[Any] = []
-        for table, rows in tables:
+        for table, _ in tables:
             group.append(table)
-            if rows.is_group_end or sum(part.nbytes for part in group) >= GROUP_BYTES:
-                writer.write_table(pa.Table.from_batches(group, schema), row_group_size=max(1, sum(map(len, group))))
+            if sum(part.nbytes for part in group) >= GROUP_BYTES:
+                writer.write_table(pa.Table.from_batches(group, schema))
                 group = []
         if group:
             writer.write_table(pa.Table.from_batches(group, schema))
 
 
-def write_arrow(added: Iterable[AddedColumns], target: Target) -> None:
-    """Write the rows of Arrow files, with columns added; compressed with LZ4 if the name ends with .feather.
+def write_arrow(changed: Iterable[ChangedRows], target: Target, settings: InputSettings) -> None:
+    """Write the rows of Arrow files after some changes; compressed with LZ4 if the name ends with .feather.
 
     It raises the errors of `write_parquet`.
     """
-    _write_arrow(_add_columns(added), target)
-
-
-def _write_arrow(tables: Iterator[tuple[Any, ArrowRows]], target: Target) -> None:
     from pyarrow import ipc
 
+    tables = _change_tables(changed, settings)
     schema, _ = next(tables)
     codec = "lz4" if target.path.lower().endswith(".feather") else None
     options = ipc.IpcWriteOptions(compression=codec, emit_dictionary_deltas=True)
     with _open(target) as file, ipc.new_file(file, schema, options=options) as writer:
-        for table, _rows in tables:
+        for table, _ in tables:
             writer.write_batch(table)
 
 
-def _add_columns(added: Iterable[AddedColumns]) -> Iterator[tuple[Any, ArrowRows]]:
-    """Yield the new schema with the first rows; then each table with its rows."""
+def _change_tables(changed: Iterable[ChangedRows], settings: InputSettings) -> Iterator[tuple[Any, ArrowRows]]:
+    """Yield the new schema with the first rows; then each changed table with its rows."""
     import pyarrow as pa
 
-    schema = old_schema = None
-    for rows, _, columns in added:
+    schema: Any = None
+    old_schema: Any = None
+    for rows, _, columns, labels in changed:
         assert isinstance(rows, ArrowRows)
+        arrays = list(rows.table.columns)
         if schema is None:
             old_schema = schema = rows.table.schema
             for column in columns:
@@ -101,60 +77,37 @@ def _add_columns(added: Iterable[AddedColumns]) -> Iterator[tuple[Any, ArrowRows
                     raise InputError(f"there is a column `{column.name}` already", where=rows.path, hint=PREFIX_HINT)
                 schema = schema.append(pa.field(column.name, _type_of(column)))
             yield schema, rows
-        else:
-            _check_schema(rows, old_schema)
-        arrays = [pa.array(_values_of(column), _type_of(column)) for column in columns]
-        yield pa.RecordBatch.from_arrays([*rows.table.columns, *arrays], schema=schema), rows
-
-
-def _check_schema(rows: ArrowRows, schema: Any) -> None:
-    """Raise InputError unless rows have the columns of the first file."""
-    if not rows.table.schema.equals(schema):
-        hint = "write the rows of each file to a file of its own"
-        raise InputError("its columns are not those of the first file", where=rows.path, hint=hint)
-
-
-def _correct_tables(corrected: Iterable[CorrectedRows], settings: InputSettings) -> Iterator[tuple[Any, ArrowRows]]:
-    """Yield the schema with the first rows; then each table with its rows."""
-    import pyarrow as pa
-
-    schema = None
-    for rows, labels in corrected:
-        assert isinstance(rows, ArrowRows)
-        table = rows.table
-        if schema is None:
-            schema = table.schema
-            yield schema, rows
-        _check_schema(rows, schema)
-        changed = {row: label for row, label in labels.items() if label is not None}
-        columns = list(table.columns)
-        for name in settings.label_names if changed else ():
-            if name not in schema.names:
+        elif not rows.table.schema.equals(old_schema):
+            hint = "write the rows of each file to a file of its own"
+            raise InputError("its columns are not those of the first file", where=rows.path, hint=hint)
+        new_labels = {row: label for row, label in labels.items() if label is not None}
+        for name in settings.label_names if new_labels else ():
+            if name not in old_schema.names:
                 raise InputError(f"no column `{name}` for the new labels", where=rows.path, hint=LINES_HINT)
-            place = schema.names.index(name)
-            columns[place] = _replace_labels(columns[place], changed, name, settings, rows.path)
-        kept = pa.array([labels.get(row, "") is not None for row in range(table.num_rows)], pa.bool_())
-        yield pa.RecordBatch.from_arrays(columns, schema=schema).filter(kept), rows
+            place = old_schema.names.index(name)
+            arrays[place] = _replace_labels(arrays[place], new_labels, name, settings, rows.path)
+        arrays += [pa.array(_values_of(column), _type_of(column)) for column in columns]
+        table = pa.RecordBatch.from_arrays(arrays, schema=schema)
+        if len(new_labels) < len(labels):
+            table = table.filter(pa.array([labels.get(row, "") is not None for row in range(table.num_rows)]))
+        yield table, rows
 
 
-def _replace_labels(column: Any, changed: dict[int, NewLabel], name: str, settings: InputSettings, path: str) -> Any:
+def _replace_labels(column: Any, labels: dict[int, NewLabel], name: str, settings: InputSettings, path: str) -> Any:
     """Return a column with other labels in some rows; the other values and the type stay."""
     import pyarrow as pa
 
     kind, values = column.type, list[Any]()
     is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
-    for label in changed.values():
-        labels = label if isinstance(label, list) else [label]
-        if settings.label_fields:
-            values.append(str(int(name in labels)))
-        elif is_list:
-            values.append(labels)
-        elif isinstance(label, list) and len(label) != 1 and settings.label_separator is None:
-            raise InputError(f"a cell of `{name}` holds one label", where=path, hint=LINES_HINT)
-        else:
-            values.append((settings.label_separator or "").join(labels))
+    for label in labels.values():
+        value = name_labels(label, settings, is_list=is_list)[name]
+        if isinstance(value, list) and not is_list:
+            if len(value) != 1:
+                raise InputError(f"a cell of `{name}` holds one label", where=path, hint=LINES_HINT)
+            value = value[0]
+        values.append(value if is_list else str(value))
     rows = list(range(len(column)))
-    for place, row in enumerate(changed):
+    for place, row in enumerate(labels):
         rows[row] = len(column) + place
     try:
         new = pa.array(values, kind) if is_list else pa.array(values, pa.string())
@@ -190,29 +143,6 @@ def _values_of(column: Column) -> list[Any]:
             for scores in column.values
         ]
     return list(column.values)
-
-
-def _find_codecs(metadata: Any, schema: Any) -> dict[str, str]:
-    """Return the compression of each column of a Parquet file: that of the source, or of its first column."""
-    codecs = {}
-    if metadata.num_row_groups:  # their rows were read: pyarrow ends the process for columns that are broken
-        group = metadata.row_group(0)
-        for column in map(group.column, range(group.num_columns)):
-            codecs[column.path_in_schema] = column.compression.lower().replace("uncompressed", "none")
-    default = next(iter(codecs.values()), "snappy")
-    return {name: codecs.get(name, default) for name in _list_leaves(schema)}
-
-
-def _list_leaves(schema: Any) -> list[str]:
-    """Return the paths of the columns that a Parquet file stores for a schema."""
-    import pyarrow as pa
-    from pyarrow.parquet import ParquetFile, ParquetWriter
-
-    sink = pa.BufferOutputStream()
-    with ParquetWriter(sink, schema):
-        pass
-    found = ParquetFile(pa.BufferReader(sink.getvalue())).schema
-    return [found.column(place).path for place in range(len(found.names))]
 
 
 @contextmanager

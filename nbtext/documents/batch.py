@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import field, replace
 from itertools import pairwise
-from typing import NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from nbtext.documents.decompression import too_long
 from nbtext.documents.labels import Label, several_labels
@@ -66,7 +66,7 @@ class LabeledBlock:
 
 
 class Rows(Protocol):
-    """The rows of a batch as the file has them, to which columns can be added."""
+    """The rows of a batch with all columns of the file, so that they can be written again."""
 
     @property
     def format(self) -> str:
@@ -80,6 +80,10 @@ class Rows(Protocol):
 
     def slice(self, start: int, stop: int) -> Rows:
         """Return some rows, with the text before them if they are the first, and after them if they are the last."""
+        ...
+
+    def fields(self, row: int) -> dict[str, Any] | None:
+        """Return the values of all columns of a row; None if the format has none."""
         ...
 
 

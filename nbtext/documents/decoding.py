@@ -27,6 +27,7 @@ CODECS_WITHOUT_BOM = {  # codecs that look for a byte order mark in each block, 
     "utf-16": f"utf-16-{NATIVE_ORDER}",
     "utf-32": f"utf-32-{NATIVE_ORDER}",
 }
+UNICODE = ("utf-8", "utf-16", "utf-32")  # codecs that have all characters begin with these
 NO_TEXT = {
     "idna",
     "punycode",
@@ -106,6 +107,33 @@ class Encoding:
         """Return the text of the first bytes of a file, which may end within a character."""
         detected, length = detect_bom(data, self)
         return data[length:].decode(detected.codec, "replace")
+
+    def decode_exactly(self, data: bytes) -> str:
+        """Return the text of bytes that do not begin their file; `encode` returns the bytes, invalid ones as well.
+
+        Raises
+        ------
+        InputError
+            The invalid bytes cannot be kept.
+        """
+        try:
+            return data.decode(self.codec, self._escape)
+        except UnicodeDecodeError:
+            replace(self, is_strict=True).decode_rest(data)
+            raise
+
+    def encode(self, text: str) -> bytes:
+        """Return the bytes of a text; UnicodeEncodeError if the encoding lacks one of its characters."""
+        return text.encode(self.codec, self._escape)
+
+    def repair(self, text: str) -> str:
+        """Return a text of `decode_exactly` with U+FFFD for invalid bytes."""
+        return text if text.isascii() else self.encode(text).decode(self.codec, "replace")
+
+    @property
+    def _escape(self) -> str:
+        """The error handler that makes lone surrogates of invalid bytes; UTF-16 has them itself."""
+        return "surrogateescape" if self.width == 1 else "surrogatepass"
 
     def find_newline(self, data: bytes, start: int = 0) -> int:
         """Return the position of the first line feed at or after `start`; -1 if there is none."""

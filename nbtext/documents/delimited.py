@@ -40,15 +40,21 @@ class LineFeed:
     limit : int
         The maximum size of a line, in bytes.
     is_ended : bool
-        Whether the last line that was read ends with a line feed, if raw lines are kept.
+        Whether the last line that was read ends with a line feed.
+
+    Parameters
+    ----------
+    keeps_bytes : bool
+        Whether invalid bytes become lone surrogates; see `Encoding.decode_exactly`.
     """
 
-    def __init__(self, blocks: Iterable[LineBlock], encoding: Encoding, limit: int, *, keeps_raw: bool = False) -> None:
+    def __init__(
+        self, blocks: Iterable[LineBlock], encoding: Encoding, limit: int, *, keeps_bytes: bool = False
+    ) -> None:
         self.line = 0
         self.limit = limit
         self.is_ended = True
-        self._n_taken = 0
-        self._raw: deque[bytes] | None = deque() if keeps_raw else None
+        self._keeps_bytes = keeps_bytes
         self._oddities: dict[
             int, int | InputError
         ] = {}  # by line: number of repairs, or the error of a line that was replaced by an empty one
@@ -68,23 +74,9 @@ class LineFeed:
         self._returned.extendleft(reversed(lines))
         self.line -= len(lines)
 
-    @property
-    def has_raw(self) -> bool:
-        """Whether there are raw lines that were kept and not taken yet."""
-        return bool(self._raw)
-
-    def take_raw(self, line: int) -> list[bytes]:
-        """Return the bytes of the next lines, up to this one, without line feeds; [] if they are not kept."""
-        if self._raw is None:
-            return []
-        n_lines, self._n_taken = line - self._n_taken, line
-        return [self._raw.popleft() for _ in range(n_lines)]
-
     def _decode(self, blocks: Iterable[LineBlock], encoding: Encoding) -> Iterator[str]:
         for block in blocks:
-            if self._raw is not None and not block.is_too_long:
-                self._raw.extend(encoding.split_lines(block.data))
-                self.is_ended = block.data.endswith(encoding.newline)
+            self.is_ended = block.is_too_long or block.data.endswith(encoding.newline)
             if block.is_too_long:
                 self._oddities[block.first_line] = too_long(self.limit)
                 yield "\n"
@@ -92,7 +84,10 @@ class LineFeed:
             decoded = decode_lines(block.data, encoding)
             for oddities in (decoded.repaired, decoded.problems):
                 self._oddities.update({block.first_line + line: odd for line, odd in oddities.items()})
-            for text in decoded.texts:
+            texts = decoded.texts
+            if self._keeps_bytes and (decoded.repaired or decoded.problems):
+                texts = encoding.decode_exactly(block.data).split("\n")[: len(texts)]
+            for text in texts:
                 yield text + "\n"
 
     def check(self, records: Iterator[Record]) -> Iterator[Record]:

@@ -66,11 +66,10 @@ class Format:
     is_choice : bool
         Whether --input-format offers the format.
     writer : str
-        `module:function` in this package, which writes the rows of the format with columns added; "" if columns cannot
-        be added. The function has the signature of `rows.Writer`.
-    corrector : str
-        `module:function` in this package, which writes rows of the format after corrections of their labels; "" if it
-        cannot. The function has the signature of `corrections.write_objects`.
+        `module:function` in this package, which writes the rows of the format again, with changes; "" if it cannot.
+        The function has the signature of `rows.write_text`.
+    changes : tuple of {"columns", "labels"}
+        What the writer can change: columns are added, and rows get other labels or are removed.
     """
 
     name: str
@@ -86,7 +85,7 @@ class Format:
     has_queries: bool = False
     is_choice: bool = True
     writer: str = ""
-    corrector: str = ""
+    changes: tuple[str, ...] = ("columns", "labels")
 
     def begins(self, start: bytes) -> bool:
         """Return whether the first line of a text identifies this format."""
@@ -101,9 +100,9 @@ class Format:
         """Import and return the function that writes rows of the format."""
         return _load(self.writer)
 
-    def load_corrector(self) -> Any:
-        """Import and return the function that writes rows of the format after corrections."""
-        return _load(self.corrector)
+    def writes(self, change: str) -> bool:
+        """Return whether rows of the format can be written with this change."""
+        return self.writer != "" and change in self.changes
 
 
 def _load(name: str) -> Any:
@@ -123,8 +122,7 @@ _records = (
         rb"\{",
         is_splittable=True,
         is_live=True,
-        writer="rows:write_json",
-        corrector="corrections:write_objects",
+        writer="rows:write_text",
     ),
     Format(
         "json",
@@ -132,17 +130,15 @@ _records = (
         "json_array:read_json_array",
         (".json",),
         rb"\[\s*(?:\{|\Z)",
-        writer="rows:write_json",
-        corrector="corrections:write_array",
+        writer="rows:write_text",
     ),
-    Format("csv", "row", "tables:read_csv", (".csv",), writer="rows:write_table", corrector="corrections:write_tables"),
+    Format("csv", "row", "tables:read_csv", (".csv",), writer="rows:write_text"),
     Format(
         "tsv",
         "row",
         "tables:read_tsv",
         (".tsv", ".tab"),
-        writer="rows:write_table",
-        corrector="corrections:write_tables",
+        writer="rows:write_text",
     ),
     Format(
         "parquet",
@@ -153,7 +149,6 @@ _records = (
         is_splittable=True,
         is_indexed=True,
         writer="arrow_writer:write_parquet",
-        corrector="arrow_writer:correct_parquet",
     ),
     Format(
         "arrow",
@@ -164,7 +159,6 @@ _records = (
         is_splittable=True,
         is_indexed=True,
         writer="arrow_writer:write_arrow",
-        corrector="arrow_writer:correct_arrow",
     ),
     Format(
         "sqlite",
@@ -174,6 +168,7 @@ _records = (
         magic=(b"SQLite format 3\0",),
         has_queries=True,
         writer="sqlite_writer:write_sqlite",
+        changes=("columns",),
     ),
     Format(
         "fasttext",
@@ -184,7 +179,8 @@ _records = (
         has_fields=False,
         is_splittable=True,
         is_live=True,
-        corrector="corrections:write_fasttext",
+        writer="rows:write_text",
+        changes=("labels",),
     ),
     Format("lines", "line", "lines:read_lines", (TEXT_SUFFIX,), has_fields=False, is_splittable=True, is_live=True),
     Format("mbox", "mail", "mail:read_mbox", (".mbox",), MBOX_SEPARATOR),
@@ -195,7 +191,7 @@ _records = (
 )
 FORMATS = {record.name: record for record in _records}
 FORMAT_NAMES = tuple(record.name for record in _records if record.is_choice)
-WRITABLE_NAMES = tuple(record.name for record in _records if record.writer)
+WRITABLE_NAMES = tuple(record.name for record in _records if record.writes("columns"))
 
 
 def content_suffix(path: str) -> str:

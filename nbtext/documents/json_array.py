@@ -20,7 +20,7 @@ from nbtext.documents.streams import ByteStream
 from nbtext.errors import InputError
 
 if TYPE_CHECKING:
-    from nbtext.documents.rows import TextRows
+    from nbtext.documents.rows import ObjectRows
 
 BLOCK_ITEMS = 1 << 12
 BLOCK_CHARACTERS = 1 << 20
@@ -38,7 +38,7 @@ class ArrayDocuments:
     origin: str
     settings: InputSettings
     size: int
-    rows: TextRows | None = None
+    rows: ObjectRows | None = None
 
     def batch(self) -> Batch:
         """Return the items as documents, with ids `FILE:NUMBER`. An error in an item becomes a problem of its row."""
@@ -69,25 +69,28 @@ def read_json_array(stream: ByteStream, options: ReadOptions) -> Iterator[ArrayD
     settings, origin = options.settings, origin_of(stream.path)
     text = _Text(stream, options)
     items: list[tuple[Any, int]] = []
-    pieces: list[str] = []
+    texts: list[str] = []
+    gaps: list[str] = []
     first_number, n_characters, position = 1, 0, 0
 
     def block() -> ArrayDocuments:
-        rows = text.keep_rows(pieces, len(items), first_number) if settings.keeps_rows else None
+        rows = text.keep_rows(texts, gaps, first_number) if settings.keeps_rows else None
         return ArrayDocuments(items, first_number, origin, settings, stream.position - position, rows)
 
     for item, length, repaired in _read_items(text):
         items.append((item, repaired))
         n_characters += length
         if settings.keeps_rows:
-            pieces.append(text.take())
+            piece = text.take()
+            gaps.append(piece[:-length])
+            texts.append(piece[-length:])
         if len(items) == BLOCK_ITEMS or n_characters >= BLOCK_CHARACTERS:
+            gaps.append("")
             yield block()
-            n_items, items, pieces = len(items), [], []
+            n_items, items, texts, gaps = len(items), [], [], []
             first_number, n_characters, position = first_number + n_items, 0, stream.position
-    if settings.keeps_rows:
-        pieces.append(text.take())
-    if items or pieces:
+    gaps.append(text.take())
+    if items or settings.keeps_rows:
         yield block()
 
 
@@ -143,14 +146,14 @@ class _Text:
         self._kept, self._taken = [], self.at
         return text
 
-    def keep_rows(self, pieces: list[str], n_items: int, first_number: int) -> TextRows:
-        """Return the unchanged text of the items of a block. Each piece ends with an item, or with the file."""
-        from nbtext.documents.rows import TextRows
+    def keep_rows(self, texts: list[str], gaps: list[str], first_number: int) -> ObjectRows:
+        """Return the text of the items of a block, and what is between them."""
+        from nbtext.documents.rows import ObjectRows
 
-        lines = [piece.encode(self.encoding.codec) for piece in pieces]
-        ends, is_start = list(range(n_items)), first_number == 1
-        return TextRows(
-            "json", self.path, self.encoding, lines, ends, b"", first_number, is_start=is_start, bom=self.bom
+        numbers = range(first_number, first_number + len(texts))
+        is_start = first_number == 1
+        return ObjectRows(
+            "json", self.path, self.encoding, texts, gaps, numbers, newline="", is_start=is_start, bom=self.bom
         )
 
     def error(self, what: str, hint: str = ARRAY_HINT) -> InputError:

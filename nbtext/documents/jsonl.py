@@ -73,8 +73,8 @@ def parse_jsonl(lines: LineDocuments) -> Batch:
     batch = _parse_fast(lines)
     batch = batch if batch is not None else _parse_with_json(lines)
     if lines.settings.keeps_rows:
-        ends = [line - lines.block.first_line for line in batch.line_numbers or ()]
-        batch.rows = keep_lines(lines, ends, "jsonl")
+        places = [line - lines.block.first_line for line in batch.line_numbers or ()]
+        batch.rows = keep_lines(lines, places, "jsonl")
     return batch
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,10 @@ Label = str | tuple[str, ...] | None  # one label; several, or none, in a list; 
 SINGLE_HINT = "leave out --single-label, or keep one label for each document"
 FIELDS_HINT = "--label-fields names columns that hold 1 for each label of the document, and 0 for the others"
 MAX_SHOWN, MAX_CHARACTERS = 5, 40  # labels of an error message, and characters of each
+LABEL_PREFIX = "__label__"  # of the labels in a line of fastText
 HAS_LABEL = {"1": True, "true": True, "1.0": True, "0": False, "false": False, "0.0": False}
+
+_label_token = re.compile(rf"(?:^|(?<=\s)){LABEL_PREFIX}(\S*)\s?")
 
 
 def split_label(text: str | None, settings: InputSettings) -> Label:
@@ -150,3 +154,20 @@ def check_label_settings(settings: InputSettings) -> None:
     if settings.label_fields and settings.label_separator is not None:
         what = "cannot be combined with --label-fields"
         raise SettingsError(what, where="--label-separator", hint="leave out one of the options")
+
+
+def remove_labels(line: str) -> str:
+    """Return a line of fastText without its labels, each with the blank after it."""
+    return _label_token.sub("", line)
+
+
+def split_fasttext(line: str) -> tuple[list[str], str]:
+    """Return the labels of a line of fastText, and the text without them."""
+    n_prefixes = line.count(LABEL_PREFIX)
+    if n_prefixes == 0:
+        return [], line
+    if n_prefixes == 1 and line.startswith(LABEL_PREFIX):
+        label, *text = line.split(None, 1)
+        return list(filter(None, (label[len(LABEL_PREFIX) :],))), text[0] if text else ""
+    labels = _label_token.findall(line)
+    return list(dict.fromkeys(filter(None, labels))), remove_labels(line)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from nbtext.documents.batch import Batch
 from nbtext.documents.blocks import LineBlock, ReadOptions, read_line_blocks, read_range, read_raw_blocks
 from nbtext.documents.decoding import DecodedLines, Encoding, decode_lines, detect_bom
 from nbtext.documents.decompression import too_long
-from nbtext.documents.labels import Label, collect_labels
+from nbtext.documents.labels import Label, collect_labels, split_fasttext
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream
 from nbtext.errors import InputError
@@ -18,10 +18,6 @@ from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from nbtext.documents.rows import TextRows
-
-LABEL_PREFIX = "__label__"
-
-_label_token = re.compile(rf"(?:^|(?<=\s)){LABEL_PREFIX}(\S*)\s?")
 
 
 @dataclass(slots=True)
@@ -119,7 +115,7 @@ def parse_fasttext(lines: LineDocuments) -> Batch:
     labels: list[Label] = []
     problems: dict[int, InputError] = {}
     for row, line in enumerate(decoded.texts):
-        found, text = _split_labels(line.removesuffix("\r"))
+        found, text = split_fasttext(line.removesuffix("\r"))
         texts.append(text)
         labels.append(found[0] if found else None)
         if len(found) > 1:
@@ -133,32 +129,32 @@ def parse_fasttext(lines: LineDocuments) -> Batch:
     return batch
 
 
-def match_label(line: str) -> Iterator[re.Match[str]]:
-    """Yield the labels of a line of fastText, each with the blank after it."""
-    return _label_token.finditer(line)
+def keep_lines(lines: LineDocuments, places: list[int], name: str) -> TextRows:
+    """Return the rows of a block, each of which is a line.
 
-
-def keep_lines(lines: LineDocuments, ends: list[int], name: str) -> TextRows:
-    """Return the lines of a block as they are.
-
-    ends  the place in the block of the line of each document
-    name  of the format
+    places  the place in the block of the line of each document
+    name    of the format
     """
-    from nbtext.documents.rows import TextRows
+    from nbtext.documents.rows import ObjectRows, TextRows
 
     block, encoding = lines.block, lines.encoding
-    return TextRows(
+    texts = encoding.decode_exactly(block.data).split("\n")
+    is_ended = not texts[-1]
+    if is_ended:
+        texts.pop()
+    kind = TextRows if name == "fasttext" else ObjectRows
+    return kind(
         name,
         lines.origin.removesuffix(":") or STANDARD_INPUT,
         encoding,
-        encoding.split_lines(block.data),
-        ends,
-        encoding.newline,
-        block.first_line,
-        is_ended=block.data.endswith(encoding.newline),
+        [texts[place] for place in places],
+        ["".join(f"{text}\n" for text in texts[last + 1 : place])
+         for last, place in pairwise([-1, *places, len(texts)])],
+        [block.first_line + place for place in places],
+        is_ended=is_ended,
         is_start=block.first_line == 1,
         bom=lines.bom,
-    )
+    )  # fmt: skip
 
 
 def batch_of_lines(
@@ -178,15 +174,3 @@ def batch_of_lines(
         texts[row], labels[row] = "", None
     batch.set_labels(labels)
     return batch
-
-
-def _split_labels(line: str) -> tuple[list[str], str]:
-    """Return the labels of a line, and the text without them."""
-    n_prefixes = line.count(LABEL_PREFIX)
-    if n_prefixes == 0:
-        return [], line
-    if n_prefixes == 1 and line.startswith(LABEL_PREFIX):
-        label, *text = line.split(None, 1)
-        return list(filter(None, (label[len(LABEL_PREFIX) :],))), text[0] if text else ""
-    labels = _label_token.findall(line)
-    return list(dict.fromkeys(filter(None, labels))), _label_token.sub("", line)

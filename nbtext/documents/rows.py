@@ -1,30 +1,38 @@
-"""Write the rows of a text file as they are, with columns added: CSV, TSV, JSON lines and JSON arrays.
+"""Write the rows of a text file again, with columns added or labels changed: CSV, TSV, JSON lines and arrays, fastText.
 
-A row keeps its bytes. Values are inserted at its end, so that quotes, separators, the order of keys and line ends stay.
+Rows, values and their order stay, and so do the separator, the line ends, the byte order mark, the quoting style (all
+cells, or where it is needed) and bytes that are not valid in the encoding.
 """
 
 from __future__ import annotations
 
+import csv
 import json
+import math
 import re
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from datetime import date, time
+from decimal import Decimal
+from types import SimpleNamespace
+from typing import Any, NamedTuple, Self
 
 from nbtext.documents.batch import Rows, format_names
-from nbtext.documents.decoding import Encoding
-from nbtext.errors import InputError
+from nbtext.documents.decoding import UNICODE, Encoding
+from nbtext.documents.labels import LABEL_PREFIX, remove_labels
+from nbtext.documents.settings import InputSettings
+from nbtext.errors import InputError, number_of
 from nbtext.output import Writer
 
 PREFIX_HINT = "--column-prefix predicted_ gives the new ones other names"
-JSON_BLANKS = (" ", "\t", "\r", "\n")
-BLANK_BYTES = b" \t\r\0"  # of a line, in each encoding
-UNICODE = ("utf-8", "utf-16", "utf-32")
+LINES_HINT = "write JSON lines: -o FILE.jsonl"
+JSON_BLANKS = " \t\r\n"
 
-Change = TypeVar("Change")
-_spaced_key = re.compile(r'\A[^{]*+\{\s*+"(?:[^"\\]|\\.)*+"\s*+:\s')
-_unusual_key = re.compile(rb"\\[u/]")  # a key may be written with other escapes
+NewLabel = str | list[str]  # one label, or several
+
+_spaced_key = re.compile(r'\{\s*+"(?:[^"\\]|\\.)*+"\s*+:\s')
+_pairs = json.JSONDecoder(object_pairs_hook=list, parse_int=str, parse_float=str)
 
 
 class Column(NamedTuple):
@@ -48,21 +56,24 @@ class Column(NamedTuple):
     cells: Callable[[Any], str]
 
 
-class AddedColumns(NamedTuple):
-    """Some rows of a source, and the columns that are added to them.
+class ChangedRows(NamedTuple):
+    """Some rows of a source, and what becomes of them.
 
     Attributes
     ----------
     rows : Rows
     flat : sequence of Column
-        For a format whose values are texts and numbers.
+        The columns that are added, for a format whose values are texts and numbers.
     nested : sequence of Column
         The same for a format whose values may be lists.
+    labels : mapping of int to str, list of str or None
+        The new label of some rows; None removes the row.
     """
 
     rows: Rows
-    flat: Sequence[Column]
-    nested: Sequence[Column]
+    flat: Sequence[Column] = ()
+    nested: Sequence[Column] = ()
+    labels: Mapping[int, NewLabel | None] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +100,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class TextRows:
-    """Rows of a text file, as bytes.
+    """Rows of a text file. These are lines of fastText's format; subclasses have rows of other formats.
 
     Attributes
     ----------
@@ -97,16 +108,16 @@ class TextRows:
     path : str
         The file, for errors.
     encoding : Encoding
-    lines : list of bytes
-        The lines without their line ends, or other parts of the file; also those between the rows.
-    ends : list of int
-        The place in `lines` of the last line of each row.
-    newline : bytes
-        The bytes between two lines.
-    first_line : int
-        The number of the first line, or of the first row if the file has no lines.
+    rows : sequence
+        The text of each row without its line end, or its cells. Invalid bytes are lone surrogates.
+    gaps : list of str
+        The text before each row (blank lines, or a bracket or comma of an array), and after the last one.
+    lines : sequence of int
+        The number of the line of each row, or of the row if the file has no lines.
+    newline : str
+        The line end, which is written after each row.
     is_ended : bool
-        Whether a line end follows the last line.
+        Whether a line end follows the last row.
     is_start : bool
         Whether these are the first rows of the file.
     bom : bytes
@@ -116,129 +127,252 @@ class TextRows:
     format: str
     path: str
     encoding: Encoding
-    lines: list[bytes]
-    ends: list[int]
-    newline: bytes
-    first_line: int = 1
+    rows: Sequence[Any]
+    gaps: list[str]
+    lines: Sequence[int]
+    newline: str = "\n"
     is_ended: bool = True
     is_start: bool = False
     bom: bytes = b""
 
-    def slice(self, start: int, stop: int) -> TextRows:
-        """Return some rows; lines between rows belong to the row after them, and those at the end to the last row."""
-        is_last = stop >= len(self.ends)
-        first = self.ends[start - 1] + 1 if start else 0
-        last = len(self.lines) if is_last else self.ends[stop - 1] + 1
+    def slice(self, start: int, stop: int) -> Self:
+        """Return some rows."""
+        is_last = stop >= len(self.rows)
         return replace(
             self,
-            lines=self.lines[first:last],
-            ends=[end - first for end in self.ends[start:stop]],
-            first_line=self.first_line + first,
+            rows=self.rows[start:stop],
+            gaps=[*self.gaps[start:stop], self.gaps[-1] if is_last else ""],
+            lines=self.lines[start:stop],
             is_ended=self.is_ended or not is_last,
             is_start=self.is_start and start == 0,
         )
 
-    def begin(self, row: int) -> int:
-        """Return the place in `lines` of the first line of a row, after the blank lines that precede it."""
-        header_end = self.header_end if isinstance(self, TableRows) else None
-        start = self.ends[row - 1] + 1 if row else 0 if header_end is None else header_end + 1
-        while start < self.ends[row] and not self.lines[start].strip(BLANK_BYTES):
-            start += 1
-        return start
+    def fields(self, row: int) -> dict[str, Any] | None:
+        """Return the values of a row by column or key; None if the format has none."""
+        return None
 
-    def error(self, what: str, line: int, hint: str = "") -> InputError:
-        """Return an error at a place of `lines`."""
-        return InputError(what, where=f"{self.path}:{self.first_line + line}", hint=hint)
+    def write_head(self, changed: ChangedRows) -> str:
+        """Return the text before the first row of a file."""
+        return self.gaps[0]
 
-    def encode(self, text: str) -> bytes:
-        """Return a text in the encoding of the file.
+    def write_row(self, row: int, added: Sequence[Any], changed: ChangedRows, settings: InputSettings) -> str:
+        """Return the text of a row, with the values of columns added and its new label.
 
         Raises
         ------
         InputError
-            The encoding lacks one of its characters.
+            The format cannot hold the label.
         """
-        codec = self.encoding.codec
-        try:
-            return text.encode(codec, "backslashreplace" if codec.startswith(UNICODE) else "strict")
-        except UnicodeEncodeError:
-            what = f"{text.strip()!r} cannot be written in the encoding of the file, {codec}"
-            raise InputError(what, where=self.path, hint="convert the file to UTF-8 first") from None
+        text: str = self.rows[row]
+        label = changed.labels.get(row)
+        if label is None:
+            return text
+        labels = label if isinstance(label, list) else [label]
+        if unfit := [each for each in labels if not each or any(map(str.isspace, each))]:
+            what = f"the label {unfit[0]!r} is empty or contains a space, which the fastText format does not allow"
+            raise InputError(what, hint=LINES_HINT)
+        content, rest = text.removesuffix("\r"), "\r" if text.endswith("\r") else ""
+        content = remove_labels(content)
+        return " ".join([*(f"{LABEL_PREFIX}{each}" for each in labels), *([content] if content else [])]) + rest
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRows(TextRows):
+    """Objects of JSON lines or of a JSON array."""
+
+    def fields(self, row: int) -> dict[str, Any] | None:
+        """Return the values of an object by key."""
+        found: dict[str, Any] = json.loads(self.encoding.repair(self.rows[row]))
+        return found
+
+    def write_row(self, row: int, added: Sequence[Any], changed: ChangedRows, settings: InputSettings) -> str:
+        """Return the text of an object, with keys added at its end, and with its new label.
+
+        Raises
+        ------
+        InputError
+            An object has one of the keys or equal keys, or the row is not an object.
+        """
+        text: str = self.rows[row]
+        names = _list_keys(text)
+        values = {column.name: value for column, value in zip(changed.nested, added, strict=True)}
+        if taken := names & values.keys():
+            raise InputError(f"there is a key `{min(taken)}` already", hint=PREFIX_HINT)
+        comma, colon = (", ", ": ") if _spaced_key.match(text.lstrip(JSON_BLANKS)) else (",", ":")
+
+        def dump(value: Any) -> str:
+            is_ascii = not self.encoding.codec.startswith(UNICODE)
+            return _printable(json.dumps(value, ensure_ascii=is_ascii, allow_nan=False, separators=(comma, colon)))
+
+        label = changed.labels.get(row)
+        if label is not None:
+            places, name = _find_values(text), settings.label_field
+            is_list = name in places and text.startswith("[", places[name][0])
+            labels = name_labels(label, settings, is_list=is_list)
+            for key in sorted(labels.keys() & names, key=places.__getitem__, reverse=True):
+                start, stop = places[key]
+                text = text[:start] + dump(labels[key]) + text[stop:]
+            values |= {key: value for key, value in labels.items() if key not in names}
+        if not values:
+            return text
+        body = text.rstrip(JSON_BLANKS)[:-1].rstrip(JSON_BLANKS)  # without the closing brace
+        return body + (comma if names else "") + dump(values)[1:-1] + text[len(body) :]
 
 
 @dataclass(frozen=True, slots=True)
 class TableRows(TextRows):
-    """Rows of a CSV or TSV file.
+    """Rows of a CSV or TSV file, each a list of cells.
 
     Attributes
     ----------
     separator : str
     names : tuple of str
         The names of the columns of the file; their numbers if it has no header.
-    header_end : int, optional
-        The place in `lines` of the last line of the header, if it is there.
-    widths : list of int
-        The number of columns of each row.
+    header : list of str, optional
+        The cells of the header, if there is one.
+    top : str
+        The text before the header.
+    is_quoted : bool
+        Whether all cells are quoted.
     """
 
     separator: str = ","
     names: tuple[str, ...] = ()
-    has_header: bool = False
-    header_end: int | None = None
-    widths: tuple[int, ...] = ()
+    header: list[str] | None = None
+    top: str = ""
+    is_quoted: bool = False
 
-    def slice(self, start: int, stop: int) -> TableRows:
-        """Return some rows."""
-        rows = replace(self, header_end=self.header_end if start == 0 else None, widths=self.widths[start:stop])
-        part = TextRows.slice(rows, start, stop)
-        assert isinstance(part, TableRows)
-        return part
+    def fields(self, row: int) -> dict[str, Any] | None:
+        """Return the cells of a row by column; None if the table has no header."""
+        if self.header is None:
+            return None
+        return dict(zip(self.names, map(self.encoding.repair, self.rows[row]), strict=False))
+
+    def write_head(self, changed: ChangedRows) -> str:
+        """Return the header with the names of columns added, and what is around it.
+
+        Raises
+        ------
+        InputError
+            There is a column of one of the names.
+        """
+        if self.header is None:
+            return self.top + self.gaps[0]
+        for column in changed.flat:
+            if column.name in self.names:
+                where = f"{self.path}:{1 + self.top.count(self.newline)}"
+                raise InputError(f"there is a column `{column.name}` already", where=where, hint=PREFIX_HINT)
+        names = [*self.header, *(_printable(column.name) for column in changed.flat)]
+        return self.top + self.join(names) + self.newline + self.gaps[0]
+
+    def write_row(self, row: int, added: Sequence[Any], changed: ChangedRows, settings: InputSettings) -> str:
+        """Return the text of a row with cells added, and with its new label; a short row is filled up.
+
+        Raises
+        ------
+        InputError
+            The row has more cells than the header, no cell for the label, or the label does not fit into one.
+        """
+        cells, label, width = list(self.rows[row]), changed.labels.get(row), len(self.names)
+        if label is not None:
+            self._relabel(cells, label, settings)
+        if changed.flat:
+            if any(cells[width:]):
+                what = f"the row has {len(cells) - width} more columns than the header"
+                raise InputError(what, hint="remove its last columns, or give them names")
+            cells = [*cells[:width], *[""] * (width - len(cells))]
+            texts = (column.cells(value) for column, value in zip(changed.flat, added, strict=True))
+            cells += map(_printable, texts)
+        return self.join(cells)
+
+    def _relabel(self, cells: list[str], label: NewLabel, settings: InputSettings) -> None:
+        """Put a label into its cell."""
+        if isinstance(label, list) and len(label) != 1 and not (settings.label_fields or settings.label_separator):
+            hint = "give --label-separator, or relabel with one label"
+            raise InputError(f"{number_of(len(label), 'label')} cannot be written to one column", hint=hint)
+        names = [name.strip() for name in self.names]
+        for name, value in name_labels(label, settings, is_list=False).items():
+            place = names.index(name) if name in names else len(cells)
+            if place >= len(cells):
+                raise InputError(f"the row has no value in the column `{name}`", hint=LINES_HINT)
+            cells[place] = value[0] if isinstance(value, list) else str(value)
+
+    def join(self, cells: Sequence[str]) -> str:
+        """Return the text of a row.
+
+        In TSV, a quote is an ordinary character unless it begins a cell; see `delimited.read_tsv_records`.
+        """
+        if self.format == "tsv" and not self.is_quoted and not any(map(_needs_quotes, cells)):
+            return "\t".join(cells)
+        lines: list[str] = []
+        # with the default line end, both of its characters are quoted
+        file = SimpleNamespace(write=lines.append)
+        csv.writer(
+            file, delimiter=self.separator, quoting=csv.QUOTE_ALL if self.is_quoted else csv.QUOTE_MINIMAL
+        ).writerow(cells)
+        return lines[0][:-2]
 
 
-def write_table(added: Iterable[AddedColumns], target: Target) -> None:
-    """Write rows of CSV or TSV with columns added.
+def write_text(changed: Iterable[ChangedRows], target: Target, settings: InputSettings) -> None:
+    """Write rows of text files one after the other, with the header and the byte order mark of the first file.
 
     Raises
     ------
     InputError
-        The file has a column of one of the names, or several files differ in their columns.
-    """
-    write_rows(((each.rows, each) for each in added), target, _add_to_table)
-
-
-def write_json(added: Iterable[AddedColumns], target: Target) -> None:
-    """Write objects of JSON lines or of JSON arrays with keys added.
-
-    Raises
-    ------
-    InputError
-        An object has one of the keys, or a row is not an object.
-    """
-    write_rows(((each.rows, each) for each in added), target, _add_to_objects)
-
-
-def write_rows(
-    changed: Iterable[tuple[Rows, Change]], target: Target, change: Callable[[TextRows, Change, TextRows], list[bytes]]
-) -> None:
-    """Write the rows of several files one after the other, with the header and byte order mark of the first file.
-
-    change  returns the lines to write for some rows; its last argument is the first rows of all
+        A row cannot be changed, a character is not in the encoding of the file, or several files differ in their
+        columns, line ends or encoding.
     """
     first: TextRows | None = None
-    is_ended = True
+    mark, is_ended = b"", True
+    is_first_row = False  # whether the next row is the first one of its file that is written: its gap is in the head
     with target.open() as file:
-        for rows, each in changed:
+        for each in changed:
+            rows = each.rows
             assert isinstance(rows, TextRows)
-            if rows.is_start and first is not None and rows.path != first.path:
-                _check_alike(rows, first)
-            first = first or rows
-            lines = change(rows, each, first)
-            if lines:
-                head = rows.bom if rows is first else b""
-                head += b"" if is_ended else first.newline
-                file.write(head + first.newline.join(lines) + (first.newline if rows.is_ended else b""))
-                is_ended = rows.is_ended
+            parts: list[tuple[int, str]] = []
+            if rows.is_start:
+                is_first_row = True
+                if first is None:
+                    first, mark = rows, rows.bom
+                    parts.append((1, rows.write_head(each)))
+                else:
+                    _check_alike(rows, first)
+            columns = each.nested if isinstance(rows, ObjectRows) else each.flat
+            values = zip(*(column.values for column in columns), strict=True) if columns else [()] * len(rows.rows)
+            for row, added in enumerate(values):
+                if each.labels.get(row, "") is None:
+                    continue
+                try:
+                    text = rows.write_row(row, added, each, settings)
+                except InputError as error:
+                    raise error.locate(f"{rows.path}:{rows.lines[row]}") from None
+                parts.append((rows.lines[row], ("" if is_first_row else rows.gaps[row]) + text + rows.newline))
+                is_first_row = False
+            if rows.rows or not rows.is_start:
+                parts.append((1, rows.gaps[-1]))
+            newline = rows.newline.encode(rows.encoding.codec)
+            if data := _encode(rows, parts):
+                data = data if rows.is_ended else data.removesuffix(newline)
+                file.write(mark + (b"" if is_ended else newline) + data)
+                mark, is_ended = b"", rows.is_ended
             file.flush()
+
+
+def _encode(rows: TextRows, parts: list[tuple[int, str]]) -> bytes:
+    """Return the bytes of some rows, each with the number of its line."""
+    text = "".join(part for _, part in parts)
+    if rows.newline == "\r":  # line ends in cells, too, were read as line feeds
+        text = text.replace("\n", "\r")
+    try:
+        return rows.encoding.encode(text)
+    except UnicodeEncodeError as error:
+        character, n_before = text[error.start], error.start
+    for line, part in parts:  # noqa: B007
+        n_before -= len(part)
+        if n_before < 0:
+            break
+    what = f"{character!r} cannot be written in the encoding of the file, {rows.encoding.codec}"
+    raise InputError(what, where=f"{rows.path}:{line}", hint="convert the file to UTF-8 first")
 
 
 def _check_alike(rows: TextRows, first: TextRows) -> None:
@@ -252,108 +386,102 @@ def _check_alike(rows: TextRows, first: TextRows) -> None:
         raise InputError(what, where=rows.path, hint=hint)
     if not isinstance(rows, TableRows) or not isinstance(first, TableRows):
         return
-    if (rows.names, rows.has_header) != (first.names, first.has_header):
+    if (rows.names, rows.header is None) != (first.names, first.header is None):
         what = f"its columns are {format_names(rows.names)}; those of {first.path} are {format_names(first.names)}"
         raise InputError(what, where=rows.path, hint=hint)
     if rows.separator != first.separator:
         raise InputError(f"its separator is not that of {first.path}", where=rows.path, hint=hint)
 
 
-def _add_to_table(rows: TextRows, added: AddedColumns, first: TextRows) -> list[bytes]:
-    """Return the lines of a table with cells added."""
-    assert isinstance(rows, TableRows)
-    separator, lines, columns = rows.separator, list(rows.lines), added.flat
-    carriage_return, width = rows.encode("\r"), len(rows.names)
-    dropped = 0
-    if rows.is_start and rows.has_header:
-        for column in columns:
-            if column.name in rows.names:
-                hint = PREFIX_HINT
-                raise rows.error(f"there is a column `{column.name}` already", rows.header_end or 0, hint)
-    if rows.header_end is not None:
-        names = "".join(separator + quote_cell(column.name, separator) for column in columns)
-        lines[rows.header_end] = _append(lines[rows.header_end], rows.encode(names), carriage_return)
-        dropped = 0 if rows is first else rows.header_end + 1
-    cells = [map(column.cells, column.values) for column in columns]
-    is_plain = [column.kind in ("number", "boolean") for column in columns]
-    for end, n_found, values in zip(rows.ends, rows.widths, zip(*cells, strict=True), strict=True):
-        texts = [
-            value if is_safe else quote_cell(value, separator) for value, is_safe in zip(values, is_plain, strict=True)
-        ]
-        line = lines[end]
-        if n_found > width:
-            line = _drop_cells(rows, end, n_found - width)
-        padding = separator * max(0, width - n_found)
-        lines[end] = _append(line, rows.encode(padding + separator + separator.join(texts)), carriage_return)
-    return lines[dropped:]
+def _printable(text: str) -> str:
+    """Return a text in which each lone surrogate is an escape sequence, which is one of JSON, too."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _append(line: bytes, cells: bytes, carriage_return: bytes) -> bytes:
-    """Insert cells at the end of a line, before a carriage return."""
-    if line.endswith(carriage_return):
-        return line[: -len(carriage_return)] + cells + carriage_return
-    return line + cells
+def _needs_quotes(cell: str) -> bool:
+    return cell.startswith('"') or not {"\t", "\n", "\r"}.isdisjoint(cell)
 
 
-def _drop_cells(rows: TableRows, line: int, n_cells: int) -> bytes:
-    """Return a line without empty cells for which the header has no name."""
-    found, carriage_return = rows.lines[line], rows.encode("\r")
-    ending = carriage_return if found.endswith(carriage_return) else b""
-    extra = rows.encode(rows.separator) * n_cells
-    text = found.removesuffix(ending)
-    if not text.endswith(extra):
-        what = f"the row has {n_cells} more columns than the header"
-        raise rows.error(what, line, "remove its last columns, or give them names")
-    return text.removesuffix(extra) + ending
+def _list_keys(text: str) -> set[str]:
+    """Return the keys of an object of JSON; InputError if it is not one, or has equal keys."""
+    if not text.lstrip(JSON_BLANKS).startswith("{"):
+        raise InputError("expected an object", hint="each row is one object")
+    try:
+        names = [name for name, _ in _pairs.decode(text)]
+    except (ValueError, RecursionError):
+        raise InputError("broken JSON", hint="each row is one object") from None
+    if len(names) != len(set(names)):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"the object has several keys `{twice}`", hint="give each value a key of its own")
+    return set(names)
 
 
-def quote_cell(text: str, separator: str) -> str:
-    """Quote a cell if the separator, a quote, a line end or a blank at its edge needs it."""
-    if separator in text or '"' in text or "\n" in text or "\r" in text or text != text.strip():
-        return '"' + text.replace('"', '""') + '"'
-    return text
+def _find_values(text: str) -> dict[str, tuple[int, int]]:
+    """Return the first and the last place of the value of each key of an object of JSON, which is valid."""
+    places: dict[str, tuple[int, int]] = {}
+
+    def skip(place: int) -> int:
+        while text[place] in JSON_BLANKS:
+            place += 1
+        return place
+
+    place = skip(skip(0) + 1)
+    while text[place] != "}":
+        key, place = _pairs.raw_decode(text, place)
+        start = skip(skip(place) + 1)
+        _, place = _pairs.raw_decode(text, start)
+        places[key] = start, place
+        place = skip(place)
+        if text[place] == ",":
+            place = skip(place + 1)
+    return places
 
 
-def _add_to_objects(rows: TextRows, added: AddedColumns, first: TextRows) -> list[bytes]:
-    """Return the lines of JSON objects with keys added."""
-    lines, columns = list(rows.lines), added.nested
-    names = [column.name for column in columns]
-    is_utf8, is_ascii = rows.encoding.codec == "utf-8", not rows.encoding.codec.startswith(UNICODE)
-    spellings = [rows.encode(json.dumps(name, ensure_ascii=False)) for name in names] if is_utf8 else [b""]
-    blanks, begin, end = tuple(map(rows.encode, JSON_BLANKS)), rows.encode("{"), rows.encode("}")
-    for place, values in zip(rows.ends, zip(*(column.values for column in columns), strict=True), strict=True):
-        line = lines[place]
-        if any(spelling in line for spelling in spellings) or _unusual_key.search(line):
-            _check_keys(rows, place, names)
-        body = _strip_blanks(line, blanks)
-        if not body.endswith(end):
-            raise rows.error("expected an object", place, "each line holds one object")
-        body = _strip_blanks(body[: -len(end)], blanks)
-        is_spaced = is_spaced_object(line.decode(rows.encoding.codec, "replace"))
-        comma, between = (", ", ": ") if is_spaced else (",", ":")
-        text = json.dumps(
-            dict(zip(names, values, strict=True)), ensure_ascii=is_ascii, allow_nan=False, separators=(comma, between)
-        )
-        lines[place] = body + rows.encode(("" if body.endswith(begin) else comma) + text[1:-1]) + line[len(body) :]
-    return lines
+def name_labels(label: NewLabel, settings: InputSettings, *, is_list: bool) -> dict[str, Any]:
+    """Return the value of each field that holds a label.
+
+    is_list  whether the field holds a list of labels now
+    raises   InputError: the label has no column
+    """
+    labels = label if isinstance(label, list) else [label]
+    if settings.label_fields:
+        if unknown := sorted(set(labels) - set(settings.label_fields)):
+            raise InputError(f"the label {unknown[0]!r} has no column", hint="name it in --label-fields")
+        return {name: int(name in labels) for name in settings.label_fields}
+    if isinstance(label, list) and settings.label_separator is not None:
+        return {settings.label_field: settings.label_separator.join(label)}
+    return {settings.label_field: [label] if is_list and isinstance(label, str) else label}
 
 
-def is_spaced_object(text: str) -> bool:
-    """Return whether a blank follows the first key of an object of JSON."""
-    return _spaced_key.search(text) is not None
+def read_fields(rows: Rows | None, row: int) -> dict[str, Any] | None:
+    """Return all fields of a row for a line of JSON; None if the rows are not kept, or have no fields.
+
+    Raises
+    ------
+    InputError
+        JSON cannot hold a value.
+    """
+    values = rows.fields(row) if rows is not None else None
+    for name, value in (values or {}).items():
+        try:
+            values[name] = _plain(value)  # type: ignore[index]
+        except TypeError:
+            what = f"JSON cannot hold the value of the column `{name}`, whose type is {type(value).__name__}"
+            hint = "write the format of SOURCE, or read without this column"
+            raise InputError(what, where=rows.path if rows is not None else "", hint=hint) from None
+    return values
 
 
-def _strip_blanks(line: bytes, blanks: tuple[bytes, ...]) -> bytes:
-    while line.endswith(blanks):
-        line = line[: -len(blanks[0])]
-    return line
-
-
-def _check_keys(rows: TextRows, place: int, names: Sequence[str]) -> None:
-    """Raise InputError if an object has one of the keys."""
-    with suppress(ValueError):
-        text = rows.lines[place].decode(rows.encoding.codec, "replace")
-        found = json.loads(text[text.find("{") :])
-        for name in names:
-            if isinstance(found, dict) and name in found:
-                raise rows.error(f"there is a key `{name}` already", place, PREFIX_HINT)
+def _plain(value: Any) -> Any:
+    """Return a value as JSON holds it: a date as a text, NaN as null; TypeError for bytes and the like."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, date | time | Decimal):
+        return value.isoformat() if isinstance(value, date | time) else str(value)
+    raise TypeError

@@ -322,9 +322,9 @@ def _read_file(shard: Shard, options: ReadOptions, skipped: Counter[str], units:
             check_label_columns(path, settings)
         if settings.query is not None and not found.has_queries:
             raise _not_queried(stream.path)
-        if settings.keeps_rows and not found.writer:
+        if settings.keeps_rows and not found.writes("columns"):
             raise _not_writable(stream.path)
-        if settings.corrects_rows and (found.corrector or found.writer):
+        if settings.corrects_rows and found.writer:
             settings = replace(settings, keeps_rows=True)
             options = replace(options, settings=settings)
         if options.byte_range is not None and not found.is_splittable:

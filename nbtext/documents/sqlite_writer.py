@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import Any
 
-from nbtext.documents.rows import PREFIX_HINT, AddedColumns, Column, Target
+from nbtext.documents.rows import PREFIX_HINT, ChangedRows, Column, Target
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.sql import SqlRows, quote_name
 from nbtext.errors import InputError, OutputError, SettingsError
 
@@ -18,7 +19,7 @@ TYPES = {"text": "TEXT", "number": "REAL", "boolean": "INTEGER"}
 WAIT = 30.0  # seconds for another program that writes to the file
 
 
-def write_sqlite(added: Iterable[AddedColumns], target: Target) -> None:
+def write_sqlite(changed: Iterable[ChangedRows], target: Target, settings: InputSettings) -> None:
     """Write rows with columns added into a new table. Other tables of the file stay.
 
     Raises
@@ -40,7 +41,7 @@ def write_sqlite(added: Iterable[AddedColumns], target: Target) -> None:
             what = f"{target.path} has a table `{table}` already"
             raise SettingsError(what, where="--table", hint="give the new table another name")
         first: SqlRows | None = None
-        for rows, columns, _ in added:
+        for rows, columns, _, _ in changed:
             assert isinstance(rows, SqlRows)
             if first is None:
                 first = rows

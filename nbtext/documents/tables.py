@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from nbtext.documents.batch import Batch, BatchBuilder
@@ -57,6 +57,8 @@ class TableDocuments:
         builder.batch.names = names
         for record in self.records:
             row, line, repaired = record.columns, record.first_line, record.repaired
+            if repaired and self.rows is not None:
+                row = [self.rows.encoding.repair(cell) for cell in row]
             place = f"{self.origin}{line}"
             problem = record.problem or self._check_width(row)
             if problem is not None:
@@ -115,8 +117,11 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     origin, newline = origin_of(stream.path), _line_end(stream, encoding)
     raw_blocks = _convert_line_ends(stream, newline, encoding, is_strict=settings.keeps_rows)
     blocks = read_line_blocks(raw_blocks, encoding, limit, position=lambda: stream.position)
-    feed = LineFeed(blocks, encoding, limit, keeps_raw=settings.keeps_rows)
+    feed = LineFeed(blocks, encoding, limit, keeps_bytes=settings.keeps_rows)
     separator = "\t" if is_tsv else find_separator(feed, *_wanted_columns(settings))
+    n_skipped = feed.line  # a line `sep=;`
+    start = next(feed, "")
+    feed.put_back([start] if start else [])
     records = feed.check(
         read_tsv_records(feed) if is_tsv else read_csv_records(feed, where=origin, separator=separator)
     )
@@ -126,49 +131,68 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     place = f"{origin}{first.first_line}"
     if first.problem is not None:
         raise first.problem.locate(place)
-    columns, is_header = find_columns(first.columns, settings, place=place)
+    names = [encoding.repair(name) for name in first.columns] if settings.keeps_rows else first.columns
+    columns, is_header = find_columns(names, settings, place=place)
     documents = TableDocuments([], columns, origin, settings, SEPARATORS.get(separator, separator), 0)
     groups = _group_records(records if is_header else chain((first,), records))
-    if not settings.keeps_rows:
-        position = 0
-        for group in groups:
-            yield replace(documents, records=group, size=stream.position - position)
-            position = stream.position
-        return
-    from nbtext.documents.rows import TableRows
+    if settings.keeps_rows:
+        from nbtext.documents.rows import TableRows
 
-    kind = TableRows("tsv" if is_tsv else "csv", stream.path, encoding, [], [], newline, bom=bom, is_start=True)
-    header_end = first.last_line - 1 if is_header else None
-    kind = replace(kind, separator=separator, names=columns.names, has_header=is_header, header_end=header_end)
-    yield from _keep_rows(groups, documents, kind, feed, stream)
+        end = "\r" if newline != encoding.newline else "\r\n" if start.endswith("\r\n") else "\n"
+        top = f"sep={separator}{end}" * n_skipped + end * (first.first_line - 1 - n_skipped) * is_header
+        rows = TableRows(
+            "tsv" if is_tsv else "csv", stream.path, encoding, [], [], [], end, is_start=True, bom=bom,
+            separator=separator, names=columns.names, header=first.columns if is_header else None, top=top,
+        )  # fmt: skip
+        quoted = replace(rows, is_quoted=True)
+        rows = quoted if quoted.join(first.columns) == start.rstrip("\r\n") else rows
+        yield from _keep_rows(groups, replace(documents, rows=rows), feed, stream, first, n_skipped)
+        return
+    position = 0
+    for group in groups:
+        yield replace(documents, records=group, size=stream.position - position)
+        position = stream.position
 
 
 def _keep_rows(
-    groups: Iterator[list[Record]], documents: TableDocuments, rows: TableRows, feed: LineFeed, stream: ByteStream
+    groups: Iterator[list[Record]],
+    documents: TableDocuments,
+    feed: LineFeed,
+    stream: ByteStream,
+    first: Record,
+    n_skipped: int,
 ) -> Iterator[TableDocuments]:
-    """Yield the documents in blocks, with the lines as they are; the last block may have no document.
+    """Yield the documents in blocks, with their cells; the only block of a table without rows has no document.
 
     Parameters
     ----------
-    documents, rows
-        Documents and rows with the attributes that all blocks share.
+    documents : TableDocuments
+        Documents with the attributes that all blocks share.
+    first : Record
+        The first row of the file, which may be its header.
+    n_skipped : int
+        The number of lines before it that are not rows.
     """
-    first_line, position = 1, 0
-    for group in chain(groups, ([],)):
-        lines = feed.take_raw(group[-1].last_line if group else feed.line)
-        if not lines:
+    assert documents.rows is not None
+    rows, position = documents.rows, 0
+    last_line = first.last_line if rows.header is not None else n_skipped
+    for group, following in pairwise(chain(groups, ([], []))):
+        if not group and not rows.is_start:
             return
+        gaps = []
+        for record in group:
+            gaps.append(rows.newline * (record.first_line - last_line - 1))
+            last_line = record.last_line
+        gaps.append("" if following else rows.newline * (feed.line - last_line))
         kept = replace(
             rows,
-            lines=lines,
-            ends=[record.last_line - first_line for record in group],
-            widths=tuple(len(record.columns) for record in group),
-            first_line=first_line,
-            is_ended=feed.is_ended or feed.has_raw,
+            rows=[record.columns for record in group],
+            gaps=gaps,
+            lines=[record.first_line for record in group],
+            is_ended=bool(following) or feed.is_ended,
         )
         yield replace(documents, records=group, rows=kept, size=stream.position - position)
-        first_line, position = first_line + len(lines), stream.position
-        rows = replace(rows, is_start=False, header_end=None)
+        rows, position = replace(rows, is_start=False), stream.position
 
 
 def _line_end(stream: ByteStream, encoding: Encoding) -> bytes:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nbtext.documents.batch import Batch, check_label
-from nbtext.documents.corrections import NewLabel, name_labels, read_fields
+from nbtext.documents.rows import NewLabel, name_labels, read_fields
 from nbtext.documents.streams import unreadable
 from nbtext.errors import InputError
 from nbtext.model.review_reading import describe_document

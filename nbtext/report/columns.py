@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.documents.decompression import suffix_compression
 from nbtext.documents.formats import FORMATS, content_suffix
-from nbtext.documents.rows import AddedColumns, Column, Target
+from nbtext.documents.rows import ChangedRows, Column, Target
+from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, SettingsError
 from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
 from nbtext.report.predictions import prediction_records, top_columns, top_fields
@@ -52,7 +53,8 @@ def write_columns(
             return
     found = FORMATS[first.rows.format]
     suffix = content_suffix(target.path)
-    if suffix not in found.suffixes and any(suffix in each.suffixes for each in FORMATS.values() if each.writer):
+    others = {suffix for each in FORMATS.values() if each.writes("columns") for suffix in each.suffixes}
+    if suffix in others - set(found.suffixes):
         what = f"the rows are written as {found.name}, the format of SOURCE; {target.path} says {suffix}"
         raise SettingsError(what, where="-o", hint=f"name a file that ends with {found.suffixes[0]}")
     plain, compression = suffix_compression(target.path)
@@ -61,11 +63,11 @@ def write_columns(
         raise SettingsError(what, where="-o", hint=f"leave out {target.path[len(plain) :]}")
     if target.table is not None and not found.has_queries:
         raise SettingsError(f"{found.name} has no tables", where="--table", hint="leave out --table")
-    write: Callable[[Iterator[AddedColumns], Target], None] = found.load_writer()
-    write(_check_formats(chain((first,), added), first), target)
+    write: Callable[[Iterator[ChangedRows], Target, InputSettings], None] = found.load_writer()
+    write(_check_formats(chain((first,), added), first), target, InputSettings())
 
 
-def _check_formats(added: Iterator[AddedColumns], first: AddedColumns) -> Iterator[AddedColumns]:
+def _check_formats(added: Iterator[ChangedRows], first: ChangedRows) -> Iterator[ChangedRows]:
     """Yield the same rows; raise InputError for those of another format than the first ones."""
     for each in added:
         if each.rows.format != first.rows.format:
@@ -74,7 +76,7 @@ def _check_formats(added: Iterator[AddedColumns], first: AddedColumns) -> Iterat
         yield each
 
 
-def _add_columns(batch: AnyPredictions, settings: ColumnSettings, decisions: DecisionSettings) -> AddedColumns:
+def _add_columns(batch: AnyPredictions, settings: ColumnSettings, decisions: DecisionSettings) -> ChangedRows:
     """Return the rows of a batch with the columns that the settings and decisions ask for."""
     assert batch.rows is not None
     top_k, prefix = decisions.top_k, settings.column_prefix
@@ -90,7 +92,7 @@ def _add_columns(batch: AnyPredictions, settings: ColumnSettings, decisions: Dec
     for place, name in enumerate(top_columns(top_k)):
         field = FIELDS[name.partition("_")[0]]
         flat.append(Column(prefix + name, field.kind, [fields[place] for fields in tops], field.cell))
-    return AddedColumns(batch.rows, flat, nested)
+    return ChangedRows(batch.rows, flat, nested)
 
 
 def _find_fields(settings: ColumnSettings, decisions: DecisionSettings, *, is_several: bool) -> dict[str, Field]:

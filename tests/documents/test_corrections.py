@@ -1,4 +1,4 @@
-"""Rows get another label, or are removed, and all other bytes stay."""
+"""Rows get another label, or are removed; all other values stay, and usual files change nowhere else."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nbtext.documents.corrections import CorrectedRows, NewLabel, split_cells, write_corrections
-from nbtext.documents.rows import Target, TextRows
+from nbtext.documents.formats import FORMATS
+from nbtext.documents.rows import ChangedRows, NewLabel, Target, TextRows
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import InputError
@@ -27,14 +27,14 @@ def correct(path: Path, labels: Mapping[int, NewLabel | None], **options: Any) -
     for batch in open_source((str(path),), chosen).batches():
         assert isinstance(batch.rows, TextRows)
         own = {row - first: label for row, label in labels.items() if first <= row < first + len(batch)}
-        parts.append(CorrectedRows(batch.rows, own))
+        parts.append(ChangedRows(batch.rows, labels=own))
         first += len(batch)
 
     @contextmanager
     def opened() -> Iterator[BinaryIO]:
         yield written
 
-    write_corrections(parts, Target(str(path), opened), chosen)
+    FORMATS[parts[0].rows.format].load_writer()(parts, Target(str(path), opened), chosen)
     return written.getvalue()
 
 
@@ -50,15 +50,15 @@ def labels_of(path: Path, **options: Any) -> list[Any]:
          '{"n": 1.0, "label": "b" , "text": "t", "k":[ 1 ]}'),
         ("x.jsonl", '{"text":"a \\u0041 \\"label\\": ","x":{"label":"no"}}', "b",
          '{"text":"a \\u0041 \\"label\\": ","x":{"label":"no"},"label":"b"}'),
-        ("x.jsonl", '{"label":"a","text":"t","label":"c"}', "b", '{"label":"a","text":"t","label":"b"}'),
         ("x.jsonl", '  {"l\\u0061bel": ["a"], "text": "t" }\t', "b", '  {"l\\u0061bel": ["b"], "text": "t" }\t'),
         ("x.jsonl", '{"text": "t", "label": ["a"]}', ["b", "c"], '{"text": "t", "label": ["b", "c"]}'),
         ("x.jsonl", '{"text": "t", "label": null}', "ü", '{"text": "t", "label": "ü"}'),
-        ("x.csv", 'id,label,text,more\n1,"a, b" ,"t ""q"", \n u", z ', "b",
+        ("x.csv", 'id,label,text,more\n1,"a, b","t ""q"", \n u", z ', "b",
          'id,label,text,more\n1,b,"t ""q"", \n u", z '),
         ("x.csv", "label;text;more\na;t;", 'b;"c', 'label;text;more\n"b;""c";t;'),
-        ("x.csv", "text,label\nt,\r", "b", "text,label\nt,b\r"),
-        ("x.tsv", 'text\tlabel\n"half\ta', "b", 'text\tlabel\n"half\tb'),
+        ("x.csv", '"text","label"\r\n"t","1"\r\n', "b", '"text","label"\r\n"t","b"\r\n'),
+        ("x.csv", "sep=;\ntext;label\nt, u;1", "b", "sep=;\ntext;label\nt, u;b"),
+        ("x.tsv", 'text\tlabel\na "half", b\ta', "b", 'text\tlabel\na "half", b\tb'),
         ("x.txt", "__label__a  text  here ", "b", "__label__b  text  here "),
         ("x.txt", "__label__a", "b", "__label__b"),
         ("x.txt", "__label__a __label__c t", ["b", "d"], "__label__b __label__d t"),
@@ -66,13 +66,35 @@ def labels_of(path: Path, **options: Any) -> list[Any]:
     ],
 )  # fmt: skip
 def test_only_the_label_changes(tmp_path: Path, name: str, before: str, label: Any, after: str) -> None:
-    """All other bytes stay: blanks, quotes, escapes, the order of keys, other columns and line ends."""
+    """All other bytes of a usual file stay: blanks, escapes, the order of keys, other columns and line ends."""
     path = tmp_path / name
     path.write_bytes(before.encode())
     assert correct(path, {0: label}) == after.encode()
     assert correct(path, {}) == before.encode()
     path.write_bytes(after.encode())
     assert labels_of(path) == [label if isinstance(label, list) else [label]]
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "label", "after"),
+    [
+        ("x.csv", 'text,label\n"t","a" \r\n\nu,b', "c", "text,label\nt,c\n\nu,b"),
+        ("x.tsv", 'text\tlabel\n"half\ta', "b", 'text\tlabel\n"""half"\tb'),
+    ],
+)
+def test_unusual_files_keep_their_values(tmp_path: Path, name: str, before: str, label: str, after: str) -> None:
+    """Quotes are written where they are needed."""
+    path = tmp_path / name
+    path.write_bytes(before.encode())
+    assert correct(path, {0: label}) == after.encode()
+
+
+def test_equal_keys_are_refused(tmp_path: Path) -> None:
+    """Readers differ in which of the values they take."""
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b'{"label":"x","text":"t"}\n{"label":"a","text":"t","l\\u0061bel":"c"}')
+    with pytest.raises(InputError, match=r"x\.jsonl:2: the object has several keys `label`; give each value a key"):
+        correct(path, {0: "b"})
 
 
 texts = st.text(st.sampled_from("ab ü\"',;\t{}[]\\:_"), max_size=8)
@@ -106,11 +128,14 @@ def files(draw: st.DrawFn) -> Any:
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(file=files())
 def test_the_corrected_file_has_the_new_labels(tmp_path: Path, file: Any) -> None:
-    """It has the same documents with the new labels, and the same bytes without any."""
+    """It has the same documents with the new labels; a file that was written so before stays as it is."""
     name, content, given_labels, labels = file
     path = tmp_path / name
     path.write_bytes(content.encode())
-    assert correct(path, {}) == content.encode()
+    documents = [each.text for each in open_source((str(path),), InputSettings()).documents()]
+    path.write_bytes(correct(path, {}))
+    assert [each.text for each in open_source((str(path),), InputSettings()).documents()] == documents
+    assert correct(path, {}) == path.read_bytes()
     path.write_bytes(correct(path, labels))
     kept = [row for row in range(len(given_labels)) if labels.get(row, "") is not None]
     expected = [[labels.get(row) or given_labels[row]] for row in kept]
@@ -156,15 +181,5 @@ def test_labels_that_cannot_be_written(tmp_path: Path) -> None:
     ):
         correct(tmp_path / "x.txt", {0: "a b"})
     (tmp_path / "y.csv").write_bytes(b"text,label\n\xfc,a\n")
-    with pytest.raises(InputError, match=r"y\.csv:2: the label cannot be written in the encoding of the file"):
+    with pytest.raises(InputError, match=r"y\.csv:2: 'ł' cannot be written in the encoding of the file"):
         correct(tmp_path / "y.csv", {0: "łódź"}, encoding="latin-1")
-
-
-@pytest.mark.parametrize(
-    ("row", "cells"),
-    [("a,b", ["a", "b"]), ("", [""]), (",", ["", ""]), ('"a,""b",c', ['"a,""b"', "c"]), ('a"b,c\r', ['a"b', "c"]),
-     ('"a" x,c', ['"a" x', "c"]), ('"a', ['"a'])],
-)  # fmt: skip
-def test_cells(row: str, cells: list[str]) -> None:
-    """The places of cells, as the reader finds them."""
-    assert [row[start:stop] for start, stop in split_cells(row, ",")] == cells

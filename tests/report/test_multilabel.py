@@ -135,7 +135,7 @@ def test_a_mail_header_has_one_label() -> None:
 
 def added(batch: Any, decisions: DecisionSettings, **settings: Any) -> tuple[list[Column], list[Column]]:
     """Return the columns for tables, and those for formats with lists."""
-    rows = TextRows("jsonl", "x", Encoding("utf-8"), [b"{}"] * 4, [0, 1, 2, 3], b"\n")
+    rows = TextRows("jsonl", "x", Encoding("utf-8"), ["{}"] * 4, [""] * 5, range(1, 5))
     found = columns_module._add_columns(
         replace(batch, rows=rows), ColumnSettings(add_columns=True, **settings), decisions
     )
