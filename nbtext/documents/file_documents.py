@@ -1,4 +1,4 @@
-"""Documents that are files: they are read and decoded in blocks; binary files and outputs of nbtext are skipped."""
+"""Documents that are files: they are read and decoded in blocks; binary files are skipped."""
 
 from __future__ import annotations
 
@@ -29,11 +29,9 @@ from nbtext.documents.recognition import (
     OUTPUTS,
     UNUSUAL_BEGINNINGS,
     find_utf_16,
-    is_like_results,
     log_skipped,
     name_binary,
     recognize,
-    recognize_output,
 )
 from nbtext.documents.streams import ByteStream, unreadable
 from nbtext.documents.urls import hide_credentials, is_url, read_url
@@ -44,7 +42,6 @@ BLOCK_FILES = 256
 BLOCK_BYTES = 8 << 20
 UNPACKED_RATIO = 20  # assumed ratio of the decompressed size to the size of a compressed file
 SAMPLE_STEP = 32  # the size of every 32nd file estimates the size of a block
-TAB_BYTES = 300  # a record of results has a tab among its first 300 bytes
 SPECIAL_BEGINNINGS = BOMS + MAGICS + UNUSUAL_BEGINNINGS
 SPECIAL_SUFFIXES = (*SUFFIXES, *HTML_SUFFIXES, ".HTML", ".HTM")
 # Most files have none of these, and need not be compared with each beginning and suffix.
@@ -67,7 +64,7 @@ class FileDocuments:
     contents : list of bytes or int, optional
         The contents, as `read_files` returns them, if they have already been read.
     keeps_skipped : bool
-        Whether a file of a directory that is not text is a problem of its row, unless it is an output of nbtext.
+        Whether a file of a directory that is not text is a problem of its row, unless it is a model or a matrix.
     """
 
     paths: list[str]
@@ -86,8 +83,8 @@ class FileDocuments:
     def batch(self) -> Batch:
         """Read and decode the files.
 
-        A file that cannot be read is a problem of its row. A file of a directory that is binary, or an output of
-        nbtext, is skipped and counted.
+        A file that cannot be read is a problem of its row. A file of a directory that is binary is skipped and
+        counted.
         """
         texts: list[str] = []
         ids = list(map(hide_credentials, self.paths)) if is_url(self.paths[0]) else self.paths
@@ -103,7 +100,6 @@ class FileDocuments:
                 or (path[-1:] in LAST_LETTERS and path.endswith(SPECIAL_SUFFIXES))
                 or (content[:1] in FIRST_BYTES and content.startswith(SPECIAL_BEGINNINGS))
                 or (not may_hold_nul and content.find(b"\0", 0, HEAD_BYTES) >= 0)
-                or (content.find(b"\t", 0, TAB_BYTES) >= 0 and is_like_results(content))
             ):
                 self._add_special(row, content, batch, texts, skipped)
                 continue
@@ -170,14 +166,11 @@ class FileDocuments:
             kind = find_utf_16(head) if path.lower().endswith(".txt") else BINARY
         if self.root is None and kind is not None and kind is not BINARY:
             raise kind.refuse()
-        if self.root is not None:
-            if kind is None and not is_url(self.root):
-                kind = recognize_output(content, self.root)
-            if kind is not None:
-                kind = name_binary(head) if kind is BINARY else kind
-                if self.keeps_skipped and kind not in OUTPUTS:
-                    raise kind.refuse()
-                return kind.describe()
+        if self.root is not None and kind is not None:
+            kind = name_binary(head) if kind is BINARY else kind
+            if self.keeps_skipped and kind not in OUTPUTS:
+                raise kind.refuse()
+            return kind.describe()
         text, repaired = self.encoding.decode(content)
         if content_suffix(path) in HTML_SUFFIXES:
             from nbtext.documents.html import text_of_html

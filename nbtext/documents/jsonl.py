@@ -1,15 +1,15 @@
 """Read JSON lines: an object on each line, with a text, and optionally a label and an id.
 
-A compiled scanner parses flat objects, and lists of texts in them; orjson, if it is installed, parses others. Both
-reject unusual lines, which the standard library's json then parses, so that the result is the same without them.
+A compiled scanner parses flat objects, and lists of texts in them. It rejects other lines, which the standard library's
+json then parses, so that the result is the same without it.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, chain
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Any, cast
 
 from nbtext.documents.batch import Batch, BatchBuilder, format_names, join_fields
@@ -22,8 +22,7 @@ from nbtext.documents.streams import ByteStream
 from nbtext.errors import InputError
 from nbtext.kernel import choose_version
 
-MAX_DEPTH = 500  # of nested objects and lists; less than the limits of json (recursion) and of orjson (1,024)
-ORJSON_NAME_TYPES = {str, type(None), int, bool}  # orjson and json give the same values for these
+MAX_DEPTH = 500  # of nested objects and lists; less than the limit of json (recursion)
 JSON_TYPE_NAMES = {
     dict: "an object",
     list: "a list",
@@ -51,16 +50,8 @@ decoder = json.JSONDecoder(
 )
 
 
-def _orjson_loads() -> Callable[[bytes], Any] | None:
-    try:
-        from orjson import loads  # imported by name: a half-imported module in another thread is an ImportError too
-    except ImportError:
-        return None
-    return loads
-
-
 class _UnusualLineError(Exception):
-    """A fast parser rejects a line, which json must parse."""
+    """The scanner rejects a line, which json must parse."""
 
 
 def read_jsonl(stream: ByteStream, options: ReadOptions) -> Iterator[LineDocuments]:
@@ -70,22 +61,14 @@ def read_jsonl(stream: ByteStream, options: ReadOptions) -> Iterator[LineDocumen
 
 def parse_jsonl(lines: LineDocuments) -> Batch:
     """Return a batch in which each line that is not blank is a document."""
-    batch = _parse_fast(lines)
-    batch = batch if batch is not None else _parse_with_json(lines)
+    try:
+        batch = _parse_flat(lines)
+    except (_UnusualLineError, InputError, json.JSONDecodeError, UnicodeError):
+        batch = _parse_with_json(lines)  # or reports an error
     if lines.settings.keeps_rows:
         places = [line - lines.block.first_line for line in batch.line_numbers or ()]
         batch.rows = keep_lines(lines, places, "jsonl")
     return batch
-
-
-def _parse_fast(lines: LineDocuments) -> Batch | None:
-    """Return the batch of usual lines; None if json must parse them."""
-    for parse in (_parse_flat, _parse_with_orjson):
-        try:
-            return parse(lines)
-        except (_UnusualLineError, InputError, json.JSONDecodeError, UnicodeError):
-            pass  # an unusual line, which the next parser parses or reports
-    return None
 
 
 def _parse_flat(lines: LineDocuments) -> Batch:
@@ -107,7 +90,16 @@ def _parse_flat(lines: LineDocuments) -> Batch:
             raise _UnusualLineError  # an empty text is a list without labels, but a missing key is not
         read = {value: _read_scanned(value, settings) for value in set(others[-1])}
         labels = [read[value] for value in others[-1]]
-    return _batch_of_columns(lines, texts, labels, ids, split)
+    if split is not None and not all(split):
+        raise _UnusualLineError
+    batch = Batch(ids, join_fields(texts, settings), [], origin=origin)
+    batch.set_labels(labels)
+    batch.line_numbers = range(first, first + len(ids))
+    batch.groups = [group or "" for group in split] if split is not None else None
+    if None in labels:
+        row = labels.index(None)
+        batch.names = tuple(decoder.decode(_utf8(lines).split(b"\n", row + 1)[row].decode()))
+    return batch
 
 
 def _require_texts(values: list[str | bytes | None]) -> list[str | None]:
@@ -124,64 +116,9 @@ def _read_scanned(value: str | bytes | None, settings: InputSettings) -> Label:
     return split_label(value, settings)
 
 
-def _batch_of_columns(
-    lines: LineDocuments,
-    fields: Sequence[Sequence[str]],
-    labels: list[Label],
-    ids: Sequence[str],
-    groups: list[str | None] | None,
-) -> Batch:
-    if groups is not None and not all(groups):
-        raise _UnusualLineError
-    batch = Batch(ids, join_fields(fields, lines.settings), [], origin=lines.origin)
-    batch.set_labels(labels)
-    batch.line_numbers = range(lines.block.first_line, lines.block.first_line + len(ids))
-    batch.groups = [group or "" for group in groups] if groups is not None else None
-    if None in labels:
-        row = labels.index(None)
-        batch.names = tuple(decoder.decode(_utf8(lines).split(b"\n", row + 1)[row].decode()))
-    return batch
-
-
-def _parse_with_orjson(lines: LineDocuments) -> Batch:
-    """Parse lines that are all objects with texts in the text fields; raise an error for others."""
-    settings, loads = lines.settings, _orjson_loads()
-    if loads is None:
-        raise _UnusualLineError
-    rows = _utf8(lines).split(b"\n")
-    if not rows[-1]:
-        rows.pop()
-    records = list(map(loads, rows))
-    needed = {*settings.text_field, *((settings.split_field,) if settings.split_field is not None else ())}
-    if set(map(type, records)) != {dict} or not all(needed <= record.keys() for record in records):
-        raise _UnusualLineError
-    has_nested = not {dict, list}.isdisjoint(map(type, chain.from_iterable(map(dict.values, records))))
-    if has_nested and any(row.count(b"[") + row.count(b"{") > MAX_DEPTH for row in rows):
-        raise _UnusualLineError
-    fields = [[record[name] for record in records] for name in settings.text_field]
-    if any(set(map(type, field)) != {str} for field in fields):
-        raise _UnusualLineError
-    labels = [read_record_label(record, settings) for record in records]
-    names = _format_names([record.get(settings.id_field) for record in records])
-    ids = [identity or lines.place(row) for row, identity in enumerate(names)]
-    name = settings.split_field
-    groups = _format_names([record[name] for record in records]) if name is not None else None
-    return _batch_of_columns(lines, fields, labels, ids, groups)
-
-
 def _utf8(lines: LineDocuments) -> bytes:
     data, codec = lines.block.data, lines.encoding.codec
     return data if codec == "utf-8" else data.decode(codec).encode()
-
-
-def _format_names(values: list[Any]) -> list[str | None]:
-    """Return labels or ids as text, numbers and booleans as in JSON; None if there is none."""
-    kinds = set(map(type, values))
-    if not kinds <= ORJSON_NAME_TYPES:
-        raise _UnusualLineError
-    if kinds - {str, type(None)}:
-        values = [value if isinstance(value, str | None) else json.dumps(value) for value in values]
-    return [value or None for value in values] if "" in values else values
 
 
 def _parse_with_json(lines: LineDocuments) -> Batch:

@@ -1,9 +1,7 @@
-"""Recognize files that are not documents: binary files and outputs of nbtext."""
+"""Recognize files that are not documents: binary files, among them models and matrices."""
 
 from __future__ import annotations
 
-import os
-import re
 from typing import NamedTuple
 
 from nbtext.errors import InputError, printable
@@ -50,10 +48,7 @@ MODEL = Kind("nbtext model")
 PICKLE = Kind("pickle file")
 MATRIX = Kind("nbtext matrix")
 BROKEN_ZIP = Kind("broken zip file", "a .docx, .xlsx or .npz file is one, too: write it again")
-REPORT = Kind("nbtext report")
-RESULTS = Kind("nbtext results")
-EXPORTED = Kind("exported nbtext model")
-OUTPUTS = (MODEL, MATRIX, REPORT, RESULTS, EXPORTED)  # of nbtext: not documents, so they have no record
+OUTPUTS = (MODEL, MATRIX)  # of nbtext: not documents, so they have no record
 
 MAGICS = {
     b"%PDF-": PDF,
@@ -81,25 +76,8 @@ MAGICS = {
 }
 OFFICE_MEMBERS = (b"[Content_Types].xml", b"mimetype", b"_rels/", b"docProps/", b"word/", b"xl/", b"ppt/")
 
-OUTPUT_BEGINNINGS = (
-    b"<!doctype html>",
-    b"export const model",
-    b"/*",
-    b'{"id"',
-    b"[\n",
-    b"id,",
-    b"| id |",
-)
-UNUSUAL_BEGINNINGS = (*MAGICS, ZIP_MAGIC, *PICKLE_MAGICS, *OUTPUT_BEGINNINGS)
-
-# compiled when they are needed, like other patterns that few files need
-RESULT_START = (
-    rb'(?:\[\n)?\{"id": (?P<json>"(?:[^"\\\n]|\\.)*+"), "'
-    rb"|id,[^\n]*+\n(?P<csv>\"(?:[^\"]|\"\")*+\"|[^,\n]*+),"
-    rb"|\| id \|[^\n]*+\n[^\n]*+\n\| (?P<markdown>[^|\n]*+)\|"
-    rb"|(?:id\t[^\n]*+\n)?(?P<tsv>[^\t\n]++)\t[^\t\n]*+\t(?:[01]\.\d|[\t\n]|[^\t\n]++\t[a-z]++\t(?:[^\t\n]*+\t){2}-?\d)"
-)
-EXPORTED_C, LINE_NUMBER = rb"/\*[^*]{0,400}\bnbtext\b", r":\d+\Z"
+UNUSUAL_BEGINNINGS = (*MAGICS, ZIP_MAGIC, *PICKLE_MAGICS)
+WIDE_NULS = 0.25, 0.75  # shares of NUL between which bytes are UTF-16 or UTF-32; that of Latin letters has a half
 
 
 def recognize(head: bytes) -> Kind | None:
@@ -137,79 +115,24 @@ def name_binary(head: bytes, hint: str = BINARY.hint) -> Kind:
     hint : str
         What to do, unless the bytes are UTF-16 without a byte order mark, for which the encoding is named.
     """
-    return find_utf_16(head) or BINARY._replace(hint=hint)
+    found = find_utf_16(head)
+    return found if found not in (None, BINARY) else BINARY._replace(hint=hint)
 
 
 def find_utf_16(head: bytes) -> Kind | None:
     """Return the kind of a file whose first bytes are UTF-16 text without a byte order mark; None if they are not."""
-    from nbtext.documents.encoding_guess import utf_16_codec
+    from nbtext.documents.encoding_guess import guess_codec
 
-    codec = utf_16_codec(head)
-    if codec is None:
-        return None
-    return BINARY._replace(hint=f"it seems to be UTF-16 without a byte order mark; try --encoding {codec}")
-
-
-def recognize_output(content: bytes, root: str) -> Kind | None:
-    """Return which output of nbtext a text file in a directory is; None if it is not an output.
-
-    Records are recognized by the id of the first one, which names a file of this directory.
-
-    Parameters
-    ----------
-    content : bytes
-        The file, or its first bytes.
-    root : str
-        The directory, as a SOURCE on the command line.
-    """
-    if content.startswith(b"<!doctype html>"):
-        return REPORT if b'<meta name="generator" content="nbtext' in content[:4096] else None
-    if content.startswith(b'export const model = {"labels": [') or re.match(EXPORTED_C, content):
-        return EXPORTED
-    found = re.match(RESULT_START, content)
-    if found is None or found.lastgroup is None:
-        return None
-    identity = found[found.lastgroup].decode("utf-8", "replace").strip()
-    if found.lastgroup == "json":
-        from json import loads  # imported here because json is slow to import
-
-        try:
-            identity = str(loads(identity))
-        except ValueError:
-            return None
-    elif identity.startswith('"'):
-        identity = identity[1:-1].replace('""', '"')
-    return RESULTS if _names_file_of(re.sub(LINE_NUMBER, "", identity), root) else None
-
-
-def is_like_results(content: bytes) -> bool:
-    """Return whether a file begins like results. See `recognize_output` for the test of the first id."""
-    return re.match(RESULT_START, content) is not None
+    if (codec := guess_codec(head, is_wide=True)) is not None:
+        return BINARY._replace(hint=f"it seems to be UTF-16 without a byte order mark; try --encoding {codec}")
+    least, most = WIDE_NULS
+    return BINARY if least * len(head) < head.count(0) <= most * len(head) else None
 
 
 def is_own_output(path: str) -> bool:
-    """Return whether a file was written by nbtext: a model, a matrix, a report, an exported model, or results.
-
-    Results are recognized if the first id names a file below one of the folders that contain the file.
-    """
+    """Return whether a file is a model or a matrix that nbtext wrote."""
     try:
         with open(path, "rb") as file:
-            content = file.read(HEAD_BYTES)
+            return recognize(file.read(HEAD_BYTES)) in OUTPUTS
     except (OSError, ValueError):
-        return False
-    if (kind := recognize(content)) is not None:
-        return kind in (MODEL, MATRIX)
-    folder = os.path.realpath(os.path.dirname(path))
-    while recognize_output(content, folder) is None:
-        if folder == (folder := os.path.dirname(folder)):
-            return False
-    return True
-
-
-def _names_file_of(path: str, root: str) -> bool:
-    """Return whether a path, without some of its first folders, leads from `root` to a file."""
-    names = [name for name in path.split("/") if name]
-    try:
-        return any(os.path.isfile(os.path.join(root, *names[start:])) for start in range(len(names)))
-    except ValueError:  # the path contains a NUL
         return False

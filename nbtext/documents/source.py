@@ -16,7 +16,7 @@ from nbtext.documents.fields import check_joined, check_label_columns
 from nbtext.documents.formats import FORMAT_NAMES, FORMATS, WRITABLE_NAMES, is_mail
 from nbtext.documents.labels import check_label_settings
 from nbtext.documents.read_ahead import ReadAhead
-from nbtext.documents.recognition import OUTPUTS, Kind, log_skipped, name_binary, recognize, recognize_output
+from nbtext.documents.recognition import OUTPUTS, Kind, log_skipped, name_binary, recognize
 from nbtext.documents.settings import InputSettings, ModelInput
 from nbtext.documents.shards import FILE_BYTES, Shard, detect_stream_format, split_shard, suitable_bytes
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream, file_size, is_regular, open_stream
@@ -303,7 +303,7 @@ def _read_file(shard: Shard, options: ReadOptions, skipped: Counter[str], units:
     path, settings = shard.paths[0], options.settings
     stream = open_stream(path)
     try:
-        if shard.root is not None and (kind := _kind_to_skip(stream, shard.root, options)):
+        if shard.root is not None and (kind := _kind_to_skip(stream, options)):
             if settings.keeps_skipped and kind not in OUTPUTS:
                 builder = BatchBuilder(settings)
                 builder.add_problem(kind.refuse(), place=stream.path)
@@ -351,7 +351,7 @@ def _not_writable(path: str) -> InputError:
     return InputError(what, where=path, hint="--input-format names the format of standard input or a pipe")
 
 
-def _kind_to_skip(stream: ByteStream, root: str, options: ReadOptions) -> Kind | None:
+def _kind_to_skip(stream: ByteStream, options: ReadOptions) -> Kind | None:
     """Return what a file of a directory is if it is not a document."""
     head, encoding = stream.head(), options.encoding
     if head.startswith(FORMATS[options.settings.input_format or "dirs"].magic):
@@ -359,6 +359,4 @@ def _kind_to_skip(stream: ByteStream, root: str, options: ReadOptions) -> Kind |
     kind = recognize(head)
     if kind is None and encoding.width == 1 and "\0" in encoding.decode_leniently(head):
         kind = name_binary(head)
-    if kind is None and not is_url(root):
-        kind = recognize_output(head, root)
     return kind

@@ -51,46 +51,28 @@ def test_a_model_in_the_tree_is_no_document(nbtext: Any, fruit: Path) -> None:
     assert "skipped 1: nbtext model" in third.err
 
 
-@pytest.mark.exhaustive(every=3)
-@pytest.mark.parametrize("form", ["tsv", "csv", "jsonl", "json", "markdown"])
-@pytest.mark.parametrize("command", ["predict", "explain"])
-def test_results_in_the_tree_are_no_documents(nbtext: Any, fruit: Path, form: str, command: str) -> None:
-    """Records of an earlier run are recognized by their ids, from whichever folder and however the tree is named."""
-    assert nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).status == 0
-    answers = nbtext(command, "td", "-m", "m.joblib", "--to", form, cwd=fruit).out
-    (fruit / "td" / "b" / f"out.{form}").write_text(answers)
-    for where, source, model in (
-        (fruit, "td", "m.joblib"),
-        (fruit, f"{fruit}/td", "m.joblib"),
-        (fruit / "td", ".", "../m.joblib"),
-    ):
-        again = nbtext("predict", source, "-m", model, "--to", "tsv", cwd=where)
-        assert [Path(identity).name for identity in ids_of(again)] == ["1.txt", "2.txt", "1.txt", "2.txt"]
-        assert "skipped 1: nbtext results" in again.err
-
-
-@pytest.mark.exhaustive
-def test_other_outputs_in_the_tree_are_no_documents(nbtext: Any, fruit: Path) -> None:
-    """Matrices, pages and exported models are recognized by what they hold."""
+def test_results_in_the_tree_are_excluded(nbtext: Any, fruit: Path) -> None:
+    """A matrix is recognized by what it holds; results and exported models are text, which --exclude leaves out."""
     assert nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).status == 0
     assert nbtext("vectorize", "td", "-q", "-o", "td/a/matrix", cwd=fruit).status == 0
-    assert nbtext("evaluate", "td", "-q", "-m", "m.joblib", "--report", "td/a/page", cwd=fruit).status == 0
     for form in ("c", "js"):
         assert nbtext("export", "m.joblib", "--to", form, "-o", f"td/b/model.{form}", cwd=fruit).status == 0
-    answers = nbtext("predict", "td", "-m", "m.joblib", "--to", "tsv", cwd=fruit)
-    assert len(ids_of(answers)) == 4
+    patterns = ("--exclude", "model.*", "--exclude", "answers*")
+    answers = nbtext("predict", "td", "-m", "m.joblib", "-o", "td/answers.tsv", *patterns, cwd=fruit)
     assert "skipped 1: nbtext matrix" in answers.err
-    assert "skipped 1: nbtext report" in answers.err
-    assert "skipped 2: exported nbtext model" in answers.err
+    again = nbtext("predict", "td", "-m", "m.joblib", "--to", "tsv", *patterns, cwd=fruit)
+    assert len(ids_of(again)) == 4
 
 
 def test_the_output_of_this_run_is_no_document(nbtext: Any, fruit: Path) -> None:
-    """The output of a run is skipped, and so is that of an earlier one."""
+    """The output of a run is skipped; a file that is already there may be a document, and is not replaced."""
     assert nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).status == 0
     arguments = ("predict", "td", "-m", "m.joblib", "-o", "td/out.tsv", "--to", "tsv")
     assert nbtext(*arguments, cwd=fruit).status == 0
     whole = (fruit / "td/out.tsv").read_bytes()
-    assert nbtext(*arguments, cwd=fruit).status == 0
+    assert whole.count(b"\n") == 4
+    again = nbtext(*arguments, cwd=fruit)
+    assert again.status == 2 and "td/out.tsv is an input, a document in SOURCE td" in again.err
     assert (fruit / "td/out.tsv").read_bytes() == whole
 
 

@@ -7,7 +7,6 @@ import io
 import json
 import random
 import sqlite3
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -63,15 +62,7 @@ def write_rows(path: Path, columns: dict[str, list[Any]]) -> Path:
     return path
 
 
-@pytest.fixture(params=["orjson", "json"])
-def parser(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parse JSON lines with orjson, and without it."""
-    if request.param == "json":
-        monkeypatch.setitem(sys.modules, "orjson", None)
-
-
 @pytest.mark.parametrize("suffix", [".jsonl", ".json", ".parquet"])
-@pytest.mark.usefixtures("parser")
 def test_lists(tmp_path: Path, suffix: str) -> None:
     """A list holds labels, each once, in its order; an empty list is a document without label."""
     columns = {"text": ["x"] * 4, "label": [["b", "a", "b"], [], ["a"], ["c, d"]]}
@@ -88,7 +79,6 @@ def test_separator(tmp_path: Path, suffix: str) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".json", ".db", ".parquet"])
-@pytest.mark.usefixtures("parser")
 def test_columns(tmp_path: Path, suffix: str) -> None:
     """Columns of 0 and 1, or of booleans, give the labels of their names."""
     columns = {"text": ["x"] * 4, "b": [1, 0, 0, 0], "a": [1, 0, 1, 0], "c, d": [False, False, False, True]}
@@ -121,7 +111,6 @@ def test_texts_among_lists(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("item", ["null", '""', "{}", "[]", "1.5e3"])
-@pytest.mark.usefixtures("parser")
 def test_items_that_are_not_labels(tmp_path: Path, item: str) -> None:
     """An item of a list is a text that is not empty, or a number or boolean, which is spelled as in the file."""
     path = tmp_path / "t.jsonl"
@@ -233,8 +222,7 @@ def test_any_labels(labels: list[list[str]]) -> None:
 
 
 def test_parsers_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """orjson and the standard library find the same labels and problems."""
-    pytest.importorskip("orjson")
+    """The scanner and the standard library find the same labels and problems."""
     rng = random.Random(3)
     values: list[Any] = ["a", "", None, True, 3, 2.5, [], ["a", "a"], ["a", 1], ["a", 1.0], ["a", None], {}, [[]]]
 
@@ -248,7 +236,7 @@ def test_parsers_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
         with monkeypatch.context() as patch:
             fast = read(path)
-            patch.setattr(jsonl, "_orjson_loads", lambda: None)
+            patch.setattr(jsonl, "scan", lambda *_: None)
             slow = read(path)
         assert (fast.labels, fast.label_lists) == (slow.labels, slow.label_lists)
         assert list(map(str, fast.problems.values())) == list(map(str, slow.problems.values()))
