@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.artifact.stream import foreign_error
-from nbtext.documents.names import are_ascending, are_utf8
+from nbtext.documents.names import are_ascending, are_utf8, find_row_error
 from nbtext.errors import ArtifactError
 
 if TYPE_CHECKING:
@@ -197,12 +197,8 @@ def check_bounds(key: str, bounds: NDArray[Any], n_items: int) -> None:
 
 def check_rows(key: str, indptr: NDArray[Any], columns: NDArray[Any], *, n_columns: int) -> None:
     """Raise ArtifactError unless columns[indptr[i]:indptr[i + 1]] ascend in each row i, from 0 to n_columns - 1."""
-    check_bounds(key, indptr, len(columns))
-    check_within(key, columns, 0, n_columns - 1)
-    is_next_row = np.zeros(len(columns) + 1, dtype=bool)
-    is_next_row[indptr] = True
-    if not ((columns[1:] > columns[:-1]) | is_next_row[1:-1]).all():
-        raise invalid_value(key, "should ascend within each row")
+    if (wrong := find_row_error(indptr, columns, n_columns)) is not None:
+        raise invalid_value(key, f"is not valid: {wrong}")
 
 
 def check_terms(key: str, blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:

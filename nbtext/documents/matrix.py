@@ -9,8 +9,8 @@ stored, not compressed, so that the size of the file bounds their size in memory
 from __future__ import annotations
 
 import json
+import math
 import os
-import re
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.documents.names import are_ascending, are_offsets, are_utf8, pack_names, unpack_names
+from nbtext.documents.names import are_ascending, are_offsets, are_utf8, find_row_error, pack_names, unpack_names
 from nbtext.documents.recognition import BROKEN_ZIP, MATRIX, recognize
 from nbtext.documents.streams import ByteStream, open_stream
 from nbtext.errors import InputError, number_of
@@ -54,12 +54,6 @@ MEMBERS = {  # the allowed kinds of numbers of each member, and its number of di
     "has_label": (("|b1",), 1),
 }
 Arrays = dict[str, NDArray[Any]]
-
-_header = re.compile(
-    rb"\x93NUMPY(?:[\x01]\x00..|[\x02\x03]\x00....)"
-    rb"\{'descr': '([<|][a-zA-Z]\d{1,2})', 'fortran_order': False, 'shape': \((\d{0,18}),?\), \} *\n",
-    re.DOTALL,
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,34 +198,41 @@ def _read_members(file: IO[bytes]) -> Arrays:
     try:
         with zipfile.ZipFile(file) as archive:
             known = {info.filename: info for info in archive.infolist()}
-            return {name: _read_member(archive, known.get(f"{name}.npy"), name, length) for name in MEMBERS}
+            for name in MEMBERS:
+                _check_member(archive, known.get(f"{name}.npy"), name, length)
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as loaded:
+            return {name: loaded[name] for name in MEMBERS}
     except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError, OSError, RuntimeError) as error:
         raise _UnfitError(f"its zip file is broken ({error})") from None
 
 
-def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo | None, name: str, length: int) -> NDArray[Any]:
+def _check_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo | None, name: str, length: int) -> None:
+    """Raise _UnfitError unless a member holds an array of an allowed type, as long as its header says.
+
+    length  size of the file
+    """
     if info is None:
         raise _UnfitError(f"it has no {name}")
     if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
         raise _UnfitError(f"{name} is compressed")
     if info.file_size > length:
         raise _UnfitError(f"{name} claims to be longer than the file")
-    content = archive.read(info)
-    header = _header.match(content)
-    if header is None:
-        raise _UnfitError(f"{name} is not an array of numbers in the format of NumPy")
+    with archive.open(info) as member:
+        try:
+            version = np.lib.format.read_magic(member)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, is_fortran, kind = read(member)
+            if is_fortran or kind.hasobject or len(shape) > 1 or any(not 0 <= size < 1 << 60 for size in shape):
+                raise ValueError
+        except ValueError:
+            raise _UnfitError(f"{name} is not an array of numbers in the format of NumPy") from None
+        n_bytes = member.tell() + math.prod(shape) * kind.itemsize
     kinds, dimensions = MEMBERS[name]
-    kind, size = header[1].decode(), header[2]
-    if kind not in kinds or (len(size) > 0) != dimensions:
+    if kind.str not in kinds or len(shape) != dimensions:
         raise _UnfitError(f"{name} is not an array of the type {' or '.join(kinds)} with {dimensions} dimensions")
-    n_items = int(size or 1)
-    if header.end() + n_items * np.dtype(kind).itemsize != len(content):
+    if n_bytes != info.file_size:
         raise _UnfitError(f"{name} is not as long as its header says")
-    if n_items == 0:
-        return np.zeros(0, dtype=kind)
-    plain = "|u1" if kind == "|b1" else kind  # booleans must be the bytes 0 and 1
-    array: NDArray[Any] = np.frombuffer(content, dtype=plain, count=n_items, offset=header.end())
-    return array
 
 
 def _check_arrays(arrays: Arrays) -> Matrix:
@@ -242,13 +243,13 @@ def _check_arrays(arrays: Arrays) -> Matrix:
     n_documents, n_features = arrays["shape"].tolist()
     if n_documents != len(arrays["indptr"]) - 1 or not 0 <= n_features <= np.iinfo(np.int32).max:
         raise _UnfitError("the numbers of rows or columns in `shape` are wrong")
-    _check_rows(arrays, n_documents, n_features)
+    _check_rows(arrays, n_features)
     _check_offsets(arrays["feature_names"], arrays["feature_offsets"], "feature names")
     _check_features(arrays["feature_names"], arrays["feature_offsets"], n_features)
     ids = _names(arrays["document_ids"], arrays["document_id_offsets"], n_documents, "document ids")
     labels = _names(arrays["labels"], arrays["label_offsets"], n_documents, "labels")
     has_label = arrays["has_label"]
-    if len(has_label) != n_documents or (has_label > 1).any():
+    if len(has_label) != n_documents or (has_label.view(np.uint8) > 1).any():
         raise _UnfitError("`has_label` does not have one value for each document")
     return Matrix(
         arrays["data"],
@@ -278,21 +279,14 @@ def _settings(content: NDArray[np.uint8]) -> dict[str, Any]:
     return settings
 
 
-def _check_rows(arrays: Arrays, n_documents: int, n_features: int) -> None:
+def _check_rows(arrays: Arrays, n_features: int) -> None:
     data, indices, indptr = arrays["data"], arrays["indices"], arrays["indptr"]
-    if indptr[0] != 0 or indptr[-1] != len(indices) or len(data) != len(indices) or (np.diff(indptr) < 0).any():
-        raise _UnfitError("`indptr`, `indices` and `data` are not consistent")
+    if len(data) != len(indices):
+        raise _UnfitError("`indices` and `data` are not equally long")
     if not np.isfinite(data).all():
         raise _UnfitError("it contains a number that is not finite")
-    if len(indices) == 0:
-        return
-    if indices.min() < 0 or indices.max() >= n_features:
-        raise _UnfitError("an entry has a column number that is out of range")
-    is_ascending = indices[1:] > indices[:-1]
-    starts = indptr[1:-1]
-    is_ascending[starts[(starts > 0) & (starts < len(indices))] - 1] = True
-    if not is_ascending.all():
-        raise _UnfitError("the entries of a row are not in the order of their columns")
+    if (wrong := find_row_error(indptr, indices, n_features)) is not None:
+        raise _UnfitError(wrong)
 
 
 def _check_offsets(blob: NDArray[np.uint8], offsets: NDArray[np.int64], what: str) -> None:

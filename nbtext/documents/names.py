@@ -1,10 +1,11 @@
-"""Many names as two arrays, which matrix files, models and vocabularies contain."""
+"""Many names as two arrays, and checks of the arrays that matrix files, models and vocabularies contain."""
 
 from __future__ import annotations
 
 from codecs import getincrementaldecoder
 from collections.abc import Iterable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,27 @@ def are_offsets(offsets: NDArray[np.int64], n_bytes: int) -> bool:
     if not len(offsets) or offsets[0] != 0 or offsets[-1] != n_bytes:
         return False
     return bool((offsets[1:] >= offsets[:-1]).all())
+
+
+def find_row_error(indptr: NDArray[Any], columns: NDArray[Any], n_columns: int) -> str | None:
+    """Return what is wrong with the rows of a CSR array; None if columns[indptr[i]:indptr[i + 1]] ascend in each row i.
+
+    Parameters
+    ----------
+    indptr : array of int
+        Shape (n_rows + 1,).
+    columns : array of int
+        Shape (n_entries,), each from 0 to n_columns - 1.
+    """
+    if not are_offsets(indptr, len(columns)):
+        return f"the bounds of its rows should ascend from 0 to {len(columns):,}"
+    if len(columns) and not (columns.min() >= 0 and columns.max() < n_columns):
+        return f"a column number is out of range, which is 0 to {n_columns - 1:,}"
+    is_next_row = np.zeros(len(columns) + 1, dtype=bool)
+    is_next_row[indptr] = True
+    if not ((columns[1:] > columns[:-1]) | is_next_row[1:-1]).all():
+        return "the columns of a row should ascend"
+    return None
 
 
 def are_utf8(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bool:
