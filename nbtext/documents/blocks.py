@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from nbtext.documents.decoding import Encoding
+from nbtext.documents.decoding import Encoding, count_byte, to_utf8
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, open_stream
 from nbtext.records import dataclass
 
+NEWLINE = ord("\n")
 MAX_LINES = 1 << 14  # of a block; short lines would make large batches
 
 
@@ -32,6 +33,7 @@ class ReadOptions:
     Attributes
     ----------
     encoding : Encoding
+        That of the file. The lines of a format with text arrive in UTF-8; see `decoding.to_utf8`.
     settings : InputSettings
     label : str, optional
         The label of every document, for formats without one: the name of the file's folder.
@@ -67,7 +69,6 @@ class LineBlock(NamedTuple):
 
 def read_line_blocks(
     raw_blocks: Iterator[bytes],
-    encoding: Encoding,
     limit: int,
     *,
     position: Callable[[], int],
@@ -88,9 +89,9 @@ def read_line_blocks(
     first_line : int
         The number of the first line.
     """
-    splitter = LineSplitter(encoding, limit, first_line)
+    splitter = LineSplitter(limit, first_line)
     n_read = 0
-    for block in chain.from_iterable(map(splitter.feed, _align(raw_blocks, encoding.width))):
+    for block in chain.from_iterable(map(splitter.feed, raw_blocks)):
         yield block._replace(size=position() - n_read)
         n_read = position()
     for block in splitter.finish():
@@ -103,7 +104,6 @@ class LineSplitter:
 
     Parameters
     ----------
-    encoding : Encoding
     limit : int
         The maximum size of a line, and of several lines together, in bytes without the last line feed. A longer line
         is a block without data.
@@ -111,8 +111,7 @@ class LineSplitter:
         The number of the first line.
     """
 
-    def __init__(self, encoding: Encoding, limit: int, first_line: int = 1) -> None:
-        self._encoding = encoding
+    def __init__(self, limit: int, first_line: int = 1) -> None:
         self._limit = limit
         self._line = first_line  # the number of the next line
         self._pending: list[bytes] = []  # the bytes of an unfinished line
@@ -120,14 +119,14 @@ class LineSplitter:
 
     def feed(self, raw: bytes) -> Iterator[LineBlock]:
         """Yield the blocks that these bytes complete."""
-        last = self._encoding.last_newline(raw)
+        last = raw.rfind(b"\n")
         if last < 0:
             self._keep(raw)
             return
-        start, end = 0, last + self._encoding.width
+        start, end = 0, last + 1
         if self._pending_size > self._limit:
             yield self._too_long_line()
-            start = self._encoding.find_newline(raw) + self._encoding.width
+            start = raw.find(b"\n") + 1
         whole = b"".join((*self._pending, memoryview(raw)[start:end]))  # copies once
         self._pending, self._pending_size = [], 0
         self._keep(raw[end:])
@@ -154,8 +153,7 @@ class LineSplitter:
 
     def _cut(self, whole: bytes) -> Iterator[LineBlock]:
         """Yield complete lines as one block, or as several if they are many or too long together."""
-        newline = self._encoding.newline
-        n_lines = self._encoding.count_newlines(whole) + (not whole.endswith(newline))
+        n_lines = count_byte(whole, NEWLINE) + (not whole.endswith(b"\n"))
         if not whole:
             return
         if n_lines <= MAX_LINES and len(whole) <= self._limit:
@@ -163,17 +161,18 @@ class LineSplitter:
             return
         group: list[bytes] = []
         size = 0
-        for line in self._encoding.split_lines(whole):
+        lines = whole.split(b"\n")
+        for line in lines if lines[-1] else lines[:-1]:
             if group and (size + len(line) > self._limit or len(group) == MAX_LINES):
-                yield self._block(newline.join(group) + newline, len(group))
+                yield self._block(b"\n".join(group) + b"\n", len(group))
                 group, size = [], 0
             if len(line) > self._limit:
                 yield self._too_long_line()
             else:
                 group.append(line)
-                size += len(line) + len(newline)
+                size += len(line) + 1
         if group:
-            yield self._block(newline.join(group) + newline, len(group))
+            yield self._block(b"\n".join(group) + b"\n", len(group))
 
     def _block(self, data: bytes, n_lines: int) -> LineBlock:
         self._line += n_lines
@@ -189,86 +188,63 @@ def read_raw_blocks(stream: ByteStream) -> Iterator[bytes]:
     return iter(stream.read, b"")
 
 
-def _align(raw_blocks: Iterator[bytes], width: int) -> Iterator[bytes]:
-    """Yield the same bytes in blocks of whole characters; only the last may be incomplete."""
-    if width == 1:
-        yield from raw_blocks
-        return
-    rest = b""
-    for raw in raw_blocks:
-        data = rest + raw
-        end = len(data) - len(data) % width
-        rest = data[end:]
-        yield data[:end]
-    if rest:
-        yield rest
-
-
-def count_lines_in_range(path: str, byte_range: ByteRange, bom_size: int, encoding: Encoding) -> int:
+def count_lines_in_range(path: str, byte_range: ByteRange, bom_size: int) -> int:
     """Return how many lines begin within a range of a file whose text begins at byte `bom_size`."""
-    start, stop = _round_to_characters(byte_range, encoding)
+    start, stop, _ = byte_range
     if stop <= bom_size:
         return 0
-    base = bom_size if start <= bom_size else start - encoding.width
-    return (start <= bom_size) + _count_newlines(path, base, stop - encoding.width, encoding)
-
-
-def _round_to_characters(byte_range: ByteRange, encoding: Encoding) -> tuple[int, int]:
-    width = encoding.width
-    return -(-byte_range.start // width) * width, -(-byte_range.stop // width) * width
+    base = bom_size if start <= bom_size else start - 1
+    return (start <= bom_size) + _count_newlines(path, base, stop - 1)
 
 
 def read_range(path: str, byte_range: ByteRange, bom_size: int, encoding: Encoding, limit: int) -> Iterator[LineBlock]:
     """Yield the blocks of the lines that begin within a range of a file whose text begins at byte `bom_size`."""
-    width = encoding.width
-    start, stop = _round_to_characters(byte_range, encoding)
+    start, stop, first_line = byte_range
     is_first = start <= bom_size
-    base = bom_size if is_first else start - width  # one character earlier: a line that ends there begins in the range
-    first_line = byte_range.first_line
+    base = bom_size if is_first else start - 1  # one byte earlier: a line that ends there begins in the range
     if first_line is None:
-        first_line = 1 + count_lines_in_range(path, ByteRange(0, start), bom_size, encoding)
+        first_line = 1 + count_lines_in_range(path, ByteRange(0, start), bom_size)
     stream = open_stream(path, offset=base)
     try:
-        raw_blocks = _align(read_raw_blocks(stream), width)
-        offset = base
+        raw_blocks, offset = read_raw_blocks(stream), base
         if not is_first:
-            offset, raw_blocks = _skip_line(raw_blocks, base, encoding)
-        owned = _stop_after_line(raw_blocks, offset, stop, encoding)
-        yield from read_line_blocks(owned, encoding, limit, position=lambda: stream.position, first_line=first_line)
+            offset, raw_blocks = _skip_line(raw_blocks, base)
+        owned = _stop_after_line(raw_blocks, offset, stop)
+        owned = owned if encoding.codec == "utf-8" else to_utf8(owned, encoding)
+        yield from read_line_blocks(owned, limit, position=lambda: stream.position, first_line=first_line)
     finally:
         stream.close()
 
 
-def _skip_line(raw_blocks: Iterator[bytes], offset: int, encoding: Encoding) -> tuple[int, Iterator[bytes]]:
+def _skip_line(raw_blocks: Iterator[bytes], offset: int) -> tuple[int, Iterator[bytes]]:
     """Return the offset of the next line, and the blocks from there on."""
     for raw in raw_blocks:
-        found = encoding.find_newline(raw)
+        found = raw.find(b"\n")
         if found >= 0:
-            end = found + encoding.width
-            return offset + end, chain((raw[end:],), raw_blocks)
+            return offset + found + 1, chain((raw[found + 1 :],), raw_blocks)
         offset += len(raw)
     return offset, iter(())
 
 
-def _stop_after_line(raw_blocks: Iterator[bytes], offset: int, stop: int, encoding: Encoding) -> Iterator[bytes]:
+def _stop_after_line(raw_blocks: Iterator[bytes], offset: int, stop: int) -> Iterator[bytes]:
     """Yield the bytes up to the end of the last line that begins before `stop`; the first block is at `offset`."""
     if offset >= stop:
         return
     for raw in raw_blocks:
-        found = encoding.find_newline(raw, max(0, stop - encoding.width - offset))
+        found = raw.find(b"\n", max(0, stop - 1 - offset))
         if found >= 0:
-            yield raw[: found + encoding.width]
+            yield raw[: found + 1]
             return
         yield raw
         offset += len(raw)
 
 
-def _count_newlines(path: str, start: int, stop: int, encoding: Encoding) -> int:
+def _count_newlines(path: str, start: int, stop: int) -> int:
     n_lines, offset = 0, start
     stream = open_stream(path, offset=start)
     try:
-        for raw in _align(read_raw_blocks(stream), encoding.width):
-            n_lines += encoding.count_newlines(raw[: max(0, stop - offset)])
+        for raw in read_raw_blocks(stream):
+            n_lines += count_byte(raw[: max(0, stop - offset)], NEWLINE)
             offset += len(raw)
             if offset >= stop:
                 break

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import array
 import codecs
+import re
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ CODECS_WITHOUT_BOM = {  # codecs that look for a byte order mark in each block, 
     "utf-16": f"utf-16-{NATIVE_ORDER}",
     "utf-32": f"utf-32-{NATIVE_ORDER}",
 }
+ESCAPE = "nbtext-escape"  # the name of an error handler
 UNICODE = ("utf-8", "utf-16", "utf-32")  # codecs that have all characters begin with these
 NO_TEXT = {
     "idna",
@@ -35,6 +37,9 @@ NO_TEXT = {
     "undefined",
     "unicode-escape",
 }  # codecs of escapes, some of which take quadratic time
+
+
+_surrogate = re.compile("[\ud800-\udfff]")
 
 
 def count_byte(data: bytes, wanted: int) -> int:
@@ -62,18 +67,20 @@ class Encoding:
         Python's name of the encoding, "utf-8" for the most common one.
     is_strict : bool
         Whether invalid bytes are an error, instead of becoming U+FFFD.
-    newline : bytes
-        The bytes of a line feed.
     """
 
     codec: str
     is_strict: bool = False
-    newline: bytes = b"\n"
 
     @property
-    def width(self) -> int:
-        """Return the size of a code unit in bytes."""
-        return len(self.newline)
+    def is_wide(self) -> bool:
+        """Whether text may hold the byte NUL."""
+        return self.codec.startswith(UNICODE[1:])
+
+    @property
+    def has_byte_lines(self) -> bool:
+        """Whether the byte of a line feed always is one, so that lines can be found without decoding."""
+        return "\n".encode(self.codec) == b"\n"
 
     def decode(self, data: bytes) -> Decoded:
         """Return the text of these bytes; a byte order mark at their start decides the encoding and is removed.
@@ -94,11 +101,7 @@ class Encoding:
             return Decoded(data.decode(self.codec), 0)
         except UnicodeDecodeError as error:
             if self.is_strict:
-                found = error.object[error.start : error.start + 1].hex()
-                raise InputError(
-                    f"byte 0x{found} at {error.start} is not valid {self.codec}",
-                    hint="give the right --encoding, or use --encoding-errors replace",
-                ) from None
+                raise self._invalid(error.object[error.start], error.start) from None
         text = data.decode(self.codec, "replace")
         genuine = data.decode(self.codec, "ignore").count("\ufffd")
         return Decoded(text, text.count("\ufffd") - genuine)
@@ -108,67 +111,60 @@ class Encoding:
         detected, length = detect_bom(data, self)
         return data[length:].decode(detected.codec, "replace")
 
-    def decode_exactly(self, data: bytes) -> str:
-        """Return the text of bytes that do not begin their file; `encode` returns the bytes, invalid ones as well.
+    def decode_line(self, data: bytes) -> Decoded:
+        """Return the text of bytes that `to_utf8` converted; InputError as for `decode_rest`."""
+        if self.codec == "utf-8":
+            return self.decode_rest(data)
+        exact = data.decode("utf-8", "surrogatepass")
+        if self.is_strict and (found := _surrogate.search(exact)):
+            byte = self.encode(found.group())[0] if self.is_wide else ord(found.group()) & 0xFF
+            raise self._invalid(byte, len(self.encode(exact[: found.start()])))
+        return Decoded(*_surrogate.subn("\ufffd", exact))
 
-        Raises
-        ------
-        InputError
-            The invalid bytes cannot be kept.
-        """
-        try:
-            return data.decode(self.codec, self._escape)
-        except UnicodeDecodeError:
-            replace(self, is_strict=True).decode_rest(data)
-            raise
+    def decode_exactly(self, data: bytes) -> str:
+        """Return the text of bytes that `to_utf8` converted, in which invalid bytes are lone surrogates."""
+        return data.decode("utf-8", "surrogateescape" if self.codec == "utf-8" else "surrogatepass")
 
     def encode(self, text: str) -> bytes:
-        """Return the bytes of a text; UnicodeEncodeError if the encoding lacks one of its characters."""
-        return text.encode(self.codec, self._escape)
+        """Return the bytes of a text, invalid ones as well; UnicodeEncodeError if the encoding lacks a character."""
+        return text.encode(self.codec, "surrogatepass" if self.is_wide else "surrogateescape")
 
     def repair(self, text: str) -> str:
         """Return a text of `decode_exactly` with U+FFFD for invalid bytes."""
-        return text if text.isascii() else self.encode(text).decode(self.codec, "replace")
+        if self.codec == "utf-8" and not text.isascii():
+            return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        return _surrogate.sub("\ufffd", text)
 
-    @property
-    def _escape(self) -> str:
-        """The error handler that makes lone surrogates of invalid bytes; UTF-16 has them itself."""
-        return "surrogateescape" if self.width == 1 else "surrogatepass"
+    def _invalid(self, byte: int, place: int) -> InputError:
+        hint = "give the right --encoding, or use --encoding-errors replace"
+        return InputError(f"byte 0x{byte:02x} at {place} is not valid {self.codec}", hint=hint)
 
-    def find_newline(self, data: bytes, start: int = 0) -> int:
-        """Return the position of the first line feed at or after `start`; -1 if there is none."""
-        found = data.find(self.newline, start)
-        while found % self.width and found >= 0:
-            found = data.find(self.newline, found + 1)
-        return found
 
-    def last_newline(self, data: bytes) -> int:
-        """Return the position of the last line feed; -1 if there is none."""
-        found = data.rfind(self.newline)
-        while found % self.width and found >= 0:
-            found = data.rfind(self.newline, 0, found + self.width - 1)
-        return found
+def to_utf8(blocks: Iterator[bytes], encoding: Encoding) -> Iterator[bytes]:
+    """Convert the bytes of a text, without its byte order mark, to UTF-8.
 
-    def count_newlines(self, data: bytes) -> int:
-        """Return the number of line feeds."""
-        if self.width == 1:
-            return count_byte(data, ord(self.newline))
-        units = array.array("H" if self.width == 2 else "I", data[: len(data) - len(data) % self.width])
-        return units.count(array.array(units.typecode, self.newline)[0])
+    Invalid bytes become lone surrogates, which are not valid in UTF-8 either. So each line is repaired or refused where
+    it is read, as a line of UTF-8 is; see `Encoding.decode_line`.
+    """
+    decoder = codecs.getincrementaldecoder(encoding.codec)(ESCAPE)
+    for block in blocks:
+        if text := decoder.decode(block):
+            yield text.encode("utf-8", "surrogatepass")
+    if text := decoder.decode(b"", final=True):
+        yield text.encode("utf-8", "surrogatepass")
 
-    def split_lines(self, data: bytes) -> list[bytes]:
-        """Return the lines without their line feeds; the text after the last line feed is a line unless it is empty."""
-        if self.width == 1:
-            lines = data.split(self.newline)
-        else:
-            lines, start = [], 0
-            while (found := self.find_newline(data, start)) >= 0:
-                lines.append(data[start:found])
-                start = found + self.width
-            lines.append(data[start:])
-        if not lines[-1]:
-            lines.pop()
-        return lines
+
+def _escape(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Return lone surrogates for invalid bytes: the same in UTF-16 and UTF-32, otherwise U+DC00 + n for the byte n."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    try:
+        return codecs.lookup_error("surrogatepass")(error)
+    except UnicodeDecodeError:
+        return "".join(chr(0xDC00 + byte) for byte in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error(ESCAPE, _escape)
 
 
 def encoding_of(settings: InputSettings) -> Encoding:
@@ -184,8 +180,7 @@ def encoding_of(settings: InputSettings) -> Encoding:
         raise SettingsError(
             f"there is no encoding {settings.encoding!r}", where="--encoding", hint="try utf-8, latin-1 or cp1252"
         )
-    codec = CODECS_WITHOUT_BOM.get(codec, codec)
-    return Encoding(codec, settings.encoding_errors == "strict", "\n".encode(codec))
+    return Encoding(CODECS_WITHOUT_BOM.get(codec, codec), settings.encoding_errors == "strict")
 
 
 def text_codec(name: str) -> str | None:
@@ -203,7 +198,7 @@ def detect_bom(head: bytes, encoding: Encoding) -> tuple[Encoding, int]:
     """Return the encoding of the byte order mark and the size of the mark in bytes; without one, `encoding` and 0."""
     for bom, codec in BYTE_ORDER_MARKS.items():
         if head.startswith(bom):
-            return replace(encoding, codec=codec, newline="\n".encode(codec)), len(bom)
+            return replace(encoding, codec=codec), len(bom)
     return encoding, 0
 
 
@@ -217,14 +212,18 @@ class DecodedLines:
 
 
 def decode_lines(data: bytes, encoding: Encoding) -> DecodedLines:
-    """Decode lines; if a line is invalid, only this line is repaired or reported. Carriage returns are kept."""
+    """Decode lines of UTF-8; if one is invalid, only this line is repaired or reported. Carriage returns are kept.
+
+    encoding  that of the file, whose bytes `to_utf8` converted
+    """
     try:
-        texts = data.decode(encoding.codec).split("\n")
+        texts = data.decode().split("\n")
     except UnicodeDecodeError:
         decoded = DecodedLines([], {}, {})
-        for place, line in enumerate(encoding.split_lines(data)):
+        lines = data.split(b"\n")
+        for place, line in enumerate(lines if lines[-1] else lines[:-1]):
             try:
-                text, repaired = encoding.decode_rest(line)
+                text, repaired = encoding.decode_line(line)
             except InputError as problem:
                 text, repaired = "", 0
                 decoded.problems[place] = problem

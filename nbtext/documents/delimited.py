@@ -76,7 +76,7 @@ class LineFeed:
 
     def _decode(self, blocks: Iterable[LineBlock], encoding: Encoding) -> Iterator[str]:
         for block in blocks:
-            self.is_ended = block.is_too_long or block.data.endswith(encoding.newline)
+            self.is_ended = block.is_too_long or block.data.endswith(b"\n")
             if block.is_too_long:
                 self._oddities[block.first_line] = too_long(self.limit)
                 yield "\n"

@@ -89,7 +89,7 @@ class FileDocuments:
         texts: list[str] = []
         ids = list(map(hide_credentials, self.paths)) if is_url(self.paths[0]) else self.paths
         batch = Batch(ids, (texts,), self.labels)
-        codec, may_hold_nul = self.encoding.codec, self.encoding.width > 1
+        codec, may_hold_nul = self.encoding.codec, self.encoding.is_wide
         skipped: list[int] = []
         contents = self.contents or self._read(batch)
         if self.root is not None:
@@ -162,7 +162,7 @@ class FileDocuments:
             if isinstance(extracted, str):
                 return Decoded(extracted, 0)
             kind = extracted
-        if kind is None and b"\0" in head and self.encoding.width == 1 and not head.startswith(BOMS):
+        if kind is None and b"\0" in head and not self.encoding.is_wide and not head.startswith(BOMS):
             kind = find_utf_16(head) if path.lower().endswith(".txt") else BINARY
         if self.root is None and kind is not None and kind is not BINARY:
             raise kind.refuse()

@@ -55,6 +55,8 @@ class Format:
         Any of them begins a file of the format, which is binary.
     has_fields : bool
         Whether documents have named fields: a text, a label, an id, a group, a timestamp.
+    is_text : bool
+        Whether the reader gets the stream as UTF-8, whatever the encoding of the file is. Others decode parts of it.
     is_splittable : bool
         Whether a byte range can be read without the rest, because each line is a document, or the file has an index.
     is_indexed : bool
@@ -79,6 +81,7 @@ class Format:
     beginning: bytes = b""
     magic: tuple[bytes, ...] = ()
     has_fields: bool = True
+    is_text: bool = False
     is_splittable: bool = False
     is_indexed: bool = False
     is_live: bool = False
@@ -120,6 +123,7 @@ _records = (
         "jsonl:read_jsonl",
         (".jsonl", ".ndjson", ".json"),
         rb"\{",
+        is_text=True,
         is_splittable=True,
         is_live=True,
         writer="rows:write_text",
@@ -130,14 +134,16 @@ _records = (
         "json_array:read_json_array",
         (".json",),
         rb"\[\s*(?:\{|\Z)",
+        is_text=True,
         writer="rows:write_text",
     ),
-    Format("csv", "row", "tables:read_csv", (".csv",), writer="rows:write_text"),
+    Format("csv", "row", "tables:read_csv", (".csv",), is_text=True, writer="rows:write_text"),
     Format(
         "tsv",
         "row",
         "tables:read_tsv",
         (".tsv", ".tab"),
+        is_text=True,
         writer="rows:write_text",
     ),
     Format(
@@ -176,13 +182,23 @@ _records = (
         "lines:read_fasttext",
         (TEXT_SUFFIX,),
         rb"__label__",
+        is_text=True,
         has_fields=False,
         is_splittable=True,
         is_live=True,
         writer="rows:write_text",
         changes=("labels",),
     ),
-    Format("lines", "line", "lines:read_lines", (TEXT_SUFFIX,), has_fields=False, is_splittable=True, is_live=True),
+    Format(
+        "lines",
+        "line",
+        "lines:read_lines",
+        (TEXT_SUFFIX,),
+        has_fields=False,
+        is_text=True,
+        is_splittable=True,
+        is_live=True,
+    ),
     Format("mbox", "mail", "mail:read_mbox", (".mbox",), MBOX_SEPARATOR),
     Format("eml", "mail", "mail:read_mbox", (".eml",), is_choice=False),
     Format("html", "file", "file_documents:read_whole", HTML_SUFFIXES, has_fields=False, is_choice=False),

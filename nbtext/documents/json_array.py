@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.documents.batch import Batch, BatchBuilder
 from nbtext.documents.blocks import ReadOptions, read_raw_blocks
-from nbtext.documents.decoding import detect_bom
 from nbtext.documents.decompression import too_long
 from nbtext.documents.jsonl import add_record, decoder, too_deep
 from nbtext.documents.lines import origin_of
@@ -98,9 +97,7 @@ class _Text:
     """The decoded text of a stream, parsed up to `at`, and returned by `take` up to `_taken`."""
 
     def __init__(self, stream: ByteStream, options: ReadOptions) -> None:
-        encoding, bom_size = detect_bom(stream.head(), options.encoding)
-        self.encoding, self.bom = encoding, stream.head()[:bom_size]
-        stream.skip(bom_size)
+        self.encoding, self.bom = options.encoding, stream.bom
         self.path, self.limit = stream.path, options.settings.max_document_bytes
         self._keeps_text = options.settings.keeps_rows
         self._kept: list[str] = []
@@ -108,9 +105,10 @@ class _Text:
         self.buffer, self.at, self.line = "", 0, 1
         self.is_ended = False
         self._raw_blocks = read_raw_blocks(stream)
-        self._decoder = codecs.getincrementaldecoder(encoding.codec)(
-            "strict" if encoding.is_strict or self._keeps_text else "replace"
-        )
+        self._is_strict = self.encoding.is_strict or self._keeps_text
+        is_utf8 = self.encoding.codec == "utf-8"
+        errors = "surrogatepass" if not is_utf8 else "strict" if self._is_strict else "replace"
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
 
     def read_more(self) -> None:
         """Read until the rest is at least twice as long, so that a long item is parsed again only a few times."""
@@ -124,11 +122,15 @@ class _Text:
             raw = next(self._raw_blocks, b"")
             self.is_ended = not raw
             try:
-                blocks.append(self._decoder.decode(raw, final=self.is_ended))
-            except UnicodeDecodeError as error:
+                text = self._decoder.decode(raw, final=self.is_ended)
+                repaired = text if self.encoding.codec == "utf-8" else self.encoding.repair(text)
+                if self._is_strict and repaired != text:
+                    raise ValueError
+            except ValueError:
                 hint = "name the --encoding, or give --encoding-errors replace"
-                raise self.error(f"the bytes are not valid {error.encoding}", hint) from None
-            wanted -= len(blocks[-1])
+                raise self.error(f"the bytes are not valid {self.encoding.codec}", hint) from None
+            blocks.append(repaired)
+            wanted -= len(repaired)
         self.buffer = "".join(blocks)
 
     def skip_blanks(self) -> str:

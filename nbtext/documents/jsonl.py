@@ -77,7 +77,7 @@ def _parse_flat(lines: LineDocuments) -> Batch:
     groups = (settings.split_field,) if settings.split_field is not None else ()
     label_fields = settings.label_fields or (settings.label_field,)
     origin, first = lines.origin, lines.block.first_line
-    columns = scan(_utf8(lines), settings.text_field, settings.id_field, (*groups, *label_fields), origin, first)
+    columns = scan(lines.block.data, settings.text_field, settings.id_field, (*groups, *label_fields), origin, first)
     if columns is None:
         raise _UnusualLineError
     texts, ids, others = columns
@@ -98,7 +98,7 @@ def _parse_flat(lines: LineDocuments) -> Batch:
     batch.groups = [group or "" for group in split] if split is not None else None
     if None in labels:
         row = labels.index(None)
-        batch.names = tuple(decoder.decode(_utf8(lines).split(b"\n", row + 1)[row].decode()))
+        batch.names = tuple(decoder.decode(lines.block.data.split(b"\n", row + 1)[row].decode()))
     return batch
 
 
@@ -114,11 +114,6 @@ def _read_scanned(value: str | bytes | None, settings: InputSettings) -> Label:
     if isinstance(value, bytes):
         return read_label(decoder.decode(value.decode()), settings.label_field, settings)
     return split_label(value, settings)
-
-
-def _utf8(lines: LineDocuments) -> bytes:
-    data, codec = lines.block.data, lines.encoding.codec
-    return data if codec == "utf-8" else data.decode(codec).encode()
 
 
 def _parse_with_json(lines: LineDocuments) -> Batch:

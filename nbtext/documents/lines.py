@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.documents.batch import Batch
 from nbtext.documents.blocks import LineBlock, ReadOptions, read_line_blocks, read_range, read_raw_blocks
-from nbtext.documents.decoding import DecodedLines, Encoding, decode_lines, detect_bom
+from nbtext.documents.decoding import DecodedLines, Encoding, decode_lines
 from nbtext.documents.decompression import too_long
 from nbtext.documents.labels import Label, collect_labels, split_fasttext
 from nbtext.documents.settings import InputSettings
@@ -73,16 +73,13 @@ def read_line_documents(
 ) -> Iterator[LineDocuments]:
     """Yield the lines of a stream, or of a range of its file, in blocks."""
     origin = origin_of(stream.path)
-    encoding, bom_size = detect_bom(stream.head(), options.encoding)
-    bom = stream.head()[:bom_size]
-    stream.skip(bom_size)
-    limit = options.settings.max_document_bytes
+    encoding, limit = options.encoding, options.settings.max_document_bytes
     if options.byte_range is not None:
-        blocks = read_range(stream.location, options.byte_range, bom_size, encoding, limit)
+        blocks = read_range(stream.location, options.byte_range, len(stream.bom), encoding, limit)
     else:
-        blocks = read_line_blocks(read_raw_blocks(stream), encoding, limit, position=lambda: stream.position)
+        blocks = read_line_blocks(read_raw_blocks(stream), limit, position=lambda: stream.position)
     for block in blocks:
-        yield LineDocuments(block, origin, options.label, encoding, options.settings, parse, bom)
+        yield LineDocuments(block, origin, options.label, encoding, options.settings, parse, stream.bom)
 
 
 def origin_of(path: str) -> str:

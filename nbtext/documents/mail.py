@@ -32,7 +32,6 @@ from nbtext.errors import InputError
 BLOCK_MAILS = 64
 BLOCK_BYTES = 1 << 20
 DEFAULTS = InputSettings()
-BYTE_LINES = Encoding("latin-1")  # the type of a function that reads lines of bytes
 MAX_MIME_HEADER = 4_000  # characters of a MIME header; the standard library parses parameters in quadratic time
 MAX_ENCODED_HEADER = (
     8_000  # characters of another header; longer ones keep their =?encoded words?=, for the same reason
@@ -316,7 +315,7 @@ def _split_mbox(stream: ByteStream, limit: int) -> Iterator[bytes | InputError]:
 
 def _read_lines(stream: ByteStream, limit: int) -> Iterator[bytes]:
     """Yield the lines with their line feeds; zeros replace a line that is too long, so that its mail is too long."""
-    for block in read_line_blocks(read_raw_blocks(stream), BYTE_LINES, limit, position=lambda: stream.position):
+    for block in read_line_blocks(read_raw_blocks(stream), limit, position=lambda: stream.position):
         if block.is_too_long:
             yield bytes(limit + 1)
         *whole, rest = block.data.split(b"\n")

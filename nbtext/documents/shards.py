@@ -125,7 +125,10 @@ def _is_splittable(path: str, encoding: Encoding, settings: InputSettings) -> bo
     """Return whether a byte range of the file can be read alone."""
     stream = open_stream(path)
     try:
-        is_ranged = stream.compression is None and detect_stream_format(stream, encoding, settings).is_splittable
+        found = detect_stream_format(stream, encoding, settings)
+        is_ranged = stream.compression is None and found.is_splittable
+        if found.is_text:
+            is_ranged = is_ranged and detect_bom(stream.head(), encoding)[0].has_byte_lines
         return is_ranged and (not is_url(path) or has_ranges(path))
     finally:
         stream.close()
@@ -146,10 +149,10 @@ def count_lines(shard: Shard, settings: InputSettings) -> int:
         encoding = encoding_of(settings)
         if detect_stream_format(stream, encoding, settings).is_indexed:
             return 0
-        encoding, bom_size = detect_bom(stream.head(), encoding)
+        _, bom_size = detect_bom(stream.head(), encoding)
     finally:
         stream.close()
-    return count_lines_in_range(stream.location, shard.byte_range, bom_size, encoding)
+    return count_lines_in_range(stream.location, shard.byte_range, bom_size)
 
 
 def number_lines(shards: Sequence[Shard], n_lines: Sequence[int]) -> list[Shard]:

@@ -327,7 +327,10 @@ def _read_file(shard: Shard, options: ReadOptions, skipped: Counter[str], units:
         if settings.corrects_rows and found.writer:
             settings = replace(settings, keeps_rows=True)
             options = replace(options, settings=settings)
-        if options.byte_range is not None and not found.is_splittable:
+        if found.is_text:
+            options = replace(options, encoding=stream.decode(options.encoding))
+        is_whole = not found.is_splittable or (found.is_text and not options.encoding.has_byte_lines)
+        if options.byte_range is not None and is_whole:
             what = f"a file of the format {found.name} can be read only as a whole, not a range of its bytes"
             raise InputError(what, where=stream.path)
         if not found.reader:
@@ -357,6 +360,6 @@ def _kind_to_skip(stream: ByteStream, options: ReadOptions) -> Kind | None:
     if head.startswith(FORMATS[options.settings.input_format or "dirs"].magic):
         return None
     kind = recognize(head)
-    if kind is None and encoding.width == 1 and "\0" in encoding.decode_leniently(head):
+    if kind is None and not encoding.is_wide and "\0" in encoding.decode_leniently(head):
         kind = name_binary(head)
     return kind

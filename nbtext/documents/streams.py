@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
 
+from nbtext.documents.decoding import Encoding, detect_bom, to_utf8
 from nbtext.documents.decompression import HEAD_BYTES, compression_of, misnamed_error, suffix_compression, unpack_blocks
 from nbtext.documents.files import READ
 from nbtext.documents.recognition import BROKEN_ZIP, MATRIX, MODEL, PICKLE, Kind, recognize
@@ -33,6 +34,7 @@ class ByteStream:
         The path as typed; a URL is without credentials.
     location  where it can be opened again
     position  bytes of the file (before decompression) that were read so far
+    bom       its byte order mark, which `decode` removes
     size : int, optional
         Size of the file in bytes; None for a pipe or terminal.
     """
@@ -43,6 +45,7 @@ class ByteStream:
         self.position = 0
         self.size = size
         self.compression: str | None = None
+        self.bom = b""
         self._read_raw = read
         self._close = close
         self._ahead = b""
@@ -75,6 +78,20 @@ class ByteStream:
         packed = chain([ahead] if ahead else [], self._raw_blocks)
         self._raw_blocks = unpack_blocks(packed, self.compression, where=self.path)
         return self
+
+    def decode(self, encoding: Encoding) -> Encoding:
+        """Make the rest of the stream UTF-8 without a byte order mark, and return the encoding that it had.
+
+        encoding  its encoding, unless it has a byte order mark
+        """
+        head = self.head()
+        encoding, size = detect_bom(head, encoding)
+        self.bom = head[:size]
+        self.skip(size)
+        if encoding.codec != "utf-8":
+            ahead, self._ahead = self._ahead, b""
+            self._raw_blocks = to_utf8(chain([ahead] if ahead else [], self._raw_blocks), encoding)
+        return encoding
 
     def skip(self, n_bytes: int) -> None:
         """Skip the first bytes of what `head` returned."""

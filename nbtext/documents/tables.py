@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from nbtext.documents.batch import Batch, BatchBuilder
 from nbtext.documents.blocks import ReadOptions, read_line_blocks, read_raw_blocks
-from nbtext.documents.decoding import Encoding, detect_bom
 from nbtext.documents.delimited import (
     SEPARATORS,
     LineFeed,
@@ -111,12 +110,10 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     raises  InputError: a column is missing, or a quote is never closed
     """
     settings, limit = options.settings, options.settings.max_document_bytes
-    encoding, bom_size = detect_bom(stream.head(), options.encoding)
-    bom = stream.head()[:bom_size]
-    stream.skip(bom_size)
-    origin, newline = origin_of(stream.path), _line_end(stream, encoding)
-    raw_blocks = _convert_line_ends(stream, newline, encoding, is_strict=settings.keeps_rows)
-    blocks = read_line_blocks(raw_blocks, encoding, limit, position=lambda: stream.position)
+    encoding, origin = options.encoding, origin_of(stream.path)
+    has_returns = b"\r" in stream.head() and b"\n" not in stream.head()
+    raw_blocks = _convert_returns(stream, is_strict=settings.keeps_rows) if has_returns else read_raw_blocks(stream)
+    blocks = read_line_blocks(raw_blocks, limit, position=lambda: stream.position)
     feed = LineFeed(blocks, encoding, limit, keeps_bytes=settings.keeps_rows)
     separator = "\t" if is_tsv else find_separator(feed, *_wanted_columns(settings))
     n_skipped = feed.line  # a line `sep=;`
@@ -138,10 +135,10 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     if settings.keeps_rows:
         from nbtext.documents.rows import TableRows
 
-        end = "\r" if newline != encoding.newline else "\r\n" if start.endswith("\r\n") else "\n"
+        end = "\r" if has_returns else "\r\n" if start.endswith("\r\n") else "\n"
         top = f"sep={separator}{end}" * n_skipped + end * (first.first_line - 1 - n_skipped) * is_header
         rows = TableRows(
-            "tsv" if is_tsv else "csv", stream.path, encoding, [], [], [], end, is_start=True, bom=bom,
+            "tsv" if is_tsv else "csv", stream.path, encoding, [], [], [], end, is_start=True, bom=stream.bom,
             separator=separator, names=columns.names, header=first.columns if is_header else None, top=top,
         )  # fmt: skip
         quoted = replace(rows, is_quoted=True)
@@ -195,31 +192,21 @@ def _keep_rows(
         rows, position = replace(rows, is_start=False), stream.position
 
 
-def _line_end(stream: ByteStream, encoding: Encoding) -> bytes:
-    """Return the bytes that end lines: a line feed, or a carriage return if there are no line feeds."""
-    head, carriage_return = stream.head(), "\r".encode(encoding.codec)
-    is_return = encoding.width == 1 and carriage_return in head and encoding.newline not in head
-    return carriage_return if is_return else encoding.newline
-
-
-def _convert_line_ends(stream: ByteStream, newline: bytes, encoding: Encoding, *, is_strict: bool) -> Iterator[bytes]:
-    """Yield the bytes of a table, with line feeds if lines end with a carriage return alone.
+def _convert_returns(stream: ByteStream, *, is_strict: bool) -> Iterator[bytes]:
+    """Yield the bytes of a table whose lines end with a carriage return alone, with line feeds.
 
     Raises
     ------
     InputError
         Some lines end with a carriage return, others with a line feed, and `is_strict` is set.
     """
-    if newline == encoding.newline:
-        yield from read_raw_blocks(stream)
-        return
     for raw in read_raw_blocks(stream):
-        if is_strict and encoding.newline in raw:
+        if is_strict and b"\n" in raw:
             hint = "convert the line ends to one kind"
             raise InputError(
                 "some lines end with a carriage return, others with a line feed", where=stream.path, hint=hint
             )
-        yield raw.replace(newline, encoding.newline)
+        yield raw.replace(b"\r", b"\n")
 
 
 def _group_records(records: Iterator[Record]) -> Iterator[list[Record]]:

@@ -12,7 +12,7 @@ from nbtext.documents.blocks import LineBlock, LineSplitter
 from nbtext.documents.settings import InputSettings
 from nbtext.model.settings import DecisionSettings
 from nbtext.serve.batching import Batcher, characters_of, limits_of
-from nbtext.serve.bodies import JSONL, UTF8, Documents, MarkReader, join_lines, keys_of, parse_lines, settings_of_lines
+from nbtext.serve.bodies import JSONL, Documents, MarkReader, join_lines, keys_of, parse_lines, settings_of_lines
 from nbtext.serve.guard import DEADLINE, LEASE, USAGE, Deadline, Lease
 from nbtext.serve.models import ServedModel
 from nbtext.serve.monitoring import Usage
@@ -42,7 +42,7 @@ async def predict_stream(
     lease: Lease = scope[LEASE]
     settings = model.input_settings(max_line_bytes)
     is_first, keys = True, keys_of(settings)
-    marks, splitter = MarkReader(), LineSplitter(UTF8, max_line_bytes)
+    marks, splitter = MarkReader(), LineSplitter(max_line_bytes)
     running: asyncio.Queue[tuple[asyncio.Task[bytes], int] | None] = asyncio.Queue(AHEAD)
     n_reserved = 0  # bytes of documents and of answers that are not sent
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbtext.documents.decoding import Encoding, decode_lines, encoding_of
+from nbtext.documents.decoding import Encoding, decode_lines, encoding_of, to_utf8
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, SettingsError
 
@@ -124,20 +124,50 @@ def test_replacing_is_what_python_replaces(data: bytes) -> None:
         assert (decoded.repaired, decoded.text) == (0, strict)
 
 
+def converted(data: bytes, codec: str, size: int) -> bytes:
+    """Return bytes that arrive in parts of a size, in UTF-8."""
+    blocks = (data[start : start + size] for start in range(0, len(data), size))
+    return b"".join(to_utf8(blocks, Encoding(codec)))
+
+
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.text("ab\u0a00\u000a00\u0a0a\U0001f60a", max_size=5)), st.sampled_from(ENCODINGS[:4]), st.booleans())
-def test_lines_are_those_of_the_text(lines: list[str], codec: str, has_last_feed: bool) -> None:
-    """Cutting bytes at line feeds gives the same lines as cutting the text, in encodings of wide characters too."""
+@given(
+    st.lists(st.text("ab\u0a00\u000a00\u0a0a\U0001f60a", max_size=5)),
+    st.sampled_from(ENCODINGS[:4]),
+    st.booleans(),
+    st.integers(1, 9),
+)
+def test_lines_are_those_of_the_text(lines: list[str], codec: str, has_last_feed: bool, size: int) -> None:
+    """Lines are those of the text, in encodings of wide characters too."""
     text = "\n".join(lines) + "\n" * has_last_feed
-    data = text.encode(codec)
-    encoding = Encoding(codec, newline="\n".encode(codec))
     expected = text.split("\n")[:-1] if text.endswith("\n") or not text else text.split("\n")
-    assert [line.decode(codec) for line in encoding.split_lines(data)] == expected
-    assert decode_lines(data, encoding).texts == expected
-    assert encoding.count_newlines(data) == text.count("\n")
-    first, last = encoding.find_newline(data), encoding.last_newline(data)
-    assert first == (len(text[: text.index("\n")].encode(codec)) if "\n" in text else -1)
-    assert last == (len(text[: text.rindex("\n")].encode(codec)) if "\n" in text else -1)
+    data = converted(text.encode(codec), codec, size)
+    assert data == text.encode()
+    assert decode_lines(data, Encoding(codec)).texts == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.binary(), st.sampled_from(["utf-16-le", "utf-16-be", "cp1252", "cp1253", "ascii", "latin-1"]), st.integers(1, 9)
+)
+def test_invalid_bytes_of_any_encoding(data: bytes, codec: str, size: int) -> None:
+    """They are replaced as Python replaces them, each sequence is counted once, and written as they were."""
+    data = data[: len(data) // 2 * 2].replace(b"\n", b"\r")
+    encoding = Encoding(codec)
+    if "\n" in data.decode(codec, "replace"):
+        return
+    found = decode_lines(converted(data, codec, size), encoding)
+    expected = data.decode(codec, "replace")
+    assert "".join(found.texts) == expected
+    assert sum(found.repaired.values()) == expected.count("\ufffd") - data.decode(codec, "ignore").count("\ufffd")
+    assert encoding.encode(encoding.decode_exactly(converted(data, codec, size))) == data
+    strict = decode_lines(converted(data, codec, size), Encoding(codec, is_strict=True))
+    assert bool(strict.problems) == bool(found.repaired)
+    if strict.problems:
+        with pytest.raises(UnicodeDecodeError) as caught:
+            data.decode(codec)
+        place = caught.value.start
+        assert f"byte 0x{data[place]:02x} at {place} is not valid {codec}" in str(strict.problems[0])
 
 
 def test_an_invalid_line_leaves_the_others_alone() -> None:

@@ -30,8 +30,8 @@ def test_any_array_is_read(
 ) -> None:
     """An array on one line or many, in blocks of any size, gives its items."""
     content = json.dumps(items, indent=indent, ensure_ascii=False).encode(codec)
-    settings = InputSettings(encoding=codec)
-    blocks = list(read_json_array(stream_of(content, size), ReadOptions(encoding_of(settings), settings)))
+    settings, stream = InputSettings(encoding=codec), stream_of(content, size)
+    blocks = list(read_json_array(stream, ReadOptions(stream.decode(encoding_of(settings)), settings)))
     expected = [(f"x:{n}", (item["text"],), item.get("label") or None) for n, item in enumerate(items, 1)]
     assert rows(block.batch() for block in blocks) == expected
 

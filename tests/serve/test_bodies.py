@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from nbtext.documents.blocks import LineSplitter
 from nbtext.documents.settings import InputSettings
-from nbtext.serve.bodies import UTF8, dumps, parse_documents
+from nbtext.serve.bodies import dumps, parse_documents
 
 
 @given(
@@ -26,7 +26,7 @@ def test_lines_are_split_as_they_are(lines: list[bytes], cuts: list[int], limit:
     data = b"\n".join(line.replace(b"\n", b"") for line in lines)
     places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
     parts = [data[start:end] for start, end in pairwise(places)] or [b""]
-    splitter, found = LineSplitter(UTF8, limit), {}
+    splitter, found = LineSplitter(limit), {}
     for block in chain(*(splitter.feed(part) for part in parts), splitter.finish()):
         assert len(block.data.removesuffix(b"\n")) <= limit
         whole = [None] if block.is_too_long else block.data.removesuffix(b"\n").split(b"\n")
@@ -40,7 +40,7 @@ def test_lines_are_split_as_they_are(lines: list[bytes], cuts: list[int], limit:
 
 def test_a_line_in_many_parts() -> None:
     """What is allocated grows with the bytes of a line, not with the square of the number of parts it arrives in."""
-    splitter, n_allocated = LineSplitter(UTF8, 1_000_000), 0
+    splitter, n_allocated = LineSplitter(1_000_000), 0
     tracemalloc.start()
     try:
         for _ in range(20_000):
