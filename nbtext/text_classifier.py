@@ -15,10 +15,9 @@ from nbtext.errors import in_python_terms
 from nbtext.features.settings import FeatureSettings
 from nbtext.model import growth
 from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.explanation import Explanation
+from nbtext.model.explanation import Explainer, Explanation
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.left_out import leave_one_out_probabilities
-from nbtext.model.multilabel_explanation import explain_batch
 from nbtext.model.predictor import Predictor
 from nbtext.model.sklearn_compat import (
     change_parameters,
@@ -232,8 +231,9 @@ class TextClassifier:
         label    the label to explain; None: the predicted one
         against  the label to compare with; None: the most probable other one
         """
-        names = [None if each is None else str(each) for each in (label, against)]
-        return explain_batch(self.fitted_, text_batch(list_texts(X, self.fitted_.feature_settings)), *names)
+        label, against = (None if each is None else str(each) for each in (label, against))
+        batch = text_batch(list_texts(X, self.fitted_.feature_settings))
+        return Explainer(self.fitted_).explain_batch(batch, label=label, against=against)
 
     def prevalence(self, X: Iterable[str]) -> Prevalence:
         """Estimate the share of each label among texts X, with 95 % intervals, as `nbtext prevalence` does."""
@@ -290,7 +290,7 @@ class TextClassifier:
         if self._predictor is None:
             self._predictor = Predictor(self.fitted_)
         scores = self._predictor.score((list_texts(X, self.fitted_.feature_settings),))
-        return self._predictor.log_posterior(scores), scores.n_known > 0
+        return self._predictor.log_probabilities(scores), scores.n_known > 0
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_predictor": None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,9 @@ from nbtext.artifact.record import (
 )
 from nbtext.artifact.sample import read_sample, write_sample
 from nbtext.artifact.storage import FORMAT, VERSION, load, name_errors, save
+from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.class_statistics import MAX_COUNTED, ClassStatistics, log_prior
-from nbtext.bayes.diagnostics import Unlabeled
+from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Unlabeled
 from nbtext.bayes.label_sets import ALL_DOCUMENTS
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import SELECTABLE_MODELS, ModelSettings
@@ -48,11 +49,12 @@ from nbtext.model.fitted_model import (
     TrainedModel,
     are_columns,
     are_labels_of,
-    default_class,
 )
+from nbtext.model.task import OneLabel, Task
 
 if TYPE_CHECKING:
     from nbtext.bayes.label_selection import MultilabelFit
+    from nbtext.model.several_labels import SeveralLabels
 
 Record = dict[str, Any]
 ROUNDING = 1 + 1e-9  # tolerance for the rounding of decayed counts
@@ -77,6 +79,7 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
         raise TypeError(f"save_model takes a model, then a path; the first is {type(model).__name__}")
     counts, fitted = model.counts, model.fitted
     statistics, scorer, weighting = counts.statistics, fitted.scorer, fitted.weighting
+    estimate, several = _write_task(fitted.task)
     save(
         {
             "format": FORMAT,
@@ -113,7 +116,7 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
             },
             "hyperparameters": asdict(fitted.hyperparameters),
             "calibration": write_calibration(fitted.calibration),
-            "estimate": write_fields(fitted.estimate, "unanswered", "other"),
+            "estimate": estimate,
             "approximate": fitted.approximate,
             "is_model_selected": fitted.is_model_selected,
             "is_binary_selected": fitted.is_binary_selected,
@@ -122,7 +125,7 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
             "input": write_input(fitted.input),
             **_write_empty(counts, fitted.model_settings),
             **write_mean_posteriors(fitted.calibration.mean_posteriors),
-            **_write_multilabel(fitted.multilabel),
+            **several,
             **({} if fitted.label_columns is None else {"label_columns": fitted.label_columns}),
         },
         path,
@@ -236,10 +239,9 @@ def _read_fitted_model(
     derive = None if model_settings.is_linear else model_settings.event_model.derivation
     derivation = None if derive is None else derive(model_settings.values)
     n_scores = n_classes * (derivation.height if derivation is not None else 1)
-    multilabel = None
-    if "multilabel" in record:
-        multilabel = _read_multilabel(record, features, model_settings, labels)
-        n_scores = n_classes * len(multilabel.combination.weights)
+    several = _read_several(record, features, model_settings, labels) if "multilabel" in record else None
+    if several is not None:
+        n_scores = n_classes * len(several.combination.weights)
     indptr, classes = _read_entries(record, "scorer", n_scores)
     n_columns = len(indptr) - 1
     _check_width("scorer", selected, features, n_columns, width=derivation.width if derivation is not None else 1)
@@ -279,12 +281,15 @@ def _read_fitted_model(
         raise audit.invalid_value("estimate.targets", "should be one for each target of the settings")
     if estimate is not None and estimate.optimized is not None and model_settings.optimize is None:
         raise audit.invalid_value("estimate.optimized", "should be set only if a metric is optimized")
-    log_priors, default = _read_log_prior(record, model_settings, labels, unlabeled)
+    class_documents = _read_class_documents(record, n_classes + (several is not None))
+    if several is not None:
+        task = _make_several_labels(labels, class_documents, scorer.bias[:n_classes], several)
+    else:
+        task = _make_one_label(labels, class_documents, model_settings, calibration, estimate, unlabeled)
     return FittedModel(
-        labels, features, model_settings, selected, None, weighting, scorer, log_priors,
-        hyperparameters, calibration, estimate, unlabeled, approximate,
-        *_read_event_model_selection(record, features, model_settings), label_type, known, multilabel,
-        _read_label_columns(record, labels), default,
+        task, features, model_settings, selected, None, weighting, scorer, hyperparameters, unlabeled, approximate,
+        *_read_event_model_selection(record, features, model_settings), label_type, known,
+        _read_label_columns(record, labels),
     )  # fmt: skip
 
 
@@ -319,16 +324,24 @@ def _read_empty(record: Record, counts: CorpusCounts) -> Mapping[str | LabelSet,
     return {label: n for label, n in zip(counts.labels, numbers.tolist(), strict=True) if n}
 
 
-def _write_multilabel(fit: MultilabelFit | None) -> Record:
-    """Return the part of the record that only multi-label models have."""
-    if fit is None:
-        return {}
+def _read_class_documents(record: Record, n_classes: int) -> NDArray[Any]:
+    class_documents = _read_counts(record, "class_documents")
+    if len(class_documents) != n_classes:
+        what = f"should be {n_classes:,} numbers, and is {len(class_documents):,}"
+        raise audit.invalid_value("class_documents", what)
+    return class_documents
+
+
+def _write_task(task: Task) -> tuple[Record | None, Record]:
+    """Return the estimate of one label, and the part of the record that only several labels have."""
+    if isinstance(task, OneLabel):
+        return write_fields(task.estimate, "unanswered", "other"), {}
     from nbtext.artifact.multilabel import write_multilabel
 
-    return {"multilabel": write_multilabel(fit)}
+    return None, {"multilabel": write_multilabel(cast("SeveralLabels", task).fit)}
 
 
-def _read_multilabel(
+def _read_several(
     record: Record, features: FeatureSettings, model_settings: ModelSettings, labels: tuple[str, ...]
 ) -> MultilabelFit:
     from nbtext.artifact.multilabel import read_multilabel
@@ -341,24 +354,30 @@ def _read_multilabel(
     return read_multilabel(record, len(labels), is_linear=model_settings.is_linear)
 
 
-def _read_log_prior(
-    record: Record, model_settings: ModelSettings, labels: tuple[str, ...], unlabeled: Unlabeled | None
-) -> tuple[NDArray[np.float64], int | None]:
-    """Return the class log priors, and the default class, of the settings and the documents of each class."""
-    class_documents, n_classes = _read_counts(record, "class_documents"), len(labels) + ("multilabel" in record)
-    if len(class_documents) != n_classes:
-        raise audit.invalid_value(
-            "class_documents", f"should be {n_classes:,} numbers, and is {len(class_documents):,}"
-        )
-    if unlabeled is not None:
-        return np.array(unlabeled.log_prior), int(np.argmax(unlabeled.log_prior))
-    if "multilabel" in record:
-        from nbtext.model.multilabel import log_shares
+def _make_several_labels(
+    labels: tuple[str, ...], class_documents: NDArray[Any], priors: NDArray[np.float64], fit: MultilabelFit
+) -> Task:
+    from nbtext.model.multilabel import log_shares
+    from nbtext.model.several_labels import SeveralLabels
 
-        return log_shares(class_documents), None
+    return SeveralLabels(labels, log_shares(class_documents), priors, fit)
+
+
+def _make_one_label(
+    labels: tuple[str, ...],
+    class_documents: NDArray[Any],
+    settings: ModelSettings,
+    calibration: Calibration,
+    estimate: LeaveOneOutEstimate | None,
+    unlabeled: Unlabeled | None,
+) -> Task:
+    """Return the task with the class log priors, and the default class, of the documents of each class."""
+    if unlabeled is not None:
+        log_priors = np.array(unlabeled.log_prior)
+        return OneLabel(labels, log_priors, calibration, estimate, settings.calibrate, int(np.argmax(log_priors)))
     try:
-        log_priors = log_prior(class_documents, model_settings.prior_of(labels))
-        return log_priors, default_class(labels, class_documents, model_settings)
+        log_priors = log_prior(class_documents, settings.prior_of(labels))
+        return OneLabel.of(labels, log_priors, class_documents, settings, calibration, estimate)
     except NbtextError as error:
         raise audit.invalid_value("class_documents", f"and the settings do not fit together: {error}") from error
 

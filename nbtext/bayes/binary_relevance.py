@@ -145,9 +145,12 @@ def prior_log_odds(n_k: Any, n: Any) -> Any:
     return np.log(n_k + HALF) - np.log(n - n_k + HALF)
 
 
-def split_scores(scores: Floats, scorer: LinearScorer, n_labels: int) -> RelevanceScores:
-    """Return the scores of documents from those of the scorer, (n_documents, n_labels or twice as many)."""
-    priors = scorer.bias[:n_labels]
+def split_scores(scores: Floats, priors: Floats) -> RelevanceScores:
+    """Return the scores of documents from those of the scorer, (n_documents, n_labels or twice as many).
+
+    priors  (n_labels,), π
+    """
+    n_labels = len(priors)
     if scores.shape[1] == n_labels:
         return RelevanceScores(scores, None, priors)
     return RelevanceScores(scores[:, :n_labels], contrast_labels(scores[:, n_labels:]), priors)

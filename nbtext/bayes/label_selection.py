@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -50,6 +50,8 @@ class MultilabelEstimate:
     other           micro F1 if duplicates are left out separately instead of together, or together instead of
                     separately; None: it differs by no more than `error_of` micro F1
     """
+
+    FIGURES: ClassVar = ("micro_f1", "macro_f1", "precision_at_1", "log_loss")  # in output
 
     documents: int
     micro_f1: float

@@ -115,7 +115,7 @@ def evaluate(given: Evaluate) -> None:
     from nbtext.evaluation.evaluator import Evaluator
     from nbtext.evaluation.predictions_file import PredictionsFile
     from nbtext.model.fitted_model import TrainedModel
-    from nbtext.model.predictor import NO_TOKEN, Predictions
+    from nbtext.model.predictions import NO_TOKEN
     from nbtext.report.evaluation import format_evaluation
 
     check_report(given.report)
@@ -145,7 +145,7 @@ def evaluate(given: Evaluate) -> None:
             sets, diagnosis = _evaluate_sets(predicted, given.foreign, with_details=given.report is not None)
             sets = replace(sets, repeated=next(iter(repeated), None))
         else:
-            found = select_predictions(predicted, Predictions, log)
+            found = select_predictions(predicted, log)
             evaluator.add_all(found)
     if isinstance(subject, PredictionsFile) and not subject.has_all_probabilities:
         what = "the file has the probabilities only of predicted labels, so that figures of probabilities are rough"
@@ -157,7 +157,7 @@ def evaluate(given: Evaluate) -> None:
         return
     if given.foreign is not None:
         with open_documents((given.foreign,), input_settings, given.run, trained_on=trained_on) as (source, on_batch):
-            evaluator.add_foreign(select_predictions(predict(source, on_batch), Predictions))
+            evaluator.add_foreign(select_predictions(predict(source, on_batch)))
     evaluation = replace(evaluator.evaluation(), repeated=next(iter(repeated), None))
     if given.report is not None and log is not None:
         _write_report(given.report, log, evaluation, subject, given.sources)
@@ -226,10 +226,10 @@ def _make_predict(
 
 def _peek(predicted: Iterator[PredictedBatch]) -> tuple[bool, Iterator[PredictedBatch]]:
     """Return whether the predictions have several labels for a document, and the same predictions."""
-    from nbtext.model.multilabel_predictions import MultilabelPredictions
+    from nbtext.model.task import OneLabel
 
     first = list(islice(predicted, 1))
-    return any(isinstance(each.predictions, MultilabelPredictions) for each in first), chain(first, predicted)
+    return any(each.predictions.task != OneLabel.name for each in first), chain(first, predicted)
 
 
 def _settings_of(subject: TrainedModel | PredictionsFile | None, given: Evaluate) -> ModelSettings | None:
@@ -296,13 +296,12 @@ def _evaluate_sets(
     from nbtext.evaluation.error_log import select_predictions
     from nbtext.evaluation.multilabel_evaluator import MultilabelEvaluator
     from nbtext.evaluation.multilabel_log import SetLog
-    from nbtext.model.multilabel_predictions import MultilabelPredictions
 
     if foreign is not None:
         what = "needs a model that gives the likelihood of documents, and a multi-label model does not"
         raise SettingsError(what, where="--foreign", hint="leave out --foreign")
     log, evaluator = SetLog(), MultilabelEvaluator()
-    evaluator.add_all(select_predictions(predicted, MultilabelPredictions, log if with_details else None))
+    evaluator.add_all(select_predictions(predicted, log if with_details else None))
     evaluation = evaluator.evaluation()
     return evaluation, log.diagnose(evaluation) if with_details else None
 

@@ -205,7 +205,10 @@ def _train_with_keywords(words: Keywords, pool: Pool, features: FeatureSettings)
 
 def _check_kind(trained: TrainedModel, is_multilabel: bool, output: str) -> bool:
     """Return whether a document can have several labels; SettingsError if model and answers differ in this."""
-    if trained.fitted.multilabel is None and is_multilabel:
+    from nbtext.model.task import OneLabel
+
+    is_single = isinstance(trained.fitted.task, OneLabel)
+    if is_single and is_multilabel:
         what = "the model gives each document one label, and answers can have several"
         raise SettingsError(what, where=output, hint="leave out --multi-label, or start without this model")
-    return trained.fitted.multilabel is not None
+    return not is_single

@@ -32,7 +32,7 @@ from nbtext.settings import Excludes, part, setting
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
     from nbtext.model.fitted_model import FittedModel
-    from nbtext.model.multilabel_predictions import AnyPredictions
+    from nbtext.model.predictions import Predictions
 
 ONE_PASS = "it reads SOURCE twice, which standard input and a pipe do not allow"
 
@@ -86,7 +86,7 @@ def predict(given: Predict) -> None:
     an empty label. jsonl, json, table and header also have the reason; with --add-columns,
     --columns label,reason adds it to others.
     """
-    from nbtext.model.source_prediction import predict_any_source
+    from nbtext.model.source_prediction import predict_source
     from nbtext.report.predictions import write_predictions
 
     decisions, output = given.decisions, given.result.output
@@ -111,11 +111,10 @@ def predict(given: Predict) -> None:
         open_documents(given.sources, given.input, run, trained_on=fitted.input) as (source, on_batch),
         result_file(given.result, chosen) as file,
     ):
-        predictions = predict_any_source(fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
+        predictions = predict_source(fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
         if given.rank is not None:
             predictions = _rank(predictions)
-        is_multilabel = fitted.multilabel is not None
-        write_predictions(predictions, file, output_format=chosen, decisions=decisions, is_multilabel=is_multilabel)
+        write_predictions(predictions, file, task=fitted.task.name, output_format=chosen, decisions=decisions)
 
 
 def _load(model: str) -> FittedModel:
@@ -154,7 +153,7 @@ def _check_format(output_format: str, decisions: DecisionSettings) -> None:
 def _add_columns(given: Predict, load: Callable[[], FittedModel]) -> None:
     """Write the rows of the sources with the predictions as further columns."""
     from nbtext.documents.rows import Target
-    from nbtext.model.source_prediction import predict_any_source
+    from nbtext.model.source_prediction import predict_source
     from nbtext.report.columns import write_columns
 
     output, decisions = given.result.output, given.decisions
@@ -164,12 +163,12 @@ def _add_columns(given: Predict, load: Callable[[], FittedModel]) -> None:
     run = replace(given.run, no_progress=given.run.no_progress or is_watched(output))
     input_settings = replace(given.input, keeps_rows=True)
     with open_documents(given.sources, input_settings, run, trained_on=fitted.input) as (source, on_batch):
-        predictions = predict_any_source(fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
+        predictions = predict_source(fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
         target = Target(output, lambda: result_file(given.result, "jsonl"), is_watched(output), given.columns.table)
         write_columns(predictions, target, given.columns, decisions)
 
 
-def _rank(predictions: Iterator[AnyPredictions]) -> Iterator[AnyPredictions]:
+def _rank(predictions: Iterator[Predictions]) -> Iterator[Predictions]:
     """Return all predictions as one batch, the most uncertain ones first."""
     from nbtext.model.source_prediction import rank_by_uncertainty
 

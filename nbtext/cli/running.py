@@ -195,9 +195,9 @@ def rewrite_model(given: Change, change: Callable[[TrainedModel, Source, OnBatch
 
 def warn_of_costs(model: FittedModel, decisions: DecisionSettings, *, quiet: bool) -> None:
     """Name the labels that --cost never lets the model predict, with the probabilities that are the reason."""
-    from nbtext.model.predictor import find_unpredicted
+    from nbtext.model.task import find_unpredicted
 
-    for label, needed, highest in find_unpredicted(model, decisions.cost) if decisions.cost is not None else ():
+    for label, needed, highest in find_unpredicted(model.task, decisions.cost) if decisions.cost is not None else ():
         why = "another label, or none, always costs less"
         if needed <= 1:
             why = f"that needs a probability of {needed:.6g}, and the calibrated probabilities of this model end at "

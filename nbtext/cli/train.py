@@ -98,10 +98,11 @@ def train(given: Train) -> None:
         trained = _train(given)
         save(trained, target, quiet=given.run.quiet)
         if not (given.run.quiet or is_model_alone(given.sources, given.input) or given.keywords is not None):
+            from nbtext.bayes.diagnostics import LeaveOneOutEstimate
             from nbtext.report.first_look import format_first_look, look_at
 
             estimate = trained.fitted.estimate
-            accuracy = None if estimate is None else (estimate.accuracy, estimate.documents)
+            accuracy = (estimate.accuracy, estimate.documents) if isinstance(estimate, LeaveOneOutEstimate) else None
             for line in format_first_look(look_at(trained.counts), accuracy):
                 say(line)
 

@@ -35,7 +35,7 @@ from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import CountingTask
-from nbtext.model.source_prediction import predict_any_source
+from nbtext.model.source_prediction import predict_source
 from nbtext.output import atomic_output
 from nbtext.report.predictions import write_predictions
 
@@ -212,11 +212,14 @@ def predict_shard(
     try:
         _check_versions(token_versions)
         model = _load_model(task.model, task.stamp)
-        predictions = predict_any_source(
+        predictions = predict_source(
             model.fitted, open_shard(shard, input_settings), jobs=1, decisions=task.decisions, on_batch=report.add
         )
         with nullcontext(records) if target is None else atomic_output(target) as file:
-            write_predictions(predictions, file, output_format=task.output_format, decisions=task.decisions)
+            write_predictions(
+                predictions, file, task=model.fitted.task.name, output_format=task.output_format,
+                decisions=task.decisions,
+            )  # fmt: skip
     except NbtextError as error:
         report.problem = problem_of(error)
     return {"report": report.plain(), "records": records.getvalue()}

@@ -98,7 +98,8 @@ class MatrixClassifier:
         rows = validate_matrix(
             X, n_features=self.n_features_in_, is_positive=self.is_positive, name=type(self).__name__
         )
-        return self.fitted_.log_probabilities(self._sample(rows, np.zeros(rows.shape[0])))
+        evidence = self.fitted_.evidence(self._sample(rows, np.zeros(rows.shape[0])))
+        return self.fitted_.task.log_probabilities(*evidence)
 
     def score(self, X: Any, y: Any) -> float:
         """Return the accuracy."""

@@ -19,16 +19,18 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.source import Source
 from nbtext.errors import InputError, SettingsError
 from nbtext.evaluation.bootstrap import Estimate, TotalsOf, bias_corrected_interval, metric_values, resample
+from nbtext.evaluation.error_log import check_labels
 from nbtext.evaluation.metrics import COMPARED, Metric
 from nbtext.evaluation.multilabel import MULTILABEL_METRICS, MultilabelOutcomes, join_set_outcomes, sum_outcomes
-from nbtext.evaluation.multilabel_evaluator import measure_sets, true_sets
-from nbtext.evaluation.outcomes import LabelNumbers, Outcomes, join_outcomes, measure
+from nbtext.evaluation.multilabel_evaluator import measure_sets
+from nbtext.evaluation.outcomes import LabelNumbers, Outcomes, join_outcomes, measure, true_sets
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.model.fitted_model import TrainedModel
-from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
-from nbtext.model.predictor import MOST_PROBABLE, Predictions
+from nbtext.model.predictions import Predictions
+from nbtext.model.predictor import MOST_PROBABLE
 from nbtext.model.source_counting import OnBatch, check_fields
-from nbtext.model.source_prediction import any_batch_predictor, map_batches
+from nbtext.model.source_prediction import batch_predictor, map_batches
+from nbtext.model.task import OneLabel
 
 
 class Candidate(NamedTuple):
@@ -119,17 +121,16 @@ def compare_models(
     if len(candidates) < 2:
         raise SettingsError("a comparison needs at least two models", where="-m", hint="repeat -m")
     models = [candidate.model.fitted for candidate in candidates]
-    is_multilabel = models[0].multilabel is not None
-    if any((model.multilabel is not None) != is_multilabel for model in models):
+    is_multilabel = not isinstance(models[0].task, OneLabel)
+    if len({model.task.name for model in models}) > 1:
         hint = "compare models of one kind"
         raise SettingsError("some models predict one label for a document, others several", where="-m", hint=hint)
     for model in models:
         check_fields(model.feature_settings.fields, source.field_names)
-    predictors = [any_batch_predictor(model, MOST_PROBABLE) for model in models]
+    predictors = [batch_predictor(model, MOST_PROBABLE) for model in models]
 
-    def predict(batch: Batch) -> list[tuple[AnyPredictions, float]]:
-        if not is_multilabel:
-            batch.labels = batch.single_labels()
+    def predict(batch: Batch) -> list[tuple[Predictions, float]]:
+        check_labels(batch, models[0].task.name)
         found = []
         for predict_batch in predictors:
             before = clock()
@@ -182,9 +183,8 @@ class _SingleOutcomes:
     def __init__(self, n_models: int) -> None:
         self._numbers, self._parts = LabelNumbers(), [list[Outcomes]() for _ in range(n_models)]
 
-    def add(self, model: int, predictions: AnyPredictions) -> None:
+    def add(self, model: int, predictions: Predictions) -> None:
         """Add a batch of predictions of a model."""
-        assert isinstance(predictions, Predictions)
         self._parts[model].append(measure(predictions, self._numbers))
 
     def join(self) -> _Measured | None:
@@ -203,9 +203,8 @@ class _SetOutcomes:
     def __init__(self, n_models: int) -> None:
         self._labels, self._parts = set[str](), [list[MultilabelOutcomes]() for _ in range(n_models)]
 
-    def add(self, model: int, predictions: AnyPredictions) -> None:
+    def add(self, model: int, predictions: Predictions) -> None:
         """Add a batch of predictions of a model."""
-        assert isinstance(predictions, MultilabelPredictions)
         self._labels.update(predictions.classes, *true_sets(predictions))
         self._parts[model].append(measure_sets(predictions))
 
@@ -227,7 +226,7 @@ def _list_results(
     results = []
     for k, (name, trained, size) in enumerate(candidates):
         fitted, n_documents = trained.fitted, trained.counts.statistics.n_documents
-        is_named = fitted.multilabel is None or fitted.model_settings.is_linear
+        is_named = isinstance(fitted.task, OneLabel) or fitted.model_settings.is_linear
         kind = fitted.model_settings.model if is_named else "multi-label"
         estimates = _estimates(measured.metrics, values[k], replicates[:, k])
         results.append(Result(name, kind, n_documents, fitted.scorer.n_features, size, float(seconds[k]), estimates))

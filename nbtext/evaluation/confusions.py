@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.documents.batch import Batch
 from nbtext.evaluation.error_log import Cell, Example
 from nbtext.model.explanation import Explainer
 from nbtext.model.inspector import used_statistics
@@ -109,18 +110,14 @@ class _MisleadingWords:
 
     def find(self, cell: tuple[str, str], documents: Sequence[Example]) -> tuple[tuple[MisleadingWord, ...], float]:
         """Return the words with the largest contributions, and the contribution of all common words."""
-        label, predicted = (self._model.labels.index(name) for name in cell)
-        rows = self._explainer.count(tuple(map(list, zip(*(example.texts for example in documents), strict=True))))
+        label, predicted = cell
+        columns = tuple(map(list, zip(*(example.texts for example in documents), strict=True)))
+        batch = Batch([example.id for example in documents], columns, [None] * len(documents))
         sums: dict[str, float] = defaultdict(float)
         n_documents: dict[str, int] = defaultdict(int)
-        calibration = self._model.calibration.temperature
-        for row, example in enumerate(documents):
-            parts = self._explainer.contributions(rows, row, example.texts, (predicted, label))
-            n_known, temperature = sum(part.count for part in parts), 1.0
-            if calibration is not None:
-                temperature = float(calibration.temperature(np.array([n_known]))[0])
-            for part in parts:
-                sums[part.feature] += part.log_odds / temperature
+        for explanation in self._explainer.explain_batch(batch, label=predicted, against=label):
+            for part in explanation.contributions:
+                sums[part.feature] += part.log_odds / explanation.temperature
                 n_documents[part.feature] += 1
         common = sum(sums.pop(word) for word in sorted(self._common & sums.keys()))
         largest = sorted((word for word in sums if sums[word] > 0), key=lambda word: (-sums[word], word))[:MAX_WORDS]

@@ -23,14 +23,15 @@ from nbtext.evaluation.splits import assign_folds, split_folds
 from nbtext.features.document_counts import DocumentCounts, count_repeated
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
-from nbtext.model.fitted_model import FittedModel, TrainedModel
+from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.fitting import align_to_vocabulary, fit_model
-from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
-from nbtext.model.multilabel_predictor import predict_counts
-from nbtext.model.predictor import MOST_PROBABLE, Predictions, Predictor, apply_decisions, unanswered_reasons
-from nbtext.model.settings import DecisionSettings, check_decisions
+from nbtext.model.predictions import Labels, Predictions
+from nbtext.model.predictor import MOST_PROBABLE, Predictor, predict_counts
+from nbtext.model.settings import DecisionSettings
+from nbtext.model.several_labels import SeveralLabels
 from nbtext.model.source_counting import OnBatch, count_blocks, count_source
 from nbtext.model.source_prediction import MAX_PROBABILITIES
+from nbtext.model.task import OneLabel
 from nbtext.model.training import check_hashing, sample_size
 from nbtext.parallel import parallel_map
 
@@ -52,7 +53,7 @@ def cross_validate(
     decisions: DecisionSettings = MOST_PROBABLE,
     is_forward: bool = False,
     jobs: int = 1,
-) -> Iterator[AnyPredictions]:
+) -> Iterator[Predictions]:
     """Predict each fold with a model of the other folds.
 
     Vocabulary, selection, weights, smoothing and calibration come from the other folds alone. The calibration is
@@ -71,7 +72,7 @@ def cross_validate(
 
     Yields
     ------
-    Predictions, or MultilabelPredictions if the documents have several labels
+    Predictions
         Fold by fold, in the order of the documents of a fold.
     """
     everything = align_to_vocabulary(corpus, features)
@@ -81,7 +82,7 @@ def cross_validate(
         size = min(size, N_CALIBRATED)
     has_own_vocabulary = corpus.vocabulary is not None and features.vocabulary is None
 
-    def predict_fold(split: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Iterator[AnyPredictions]:
+    def predict_fold(split: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Iterator[Predictions]:
         is_training, is_held_out = split
         training = everything.without(~is_training, sample_size=size)
         held_out = everything.sample.take(np.flatnonzero(is_held_out))
@@ -89,11 +90,9 @@ def cross_validate(
             columns = np.flatnonzero(np.diff(training.statistics.indptr))  # features that the training documents have
             training = training.restrict(columns)
             held_out = held_out.restrict(columns, everything.statistics.n_features)
-        if corpus.label_sets is not None:
-            model = fit_model(training, features, model_settings)
-            return predict_label_sets(model, held_out, corpus.label_sets, decisions, training.statistics.n_features)
+        names = corpus.label_sets or [(label,) for label in corpus.labels]
         return predict_documents(
-            training, held_out, corpus.labels, features=features, model_settings=model_settings, decisions=decisions
+            training, held_out, names, features=features, model_settings=model_settings, decisions=decisions
         )
 
     splits = split_folds(folds, is_forward=is_forward)
@@ -106,7 +105,7 @@ def cross_validate(
 def predict_documents(
     training: CorpusCounts,
     held_out: DocumentCounts,
-    labels: tuple[str, ...],
+    labels: Sequence[Labels],
     *,
     features: FeatureSettings,
     model_settings: ModelSettings,
@@ -119,50 +118,14 @@ def predict_documents(
     training : CorpusCounts
     held_out : DocumentCounts
         The documents to predict.
-    labels : tuple of str
-        The names of the classes of the documents to predict.
+    labels : sequence of tuple of str
+        The labels of each class of the documents to predict.
     """
     model = fit_model(training, features, model_settings)
     if model.columns is not None:
         held_out = held_out.restrict(model.columns, training.statistics.n_features)
-    for part in held_out.split(max(1, MAX_PROBABILITIES // len(training.labels))):
-        log_probabilities = model.log_probabilities(part)
-        chosen = model.calibration.decide(log_probabilities)
-        true_labels = [labels[k] for k in part.classes]
-        n, is_known = len(true_labels), np.diff(part.indptr) > 0
-        reasons = unanswered_reasons(np.ones(n), is_known)
-        found = zip(reasons, chosen.tolist(), strict=True)
-        predictions = Predictions(
-            [""] * n,
-            [training.labels[k] if reason is None else None for reason, k in found],
-            training.labels,
-            np.exp(log_probabilities),
-            is_known.astype(np.float64),
-            [None] * n,
-            reasons,
-            list(true_labels),
-            chosen,
-        )
-        yield apply_decisions(predictions, model.calibration, decisions)
-
-
-def predict_label_sets(
-    model: FittedModel,
-    held_out: DocumentCounts,
-    label_sets: Sequence[tuple[str, ...]],
-    decisions: DecisionSettings,
-    n_features: int,
-) -> Iterator[MultilabelPredictions]:
-    """Predict documents with a multi-label model.
-
-    held_out    documents over all features that the model was trained on, of which it selected some
-    label_sets  the labels of each class of the documents
-    """
-    if model.columns is not None:
-        held_out = held_out.restrict(model.columns, n_features)
     for part in held_out.split(max(1, MAX_PROBABILITIES // len(model.labels))):
-        true: list[tuple[str, ...] | None] = [label_sets[k] for k in part.classes]
-        yield predict_counts(model, part, true, decisions)
+        yield predict_counts(model, part, [labels[k] for k in part.classes], decisions)
 
 
 def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhile
@@ -176,7 +139,7 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     on_batch: OnBatch | None = None,
     on_corpus: Callable[[CorpusCounts], None] | None = None,
     on_repeated: Callable[[RepeatedTexts], None] | None = None,
-) -> Iterator[AnyPredictions]:
+) -> Iterator[Predictions]:
     """Read a source once, split its documents into folds, and predict each fold with a model of the others.
 
     on_corpus    is called with the counts of all documents
@@ -186,7 +149,7 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     check_hashing(features, model_settings)
     features = replace(features, fields=source.field_names)
     corpus = count_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch, allows_several=True)
-    check_decisions(decisions, corpus.labels, is_multilabel=corpus.is_multilabel)
+    (SeveralLabels if corpus.is_multilabel else OneLabel).check(decisions, corpus.labels)
     if on_corpus is not None:
         on_corpus(corpus)
     folds = assign_folds(corpus.sample, settings, is_separate=model_settings.is_separate)
@@ -214,11 +177,11 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     on_repeated(RepeatedTexts(n_duplicates, model_settings.duplicates, metric, *figures))
 
 
-def _count_right(part: AnyPredictions) -> NDArray[np.float64]:
+def _count_right(part: Predictions) -> NDArray[np.float64]:
     """Return the numerator and the denominator of the accuracy, or of micro F1 of several labels."""
-    if not isinstance(part, MultilabelPredictions):
+    if part.task == OneLabel.name:
         return np.array([sum(map(eq, part.true_labels, part.labels)), len(part)], dtype=np.float64)
-    pairs = [(set(true or ()), set(labels)) for true, labels in zip(part.true_labels, part.predicted, strict=True)]
+    pairs = [(set(true or ()), set(labels)) for true, labels in zip(part.true_labels, part.labels, strict=True)]
     sums: NDArray[np.float64] = np.sum([(2 * len(a & b), len(a) + len(b)) for a, b in pairs], axis=0, dtype=np.float64)
     return sums
 

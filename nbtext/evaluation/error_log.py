@@ -6,7 +6,7 @@ import heapq
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -17,12 +17,12 @@ from nbtext.errors import SettingsError
 from nbtext.evaluation.label_curves import ThinnedRows
 from nbtext.evaluation.outcomes import LabelNumbers, Outcomes, join_outcomes, measure
 from nbtext.evaluation.reliability import Reliability
-from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
-from nbtext.model.multilabel_predictor import MultilabelPredictor
-from nbtext.model.predictor import MOST_PROBABLE, Predictions, Predictor, apply_decisions
-from nbtext.model.settings import DecisionSettings, check_decisions
+from nbtext.model.predictions import Predictions
+from nbtext.model.predictor import MOST_PROBABLE, Predictor
+from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import OnBatch
 from nbtext.model.source_prediction import map_batches
+from nbtext.model.task import OneLabel, abstain_below
 
 if TYPE_CHECKING:
     from nbtext.documents.batch import Batch
@@ -38,7 +38,6 @@ N_TOP = 25  # mistakes, and outliers, that are shown with their text
 # characters of each text that are kept
 IN_LISTS, FOR_WORDS, IN_FULL = 160, 16_384, 200_000
 
-Kind = TypeVar("Kind", Predictions, MultilabelPredictions)
 Cell = tuple[str, str | None]  # true label, predicted label
 
 
@@ -49,7 +48,7 @@ class PredictedBatch(NamedTuple):
     scores   Shape (n_documents, n_classes): the scores before calibration.
     """
 
-    predictions: AnyPredictions
+    predictions: Predictions
     columns: tuple[Sequence[str], ...] | None = None
     scores: Floats | None = None
 
@@ -60,15 +59,18 @@ class Recorder(Protocol):
     def record(self, batch: PredictedBatch) -> None: ...
 
 
-def select_predictions(
-    batches: Iterable[PredictedBatch], kind: type[Kind], recorder: Recorder | None = None
-) -> Iterator[Kind]:
-    """Yield the predictions of batches, which are all of this kind, each after the recorder has recorded the batch."""
+def select_predictions(batches: Iterable[PredictedBatch], recorder: Recorder | None = None) -> Iterator[Predictions]:
+    """Yield the predictions of batches, each after the recorder has recorded the batch."""
     for batch in batches:
         if recorder is not None:
             recorder.record(batch)
-        assert isinstance(batch.predictions, kind)
         yield batch.predictions
+
+
+def check_labels(batch: Batch, task: str) -> None:
+    """Raise InputError if a document has several labels, or an empty list of labels, and the task is one label."""
+    if task == OneLabel.name:
+        batch.single_labels()
 
 
 def predict_by_model(
@@ -80,17 +82,11 @@ def predict_by_model(
     on_batch: OnBatch | None = None,
 ) -> Iterator[PredictedBatch]:
     """Predict every document of a source with a trained model, in order, as `predict_source` does."""
-    check_decisions(decisions, model.labels, is_multilabel=model.multilabel is not None)
-    if model.multilabel is not None:
-        sets = MultilabelPredictor(model)
-        return map_batches(
-            lambda batch: PredictedBatch(sets.predict_batch(batch, decisions), batch.columns), model, source,
-            jobs=jobs, on_batch=on_batch,
-        )  # fmt: skip
+    model.task.check(decisions, model.labels)
     predictor = Predictor(model)
 
     def predict(batch: Batch) -> PredictedBatch:
-        batch.labels = batch.single_labels()
+        check_labels(batch, model.task.name)
         scores = predictor.score_batch(batch)
         return PredictedBatch(predictor.predict_batch(batch, decisions, scores), batch.columns, scores.scores)
 
@@ -119,13 +115,10 @@ def predict_from_file(
         raise SettingsError(
             "cannot be combined with --predictions, whose prediction sets are final", where="--coverage", hint=hint
         )
-    decisions = replace(decisions, cost=None)
     for batch in source.batches():
-        file.choose_kind(batch)
-        if file.is_multilabel:
-            yield PredictedBatch(file.sets_of(batch), batch.columns)
-            continue
-        yield PredictedBatch(apply_decisions(file.of(batch), None, decisions), batch.columns)
+        found = file.of(batch)
+        check_labels(batch, found.task)
+        yield PredictedBatch(abstain_below(found, decisions.min_probability), batch.columns)
 
 
 def predict_by_folds(source: Source, folds: FoldSettings, **settings: Any) -> Iterator[PredictedBatch]:
@@ -244,7 +237,6 @@ class ErrorLog:
     def record(self, batch: PredictedBatch) -> None:
         """Record a batch; InputError if a document has no label."""
         predictions = batch.predictions
-        assert isinstance(predictions, Predictions)
         if len(predictions) == 0:
             return
         outcomes = measure(predictions, self._numbers, min_probability=self._min_probability)
@@ -263,11 +255,12 @@ class ErrorLog:
             self.before_calibration.add(uncalibrated, outcomes.is_chosen_right)
         columns = batch.columns
         self.has_texts = self.has_texts or columns is not None
-        for row, (identity, label, predicted) in enumerate(
+        for row, (identity, true, labels) in enumerate(
             zip(predictions.ids, predictions.true_labels, predictions.labels, strict=True)
         ):
-            if not identity or label is None:  # counts alone have no names
+            if not identity or not true:  # counts alone have no names
                 continue
+            label, predicted = true[0], labels[0] if labels else None
             place, probability, cell = self.n_documents + row, float(outcomes.best[row]), (label, predicted)
             make = partial(_example, columns, row, identity, cell, probability)
             is_wrong = predicted not in (label, None)
@@ -275,7 +268,7 @@ class ErrorLog:
             if is_wrong and columns is not None:
                 self.studied.add(place, probability, cell, partial(make, FOR_WORDS))
                 self.mistakes.add(place, probability, partial(make, IN_FULL))
-            if predictions.outliers[row] and predictions.typicality is not None:
+            if outcomes.is_outlier[row] and predictions.typicality is not None:
                 self.outliers.add(place, -float(predictions.typicality[row]), partial(make, IN_LISTS))
         self.n_documents += len(predictions)
 

@@ -13,9 +13,9 @@ from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import InputError, SettingsError
 from nbtext.evaluation.metrics import METRICS, Totals, compute_metrics
-from nbtext.evaluation.outcomes import UNANSWERED, LabelNumbers, measure
+from nbtext.evaluation.outcomes import UNANSWERED, LabelNumbers, measure, true_sets
 from nbtext.evaluation.reliability import Reliability, ReliabilityBin
-from nbtext.model.predictor import Predictions
+from nbtext.model.predictions import Predictions
 from nbtext.model.settings import Costs
 
 MAX_CONFUSED = 2048  # labels of a confusion matrix; with more, there is none
@@ -118,8 +118,8 @@ class Evaluator:
         self._squared_error += float(outcomes.squared_errors.sum())
         self._reliability.add(outcomes.best, outcomes.is_chosen_right)
         if predictions.label_sets is not None:
-            pairs = list(zip(predictions.true_labels, predictions.label_sets, strict=True))
-            covered = sum(label in labels for label, labels in pairs)
+            pairs = list(zip(true_sets(predictions), predictions.label_sets, strict=True))
+            covered = sum(label in labels for (label,), labels in pairs)
             self._sets += (len(pairs), covered, sum(len(labels) for _, labels in pairs))
         if self._likelihoods is not None:
             self._likelihoods[0].append(_likelihoods(predictions))

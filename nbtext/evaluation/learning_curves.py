@@ -198,7 +198,9 @@ def _evaluate(
     for settings in model_settings:
         evaluator = Evaluator()
         evaluator.add_all(
-            predict_documents(training, tested, others.labels, features=features, model_settings=settings)
+            predict_documents(
+                training, tested, [(label,) for label in others.labels], features=features, model_settings=settings
+            )
         )
         evaluations.append(evaluator.evaluation())
     return evaluations

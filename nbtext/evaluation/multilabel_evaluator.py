@@ -27,9 +27,9 @@ from nbtext.evaluation.multilabel import (
     MultilabelTotals,
     sum_outcomes,
 )
-from nbtext.evaluation.outcomes import LabelNumbers, unknown_label
+from nbtext.evaluation.outcomes import LabelNumbers, true_sets
 from nbtext.evaluation.reliability import N_BINS
-from nbtext.model.multilabel_predictions import MultilabelPredictions
+from nbtext.model.predictions import Predictions
 
 MAX_CELLS = 1 << 22  # probabilities that are compared at once
 MAX_PAIRS = 1 << 20  # of labels that are counted; if there are more, the rarest are dropped
@@ -39,15 +39,7 @@ Sets = list[tuple[str, ...]]
 PairKey = tuple[str, str, str | None]  # the kind of the error, the wrong label, another label; see LabelPair
 
 
-def true_sets(predictions: MultilabelPredictions) -> Sets:
-    """Return the true labels of each document; InputError if a document has no list of labels."""
-    for row, labels in enumerate(predictions.true_labels):
-        if labels is None:
-            raise unknown_label(predictions, row)
-    return [labels for labels in predictions.true_labels if labels is not None]
-
-
-def measure_sets(predictions: MultilabelPredictions) -> MultilabelOutcomes:
+def measure_sets(predictions: Predictions) -> MultilabelOutcomes:
     """Compare a batch of predictions with the true labels of its documents.
 
     A document that could not be read has the probability 0 for every label.
@@ -57,7 +49,7 @@ def measure_sets(predictions: MultilabelPredictions) -> MultilabelOutcomes:
     InputError
         A document has no list of labels.
     """
-    true, predicted = true_sets(predictions), predictions.predicted
+    true, predicted = true_sets(predictions), predictions.labels
     places = {label: place for place, label in enumerate(predictions.classes)}
     rows = np.repeat(np.arange(len(true)), list(map(len, true)))
     columns = np.array([places.get(label, -1) for label in chain.from_iterable(true)], dtype=np.int64)
@@ -133,32 +125,33 @@ class MultilabelEvaluator:
         self._thresholds: dict[str, float] = {}
         self._sets = np.zeros(4, dtype=np.int64)
 
-    def add_all(self, predictions: Iterable[MultilabelPredictions]) -> None:
+    def add_all(self, predictions: Iterable[Predictions]) -> None:
         """Add all these predictions."""
         for batch in predictions:
             self.add(batch)
 
-    def add(self, predictions: MultilabelPredictions) -> None:
+    def add(self, predictions: Predictions) -> None:
         """Add predictions; InputError if a document has no list of labels."""
         if len(predictions) == 0:
             return
         outcomes = measure_sets(predictions)
-        true, predicted = true_sets(predictions), predictions.predicted
+        true, predicted = true_sets(predictions), predictions.labels
         known = outcomes if not outcomes.n_unknown.any() else replace(outcomes, n_unknown=outcomes.n_unknown * 0)
         self._parts.append(sum_outcomes(known, 0))
         self._n_unknown += int(outcomes.n_unknown.sum())
         self._n_unanswered += int((outcomes.n_predicted == 0).sum())
         self._count_labels(predictions, true)
         self._count_pairs(true, predicted)
-        self._thresholds |= dict(zip(predictions.classes, predictions.thresholds.tolist(), strict=True))
-        if predictions.sets is not None:
+        if predictions.thresholds is not None:
+            self._thresholds |= dict(zip(predictions.classes, predictions.thresholds.tolist(), strict=True))
+        if predictions.label_sets is not None:
             n_covered = sum(
-                len(set(own).intersection(labels)) for own, labels in zip(true, predictions.sets, strict=True)
+                len(set(own).intersection(labels)) for own, labels in zip(true, predictions.label_sets, strict=True)
             )
-            self._sets += (len(true), n_covered, sum(map(len, true)), sum(map(len, predictions.sets)))
+            self._sets += (len(true), n_covered, sum(map(len, true)), sum(map(len, predictions.label_sets)))
 
-    def _count_labels(self, predictions: MultilabelPredictions, true: Sets) -> None:
-        predicted = predictions.predicted
+    def _count_labels(self, predictions: Predictions, true: Sets) -> None:
+        predicted = predictions.labels
         classes = self._numbers.add(predictions.classes)
         numbers = [self._numbers.add(chain.from_iterable(sets)) for sets in (true, predicted)]
         correct = [set(own).intersection(labels) for own, labels in zip(true, predicted, strict=True)]
@@ -168,7 +161,7 @@ class MultilabelEvaluator:
         self._counts = np.pad(self._counts, ((0, 0), (0, n_new)))
         self._bins = np.pad(self._bins, ((0, 0), (0, n_new), (0, 0)))
         self._counts += [np.bincount(each, minlength=n_labels) for each in numbers]
-        is_read = ~np.isnan(predictions.probabilities[:, 0]) if len(classes) else np.zeros(len(true), dtype=np.bool_)
+        is_read = predictions.is_read if len(classes) else np.zeros(len(true), dtype=np.bool_)
         probabilities = predictions.probabilities[is_read]
         is_true = np.zeros(probabilities.shape)
         places = {label: place for place, label in enumerate(predictions.classes)}

@@ -19,9 +19,10 @@ from nbtext.evaluation.multilabel import (
     join_set_outcomes,
     sum_outcomes,
 )
-from nbtext.evaluation.multilabel_evaluator import PairKey, list_pairs, measure_sets, true_sets
+from nbtext.evaluation.multilabel_evaluator import PairKey, list_pairs, measure_sets
+from nbtext.evaluation.outcomes import true_sets
 from nbtext.evaluation.reliability import Reliability, ReliabilityBin
-from nbtext.model.multilabel_predictions import MultilabelPredictions
+from nbtext.model.predictions import Predictions
 
 N_EXAMPLES = 3  # documents of each pair of labels
 N_WORST = 25
@@ -76,12 +77,11 @@ class SetLog:
     def record(self, batch: PredictedBatch) -> None:
         """Record a batch; InputError if a document has no list of labels."""
         predictions = batch.predictions
-        assert isinstance(predictions, MultilabelPredictions)
         if len(predictions) == 0:
             return
         self._parts.append(measure_sets(predictions))
         gaps = self._measure_gaps(predictions)
-        for row, (true, predicted) in enumerate(zip(true_sets(predictions), predictions.predicted, strict=True)):
+        for row, (true, predicted) in enumerate(zip(true_sets(predictions), predictions.labels, strict=True)):
             pairs = list_pairs(true, predicted)
             if not pairs or not predictions.ids[row]:  # counts alone have no names
                 continue
@@ -102,7 +102,7 @@ class SetLog:
             self._worst.add(self._n_documents + row, gaps[row], make)
         self._n_documents += len(predictions)
 
-    def _measure_gaps(self, predictions: MultilabelPredictions) -> list[float]:
+    def _measure_gaps(self, predictions: Predictions) -> list[float]:
         """Return the gap of each document, and count its probabilities; those of an unread document are 0."""
         places = {label: place for place, label in enumerate(predictions.classes)}
         is_true = np.zeros(predictions.probabilities.shape, dtype=np.bool_)

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.scorer import Floats
 from nbtext.documents.batch import missing_label
 from nbtext.errors import InputError
-from nbtext.model.multilabel_predictions import AnyPredictions
-from nbtext.model.predictor import Predictions
+from nbtext.model.predictions import Predictions
 
 MIN_PROBABILITY = 1e-15  # log-loss clips the probability of a true label to this
 UNANSWERED = -1  # the predicted label of a document without one
@@ -100,19 +99,16 @@ def measure(predictions: Predictions, numbers: LabelNumbers, *, min_probability:
     InputError
         A document has no label.
     """
-    for row, label in enumerate(predictions.true_labels):
-        if label is None:
-            raise unknown_label(predictions, row)
     classes = numbers.add(predictions.classes)
-    true = numbers.add(label for label in predictions.true_labels if label is not None)
+    true = numbers.add(label for (label,) in true_sets(predictions))
     columns = np.full(len(numbers), -1)
     columns[classes] = np.arange(len(classes))
     own, rows, chosen = columns[true], np.arange(len(true)), predictions.label_classes
-    is_read = ~np.isnan(predictions.probabilities[:, 0]) if len(classes) else np.zeros(len(true), dtype=np.bool_)
+    is_read = predictions.is_read if len(classes) else np.zeros(len(true), dtype=np.bool_)
     # a document that could not be read gets uniform probabilities
     probabilities = np.where(is_read[:, None], predictions.probabilities, 1 / max(1, len(classes)))
     best, of_true = probabilities[rows, chosen], np.where(own >= 0, probabilities[rows, own], 0.0)
-    is_answered = np.array([label is not None for label in predictions.labels], dtype=np.bool_)
+    is_answered = np.array(list(map(bool, predictions.labels)), dtype=np.bool_)
     typicality = predictions.typicality
     return Outcomes(
         (),
@@ -124,11 +120,19 @@ def measure(predictions: Predictions, numbers: LabelNumbers, *, min_probability:
         is_chosen_right=(own == chosen) & is_read,
         is_answerable=is_answered | ((best < min_probability) & (predictions.known > 0)),
         typicality=typicality if typicality is not None else np.full(len(true), np.nan),
-        is_outlier=np.array([bool(flag) for flag in predictions.outliers], dtype=np.bool_),
+        is_outlier=np.array(list(map(bool, predictions.outliers or [False] * len(true))), dtype=np.bool_),
     )
 
 
-def unknown_label(predictions: AnyPredictions, row: int) -> InputError:
+def true_sets(predictions: Predictions) -> list[tuple[str, ...]]:
+    """Return the true labels of each document; InputError if those of a document are not known."""
+    for row, labels in enumerate(predictions.true_labels):
+        if labels is None:
+            raise unknown_label(predictions, row)
+    return [labels for labels in predictions.true_labels if labels is not None]
+
+
+def unknown_label(predictions: Predictions, row: int) -> InputError:
     """Return the error for a document without a true label: why it could not be read, or that it has no label."""
     reason = predictions.reasons[row]
     if reason is not None and np.isnan(predictions.probabilities[row]).any():

@@ -10,7 +10,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -20,8 +20,7 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.decompression import suffix_compression
 from nbtext.documents.streams import ByteStream, open_stream
 from nbtext.errors import InputError
-from nbtext.model.multilabel_predictions import MultilabelPredictions
-from nbtext.model.predictor import Predictions
+from nbtext.model.predictions import Predictions
 from nbtext.output import FORMULA
 
 HINT = "write it with nbtext predict --to jsonl (or json, tsv, csv)"
@@ -36,16 +35,16 @@ _TSV_ESCAPES = {"\\t": "\t", "\\n": "\n", "\\r": "\r"}
 class Record:
     """The prediction for one document.
 
-    label    The predicted label; None: there is none.
-    scores   The known probabilities, by label.
-    labels   The prediction set; None: there is none.
-    several  The predicted labels of a multi-label model; None: of a single-label model.
+    is_several  Whether it is of a multi-label model.
+    labels      The predicted labels.
+    scores      The known probabilities, by label.
+    label_set   The prediction set; None: there is none.
     """
 
-    label: str | None
+    is_several: bool
+    labels: tuple[str, ...]
     scores: dict[str, float]
-    labels: tuple[str, ...] | None = None
-    several: tuple[str, ...] | None = None
+    label_set: tuple[str, ...] | None = None
 
 
 class PredictionsFile:
@@ -67,7 +66,7 @@ class PredictionsFile:
         self._parse(is_several=bool(is_several))
 
     def _parse(self, *, is_several: bool) -> None:
-        self.is_multilabel = is_several
+        self._is_several = is_several
         self._records: dict[str, list[Record]] = {}
         self._n_taken: Counter[str] = Counter()
         separator = _find_separator(self._rows) if is_several else None
@@ -77,14 +76,14 @@ class PredictionsFile:
             except ERRORS:
                 what = "is not a record of nbtext predict"
                 raise InputError(what, where=f"{self._path}:{line}", hint=HINT) from None
-            if (record.several is not None) != is_several:
+            if record.is_several != is_several:
                 what = "the file has records of one label and records of several labels"
                 raise InputError(what, where=f"{self._path}:{line}", hint=HINT)
             self._records.setdefault(identity, []).append(record)
         if self._has_kind:
             self._rows = []
-        found = {label for record in self._all() for label in (record.label, *record.scores)}
-        self._classes = tuple(sorted(label for label in found if label is not None))
+        found = {label for record in self._all() for label in (*record.labels, *record.scores)}
+        self._classes = tuple(sorted(found))
 
     def _all(self) -> Iterator[Record]:
         return chain.from_iterable(self._records.values())
@@ -96,43 +95,43 @@ class PredictionsFile:
             self._parse(is_several=batch.label_lists is not None)
 
     def of(self, batch: Batch) -> Predictions:
-        """Return the predictions for these documents; InputError if one of them has none."""
-        records = [self._record(identity) for identity in batch.ids]
-        if not self._classes:
+        """Return the predictions for these documents.
+
+        A label whose probability is not in the file has the probability 0 if there are several.
+
+        Raises
+        ------
+        InputError
+            A document has no prediction, or the file has predictions of one label and the document has several.
+        """
+        if not self._has_kind:  # lines can be of one label or of several, as TSV without a document of two labels
+            self._has_kind = True
+            self._parse(is_several=batch.label_lists is not None)
+        is_several, records = self._is_several, [self._record(identity) for identity in batch.ids]
+        if not self._classes and not is_several:
             hint = "write it with nbtext predict --to jsonl, which keeps the probabilities of documents without a label"
             raise InputError("no record of the file has a predicted label", where=self._path, hint=hint)
-        sets = [record.labels for record in records if record.labels is not None]
-        places = {label: place for place, label in enumerate(self._classes)}
-        best = [record.label or max(record.scores, key=record.scores.__getitem__, default="") for record in records]
-        return Predictions(
-            batch.ids,
-            [record.label for record in records],
+        places, n = {label: place for place, label in enumerate(self._classes)}, len(batch)
+        probabilities = np.array([self._row(record) for record in records]).reshape(n, len(self._classes))
+        sets = [record.label_set for record in records if record.label_set is not None]
+        found = Predictions(
+            "several" if is_several else "one",
             self._classes,
-            np.array([self._row(record) for record in records]).reshape(len(records), len(self._classes)),
-            np.ones(len(records)),
-            [None] * len(records),
-            [None] * len(records),
-            batch.single_labels(),
-            decided=np.array([places.get(label, 0) for label in best], dtype=np.int64),
-            label_sets=sets if len(sets) == len(records) else None,
+            batch.ids,
+            [record.labels for record in records],
+            probabilities,
+            np.ones(n),
+            [None] * n,
+            batch.list_labels(),
+            label_sets=sets if len(sets) == n else None,
         )
-
-    def sets_of(self, batch: Batch) -> MultilabelPredictions:
-        """Return the predictions of several labels for these documents; InputError if one of them has none.
-
-        A label whose probability is not in the file has the probability 0.
-        """
-        records, n = [self._record(identity) for identity in batch.ids], len(batch)
-        rows = [
-            [record.scores.get(label, 0.0 if record.scores else math.nan) for label in self._classes]
+        if is_several:
+            return replace(found, thresholds=np.full(len(self._classes), np.nan))
+        best = [
+            record.labels[0] if record.labels else max(record.scores, key=record.scores.__getitem__, default="")
             for record in records
         ]
-        sets = [record.labels for record in records if record.labels is not None]
-        return MultilabelPredictions(
-            batch.ids, self._classes, np.array(rows).reshape(n, len(self._classes)), np.ones(n), [None] * n,
-            [None] * n, batch.list_labels(), np.full(len(self._classes), np.nan),
-            [record.several or () for record in records], sets=sets if len(sets) == n else None,
-        )  # fmt: skip
+        return replace(found, decided=np.array([places.get(label, 0) for label in best], dtype=np.int64))
 
     @property
     def has_all_probabilities(self) -> bool:
@@ -156,7 +155,7 @@ class PredictionsFile:
         known = [record.scores[label] for label in self._classes if label in record.scores]
         if not known:
             return [math.nan] * len(self._classes)
-        others = len(self._classes) - len(known)
+        others = 0 if record.is_several else len(self._classes) - len(known)
         rest = max(0.0, 1 - sum(known)) / others if others else 0.0
         return [record.scores.get(label, rest) for label in self._classes]
 
@@ -219,8 +218,9 @@ def _from_json(record: dict[str, Any]) -> tuple[str, Record]:
     label = record["label"]
     if not isinstance(record["id"], str) or not isinstance(label, str | None):
         raise TypeError
-    labels = tuple(map(str, record["labels"])) if "labels" in record else None
-    return record["id"], Record(label, {str(k): _probability(p) for k, p in (record["scores"] or {}).items()}, labels)
+    scores = {str(k): _probability(p) for k, p in (record["scores"] or {}).items()}
+    label_set = tuple(map(str, record["labels"])) if "labels" in record else None
+    return record["id"], Record(False, () if label is None else (label,), scores, label_set)
 
 
 def _several_from_json(record: dict[str, Any]) -> tuple[str, Record]:
@@ -229,7 +229,7 @@ def _several_from_json(record: dict[str, Any]) -> tuple[str, Record]:
     if not all(isinstance(each, str) for each in (record["id"], *labels, *(label_set or ()))):
         raise TypeError
     scores = {str(label): _probability(share) for label, share in (record["scores"] or {}).items()}
-    return record["id"], Record(None, scores | dict(zip(labels, shares, strict=True)), label_set, labels)
+    return record["id"], Record(True, labels, scores | dict(zip(labels, shares, strict=True)), label_set)
 
 
 class _TsvFields(list[str]):
@@ -253,16 +253,17 @@ def _from_fields(fields: list[str], separator: str | None) -> tuple[str, Record]
     plain: Callable[[str], str] = _unescape if isinstance(fields, _TsvFields) else str
     identity, label, probability, *others = fields
     joined = others.pop(0) if len(others) % 2 else None
-    labels = None if joined is None else _split(joined, "," if separator is None else separator)
+    label_set = None if joined is None else _split(joined, "," if separator is None else separator)
     pairs = zip(others[::2], others[1::2], strict=True)
     scores = {plain(name): _probability(float(share)) for name, share in pairs if share}
     if separator is not None:
         several, shares = _split(label, separator), _split(probability, separator)
         scores |= {name: _probability(float(share)) for name, share in zip(several, shares, strict=True)}
-        return plain(identity), Record(None, scores, labels, several)
+        return plain(identity), Record(True, several, scores, label_set)
     if not probability:
-        return plain(identity), Record(None, scores, labels)
-    return plain(identity), Record(plain(label), scores | {plain(label): _probability(float(probability))}, labels)
+        return plain(identity), Record(False, (), scores, label_set)
+    label = plain(label)
+    return plain(identity), Record(False, (label,), scores | {label: _probability(float(probability))}, label_set)
 
 
 def _split(text: str, separator: str) -> tuple[str, ...]:

@@ -40,7 +40,6 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
 from nbtext.model.fitting import fit_model
-from nbtext.model.predictor import Predictions
 from nbtext.model.training import add_other_estimate
 
 RACE_FOLDS = 3
@@ -326,9 +325,8 @@ def _choose(counting: _Fit, linear: _Fit, corpora: Corpora, search: _Fitter) -> 
     settings = candidate.goalless_settings
     n_correct = 0
     for part in cross_validate(corpus, folds, features=candidate.features, model_settings=settings, jobs=search.jobs):
-        assert isinstance(part, Predictions)  # a search refuses several labels
         pairs = zip(part.labels, part.true_labels, strict=True)
-        n_correct += sum(label == true and true not in lone for label, true in pairs)
+        n_correct += sum(labels == true and lone.isdisjoint(labels) for labels, true in pairs)
     accuracy, how = n_correct / max(1, n_scored), f"{N_FOLDS} folds"
     if accuracy > counting.quality[0]:
         estimated = replace(search.results[candidate], accuracy=accuracy, n_scored=n_scored, estimate=how)

@@ -12,6 +12,7 @@ from nbtext.errors import ModelError
 from nbtext.features.analyzer import MARKS_PATTERN, has_own_pattern
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.fitted_model import FittedModel
+from nbtext.model.task import OneLabel
 
 MAX_WEIGHTS = 2**28  # features times labels, in a format that writes every weight: 2 GiB
 
@@ -98,17 +99,18 @@ def probability_parameters(model: FittedModel) -> dict[str, Any]:
     without a known token has the probabilities `prior` and no label; `default_class` is the class of the label that
     TextClassifier.predict gives it (None: the most probable one).
     """
-    calibration = model.calibration
+    task = model.task if isinstance(model.task, OneLabel) else OneLabel(model.labels, model.log_prior)
+    calibration = task.calibration
     scaling = calibration.temperature
     bias = model.scorer.bias[None, : len(model.labels)]
-    unknown = model.log_posterior(bias, np.zeros(1), np.zeros(1, dtype=np.bool_))
+    unknown = task.log_probabilities(bias, np.zeros(1), np.zeros(1, dtype=np.bool_))
     return {
         "a": 1.0 if scaling is None else scaling.a,
         "b": 0.0 if scaling is None else scaling.b,
         "noise": 0.0 if scaling is None else scaling.noise,
         "prior_adjustment": None if calibration.prior_adjustment is None else calibration.prior_adjustment.tolist(),
         "prior": np.exp(unknown)[0].tolist(),
-        "default_class": model.default_class,
+        "default_class": task.default_class,
         "shift": None if calibration.decision_offsets is None else calibration.decision_offsets.tolist(),
     }
 
@@ -118,16 +120,17 @@ def several_labels_parameters(model: FittedModel) -> dict[str, Any]:
 
     They are those of `bayes/label_calibration.py`, and the threshold of each label. Empty: the model gives one label.
     """
-    if model.multilabel is None:
+    if isinstance(model.task, OneLabel):
         return {}
-    (_, combination), n_labels = model.multilabel.naive_bayes, len(model.labels)
+    task = model.several_labels
+    _, combination = task.fit.naive_bayes
     return {
         "weights": list(combination.weights),
         "exponent": combination.exponent,
         "intercept": combination.intercept,
         "prior_weight": combination.prior_weight,
         "slope": combination.slope,
-        "priors": model.scorer.bias[:n_labels].tolist(),
+        "priors": task.priors.tolist(),
         "biases": combination.biases.tolist(),
-        "thresholds": model.multilabel.thresholds.tolist(),
+        "thresholds": task.fit.thresholds.tolist(),
     }

@@ -23,6 +23,7 @@ from nbtext.export.exporter import (
 )
 from nbtext.features.analyzer import TOKEN_PATTERN
 from nbtext.model.fitted_model import FittedModel
+from nbtext.model.task import OneLabel
 
 FORMAT = "nbtext scikit-learn pipeline"
 VERSION = 1
@@ -36,7 +37,7 @@ def check_sklearn(model: FittedModel) -> None:
     same = sklearn_class(model)
     if same is not None and same.needs_smoothing and model.hyperparameters.smoothing == 0:
         raise ModelError(f"scikit-learn's {same.name} needs smoothing", hint="train with --smoothing 1e-10")
-    if model.model_settings.is_linear and model.multilabel is None and len(model.labels) == 1:
+    if model.model_settings.is_linear and isinstance(model.task, OneLabel) and len(model.labels) == 1:
         raise ModelError("scikit-learn has no linear model with a single label", hint="train with two labels or more")
 
 
@@ -52,10 +53,10 @@ def sklearn_json(model: FittedModel) -> Iterator[bytes]:
     Naive Bayes, its decision function is the score of each label against the rest, and "probabilities" has a
     MultinomialNB that compares the labels, and the parameters that combine both.
     """
-    if model.multilabel is not None:
-        estimator, probabilities = _label_estimators(model), _label_probabilities(model)
-    else:
+    if isinstance(model.task, OneLabel):
         estimator, probabilities = _estimator(model), probability_parameters(model)
+    else:
+        estimator, probabilities = _label_estimators(model), _label_probabilities(model)
     document = {
         "format": FORMAT,
         "version": VERSION,
@@ -127,8 +128,7 @@ def _estimator(model: FittedModel) -> Step:
 
 def _label_estimators(model: FittedModel) -> Step:
     """Return one logistic regression for each label of a multi-label model: the label against the rest."""
-    assert model.multilabel is not None
-    n_labels, fit = len(model.labels), model.multilabel.combination
+    n_labels, fit = len(model.labels), model.several_labels.fit.combination
     weights, bias = model.scorer.weights()[:n_labels], model.scorer.bias[:n_labels]
     if isinstance(fit, ScoreScaling):
         weights, bias = fit.scale * weights, fit.scale * bias + fit.intercept + fit.biases
@@ -150,9 +150,8 @@ def _label_estimators(model: FittedModel) -> Step:
 
 def _label_probabilities(model: FittedModel) -> dict[str, Any]:
     """Return what turns the decision function of a multi-label model into probabilities and labels."""
-    assert model.multilabel is not None
     if model.model_settings.is_linear:
-        return {"thresholds": model.multilabel.thresholds.tolist()}
+        return {"thresholds": model.several_labels.fit.thresholds.tolist()}
     parameters, n_labels = several_labels_parameters(model), len(model.labels)
     if len(parameters["weights"]) > 1:
         parameters["contrast"] = _step(

@@ -20,12 +20,10 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.labeling.pool import PoolDocument
 from nbtext.labeling.ranking import SMOOTHING, length_temperature
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts, unite_vocabularies
-from nbtext.model.explanation import Explanation
-from nbtext.model.fitted_model import FittedModel, TrainedModel, transfer_calibration
+from nbtext.model.explanation import Explainer, Explanation
+from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import fit_model
 from nbtext.model.growth import check_growth
-from nbtext.model.multilabel import transfer_multilabel
-from nbtext.model.multilabel_explanation import explain_batch
 
 Labels = tuple[str, ...]
 
@@ -97,7 +95,7 @@ class Learner:
         if fitted is None:
             return []
         columns = tuple([text] for text in document.texts)
-        return explain_batch(fitted, Batch([document.id], columns, [None]), None, None)
+        return Explainer(fitted).explain_batch(Batch([document.id], columns, [None]))
 
     def fit(self) -> FittedModel | None:
         """Return the model of all documents; None without labels or features."""
@@ -140,9 +138,9 @@ class Learner:
         return features, ModelSettings(model=name, smoothing=SMOOTHING, prior="uniform")
 
     def _selection(self) -> Selection | MultilabelFit | None:
-        if self.is_multilabel:
-            fit = transfer_multilabel(self._earlier, self.labels) if self._earlier is not None else None
-            return fit or default_multilabel_fit(len(self.labels))
         if self._earlier is not None:
-            return Selection(self._earlier.hyperparameters, transfer_calibration(self._earlier, self.labels))
+            found: Selection | MultilabelFit = self._earlier.task.transfer(self.labels, self._earlier.hyperparameters)
+            return found
+        if self.is_multilabel:
+            return default_multilabel_fit(len(self.labels))
         return Selection(Hyperparameters(SMOOTHING), Calibration(temperature=length_temperature(len(self.labels))))

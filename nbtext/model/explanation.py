@@ -1,4 +1,4 @@
-"""Explanations of predictions: terms whose sum is the log-odds of two labels."""
+"""Explanations of predictions: terms whose sum is the log-odds of a label, against another one or against the rest."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +20,10 @@ from nbtext.features.counting import counter
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.hashing import buckets
 from nbtext.model.fitted_model import FittedModel
-from nbtext.model.predictor import MOST_PROBABLE, Predictions, Predictor, Scores
+from nbtext.model.predictions import Predictions
+from nbtext.model.predictor import MOST_PROBABLE, Predictor, Scores
 from nbtext.model.settings import DecisionSettings
+from nbtext.model.task import OneLabel
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +114,24 @@ class Explanation:
     texts: tuple[str, ...] = ()
 
 
+class Odds(Protocol):
+    """The log-odds of labels in the documents of a batch, and what they are made of."""
+
+    def probability(self, row: int, own: int) -> float:
+        """Return the probability of a label of a document."""
+
+    def choose_other(self, row: int, own: int, against: int | None) -> int | None:
+        """Return the class that the label of a document is compared with; None if there is none."""
+
+    def of_features(
+        self, row: int, own: int, other: int, indices: NDArray[np.int32], weights: NDArray[np.float64]
+    ) -> Floats:
+        """Return what features with these weights add to the log-odds of a label, (n_features,)."""
+
+    def explain(self, row: int, own: int, other: int, explanation: Explanation) -> Explanation:
+        """Return the explanation with the log-odds of a label and their terms, but for the features."""
+
+
 class Explainer:
     """Explains the predictions of a fitted model; several threads may share it."""
 
@@ -118,123 +140,103 @@ class Explainer:
         self._predictor = Predictor(model)
         self._counter = counter(model.feature_settings, model.vocabulary)  # its count of too long tokens is not used
 
+    def check(self, label: str | None, against: str | None) -> tuple[int | None, int | None]:
+        """Return the classes of two labels; see `explain_batch`."""
+        if against is not None and not isinstance(self.model.task, OneLabel):
+            what = "cannot be used with a multi-label model, which explains each label alone"
+            hint = "leave out this option; other labels are one of the terms"
+            raise SettingsError(what, where="against", hint=hint)
+        explained = self.model.class_of(label) if label is not None else None
+        other = self.model.class_of(against) if against is not None else None
+        if label is not None and explained == other:
+            hint = "give another label, or leave out this option"
+            raise SettingsError("is the same label as --label", where="against", hint=hint)
+        return explained, other
+
     def explain_batch(self, batch: Batch, *, label: str | None = None, against: str | None = None) -> list[Explanation]:
-        """Return an explanation of each document of a batch, in order.
+        """Return the explanations of all documents in one list; see `explain_documents`."""
+        return list(chain.from_iterable(self.explain_documents(batch, label=label, against=against)))
+
+    def explain_documents(
+        self, batch: Batch, *, label: str | None = None, against: str | None = None, most: int | None = None
+    ) -> list[list[Explanation]]:
+        """Return an explanation of each predicted label of each document, the most probable label first.
+
+        A document that could not be predicted has one explanation, without a label and with the reason.
 
         Parameters
         ----------
         label
-            The label to explain; None: the predicted one.
+            The label to explain; None: the predicted ones, or the most probable one if none is predicted.
         against
-            The label to compare with. None, or if it is the explained label: the most probable other label.
+            The label to compare with, if labels exclude each other. None, or if it is the explained label: the most
+            probable other label.
+        most
+            Number of labels of a document that are explained; None: all.
 
         Raises
         ------
         SettingsError
-            The model lacks one of these labels, or they are the same.
+            The model lacks one of these labels, or they are the same, or labels do not exclude each other.
         """
-        self.model.check_single("be explained by the odds of two labels")
-        pair = self.class_pair(label, against)
+        explained, against_class = self.check(label, against)
         scores = self._predictor.score_batch(batch)
         predictions = self._predictor.predict_batch(batch, scores=scores)
-        rows, texts = self.count(batch.columns), list(zip(*batch.columns, strict=True))
-        return [self._explain_row(row, pair, scores, predictions, rows, texts[row]) for row in range(len(batch))]
-
-    def class_pair(self, label: str | None, against: str | None) -> tuple[int | None, int | None]:
-        """Return the classes of two labels; see `explain_batch`."""
-        explained = self.model.class_of(label) if label is not None else None
-        other = self.model.class_of(against) if against is not None else None
-        if label is not None and explained == other:
-            raise SettingsError(
-                "is the same label as --label",
-                where="against",
-                hint="give another label, or leave out this option",
-            )
-        return explained, other
+        odds = self._odds(scores, predictions)
+        rows, texts = self._counter.rows(batch.columns), list(zip(*batch.columns, strict=True))
+        found = []
+        for row, classes in enumerate(predictions.classes_of(predictions.labels)):
+            reason, known = predictions.reasons[row], float(predictions.known[row])
+            explanation = Explanation(predictions.ids[row], known=known, reason=reason, texts=texts[row])
+            if reason is not None:
+                found.append([explanation])
+                continue
+            chosen = classes[:most] or [int(predictions.label_classes[row])] if explained is None else [explained]
+            of_labels = []
+            for own in chosen:
+                other = odds.choose_other(row, own, against_class)
+                name, probability = self.model.labels[own], odds.probability(row, own)
+                of_label = replace(explanation, label=name, probability=probability)
+                if other is not None:
+                    contributions = tuple(self._contributions(rows, row, texts[row], odds, own, other))
+                    of_label = replace(odds.explain(row, own, other, of_label), contributions=contributions)
+                of_labels.append(of_label)
+            found.append(of_labels)
+        return found
 
     def predict_batch(self, batch: Batch, decisions: DecisionSettings = MOST_PROBABLE) -> Predictions:
-        """Return predictions with the strongest `decisions.explain` features of each document."""
+        """Return predictions with the strongest `decisions.explain` features of each document's most probable label."""
         scores = self._predictor.score_batch(batch)
         predictions = self._predictor.predict_batch(batch, decisions, scores)
-        rows, texts = self.count(batch.columns), list(zip(*batch.columns, strict=True))
-        log_posterior = self._predictor.log_posterior(scores)
+        rows, texts = self._counter.rows(batch.columns), list(zip(*batch.columns, strict=True))
+        odds = self._odds(scores, predictions)
         explanations: list[tuple[tuple[str, float], ...]] = []
-        for row, (label, own) in enumerate(zip(predictions.labels, predictions.label_classes.tolist(), strict=True)):
-            other = _most_probable_other(log_posterior[row], scores.scores[row], own) if label is not None else None
-            strongest = self.contributions(rows, row, texts[row], (own, other)) if other is not None else []
+        for row, (own, reason) in enumerate(zip(predictions.label_classes.tolist(), predictions.reasons, strict=True)):
+            other = odds.choose_other(row, own, None) if reason is None else None
+            strongest = self._contributions(rows, row, texts[row], odds, own, other) if other is not None else []
             explanations.append(tuple((each.feature, each.log_odds) for each in strongest[: decisions.explain]))
         return replace(predictions, explanations=explanations)
 
-    def count(self, columns: Sequence[Sequence[str]]) -> DocumentCounts:
-        """Return the counts of the features that the model knows."""
-        return self._counter.rows(columns)
+    def _odds(self, scores: Scores, predictions: Predictions) -> Odds:
+        if isinstance(self.model.task, OneLabel):
+            return OddsOfPairs(self.model, scores)
+        from nbtext.model.label_odds import OddsOfLabels
 
-    def contributions(
-        self, rows: DocumentCounts, row: int, texts: Sequence[str], pair: tuple[int, int]
+        return OddsOfLabels(self.model, scores, predictions)
+
+    def _contributions(
+        self, rows: DocumentCounts, row: int, texts: Sequence[str], odds: Odds, own: int, other: int
     ) -> list[Contribution]:
-        """Return what each feature of a document adds to the log-odds of two classes, the strongest first."""
+        """Return what each feature of a document adds to the log-odds of a class, the strongest first."""
         entries = slice(rows.indptr[row], rows.indptr[row + 1])
         indices, counts = rows.indices[entries], rows.counts[entries]
         weights = self.model.weighting.weights(np.array([0, len(indices)]), indices, counts)
-        one, other = (self.model.scorer.contributions(indices, weights, k) for k in pair)
-        log_odds = one - other
-        names = self.feature_names(indices, texts)
+        log_odds = odds.of_features(row, own, other, indices, weights)
+        names = self._feature_names(indices, texts)
         order = np.argsort(-np.abs(log_odds), kind="stable").tolist()
         return [Contribution(names[place], int(counts[place]), float(log_odds[place])) for place in order]
 
-    def _explain_row(
-        self,
-        row: int,
-        pair: tuple[int | None, int | None],
-        scores: Scores,
-        predictions: Predictions,
-        rows: DocumentCounts,
-        texts: tuple[str, ...],
-    ) -> Explanation:
-        explanation = Explanation(
-            predictions.ids[row], known=float(predictions.known[row]), reason=predictions.reasons[row], texts=texts
-        )
-        if predictions.labels[row] is None:
-            return explanation
-        model, calibration = self.model, self.model.calibration
-        posterior = self._predictor.log_posterior(scores)[row]
-        evidence, n_known = scores.scores[row], scores.n_known[row : row + 1]
-        own = pair[0] if pair[0] is not None else int(predictions.label_classes[row])
-        explanation = replace(explanation, label=model.labels[own], probability=math.exp(posterior[own]))
-        other = pair[1] if pair[1] not in (None, own) else _most_probable_other(posterior, evidence, own)
-        if other is None:
-            return explanation
-
-        def log_odds(values: Floats) -> float:
-            return float(values[own] - values[other])
-
-        temperature, noise, calibrated = 1.0, 0.0, evidence
-        if calibration.temperature is not None:
-            temperature, noise = float(calibration.temperature.temperature(n_known)[0]), calibration.temperature.noise
-            calibrated = calibration.temperature.log_posterior(evidence[None, :], n_known)[0]
-        scaled = log_odds(evidence) / temperature
-        prior = log_odds(model.log_prior) if not model.model_settings.is_linear else 0.0
-        terms = LogOddsTerms(
-            prior,
-            absent=model.scorer.bias_of(own) - model.scorer.bias_of(other) - prior,
-            temperature=scaled - log_odds(evidence),
-            noise=log_odds(calibrated) - scaled if noise else 0.0,
-            prior_adjustment=log_odds(calibration.prior_adjustment)
-            if calibration.prior_adjustment is not None
-            else 0.0,
-        )
-        return replace(
-            explanation,
-            against=model.labels[other],
-            other_probability=math.exp(posterior[other]),
-            log_odds=log_odds(posterior),
-            terms=terms,
-            temperature=temperature,
-            noise_rate=noise,
-            contributions=tuple(self.contributions(rows, row, texts, (own, other))),
-        )
-
-    def feature_names(self, indices: NDArray[np.int32], texts: Sequence[str]) -> list[str]:
+    def _feature_names(self, indices: NDArray[np.int32], texts: Sequence[str]) -> list[str]:
         """Return the features in these columns; of a hashed column, the document's features that hash to it."""
         vocabulary = self.model.vocabulary
         if vocabulary is not None:
@@ -251,7 +253,59 @@ class Explainer:
         return Analyzer(self.model.feature_settings)
 
 
-def _most_probable_other(posterior: Floats, scores: Floats, excluded: int) -> int | None:
-    """Return the most probable class except one; None if there is no other. Scores break ties of probabilities."""
-    ranking = np.lexsort((scores, posterior))
-    return next((k for k in reversed(ranking.tolist()) if k != excluded), None)
+class OddsOfPairs:
+    """The log-odds of a label against another one, where labels exclude each other; see Odds."""
+
+    def __init__(self, model: FittedModel, scores: Scores) -> None:
+        self._model, self._scores = model, scores
+        self._posterior = model.task.log_probabilities(*scores.evidence)
+
+    def probability(self, row: int, own: int) -> float:
+        """See Odds."""
+        return math.exp(self._posterior[row, own])
+
+    def choose_other(self, row: int, own: int, against: int | None) -> int | None:
+        """See Odds; it is the most probable other one. Scores break ties of probabilities."""
+        if against is not None and against != own:
+            return against
+        ranking = np.lexsort((self._scores.scores[row], self._posterior[row]))
+        return next((k for k in reversed(ranking.tolist()) if k != own), None)
+
+    def of_features(
+        self, row: int, own: int, other: int, indices: NDArray[np.int32], weights: NDArray[np.float64]
+    ) -> Floats:
+        """See Odds."""
+        scorer = self._model.scorer
+        return scorer.contributions(indices, weights, own) - scorer.contributions(indices, weights, other)
+
+    def explain(self, row: int, own: int, other: int, explanation: Explanation) -> Explanation:
+        """See Odds."""
+        model, calibration, posterior = self._model, self._model.calibration, self._posterior[row]
+        evidence, n_known = self._scores.scores[row], self._scores.n_known[row : row + 1]
+
+        def log_odds(values: Floats) -> float:
+            return float(values[own] - values[other])
+
+        temperature, noise, calibrated = 1.0, 0.0, evidence
+        if calibration.temperature is not None:
+            temperature, noise = float(calibration.temperature.temperature(n_known)[0]), calibration.temperature.noise
+            calibrated = calibration.temperature.log_posterior(evidence[None, :], n_known)[0]
+        scaled = log_odds(evidence) / temperature
+        prior = log_odds(model.log_prior) if not model.model_settings.is_linear else 0.0
+        adjustment = calibration.prior_adjustment
+        terms = LogOddsTerms(
+            prior,
+            absent=model.scorer.bias_of(own) - model.scorer.bias_of(other) - prior,
+            temperature=scaled - log_odds(evidence),
+            noise=log_odds(calibrated) - scaled if noise else 0.0,
+            prior_adjustment=log_odds(adjustment) if adjustment is not None else 0.0,
+        )
+        return replace(
+            explanation,
+            against=model.labels[other],
+            other_probability=math.exp(posterior[other]),
+            log_odds=log_odds(posterior),
+            terms=terms,
+            temperature=temperature,
+            noise_rate=noise,
+        )

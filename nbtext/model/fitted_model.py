@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration
-from nbtext.bayes.class_statistics import log_priors
-from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate, Unlabeled
+from nbtext.bayes.diagnostics import Hyperparameters, Unlabeled
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.documents.settings import UNKNOWN_INPUT, ModelInput
@@ -22,11 +21,14 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
+from nbtext.model.predictions import Labels
+from nbtext.model.task import OneLabel, Task
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
-    from nbtext.bayes.label_selection import MultilabelEstimate, MultilabelFit
+    from nbtext.model.several_labels import SeveralLabels
 
+Evidence = tuple[Floats, NDArray[Any], NDArray[np.bool_]]
 LABEL_TYPES: dict[str, Callable[[str], str | int | float]] = {
     "str": str,
     "int": int,
@@ -52,8 +54,8 @@ class FittedModel:
 
     Attributes
     ----------
-    labels : tuple of str
-        Sorted by code point; class k is `labels[k]`.
+    task
+        What a prediction is, and how scores become one: with the labels, and what was fitted to leave-one-out scores.
     feature_settings, model_settings
         The settings of training.
     vocabulary
@@ -63,15 +65,9 @@ class FittedModel:
     weighting
         How a document's counts are weighted before they are scored.
     scorer
-        Computes log P(document, class), the prior included.
-    log_prior : (n_classes,)
-        Natural logarithm of each class's prior probability.
+        Computes log P(document, class), the prior included; of several labels, the scores of binary_relevance.
     hyperparameters
         The smoothing or C.
-    calibration
-        Turns scores into probabilities and decisions.
-    estimate
-        The leave-one-out estimate for new documents; None if no document could be left out.
     unlabeled
         How the model was trained on unlabeled documents; None: it was not.
     approximate
@@ -84,46 +80,58 @@ class FittedModel:
         The type of the labels when they were given.
     label_columns : int, optional
         If the labels were given as an indicator matrix: the number of its columns. Then the labels are their numbers.
-    multilabel : MultilabelFit, optional
-        If a document can have several labels, or none: how the scores become probabilities and labels. Then the scorer
-        holds the scores of binary_relevance, and `calibration` and `estimate` are empty.
     input : ModelInput
         What a document was in the sources that the model was trained on, and its fields.
-    default_class : int, optional
-        The class of a document without a known word where it must have one: the most frequent class, or the most
-        probable one by a prior that was given. None: the most probable one, because the model is not calibrated.
     """
 
-    labels: tuple[str, ...]
+    task: Task
     feature_settings: FeatureSettings
     model_settings: ModelSettings
     vocabulary: Vocabulary | None
     columns: NDArray[np.int64] | None
     weighting: Weighting
     scorer: LinearScorer
-    log_prior: Floats
     hyperparameters: Hyperparameters
-    calibration: Calibration
-    estimate: LeaveOneOutEstimate | None
     unlabeled: Unlabeled | None = None
     approximate: tuple[str, ...] = ()
     is_model_selected: bool = False
     is_binary_selected: bool = False
     label_type: str = "str"
     input: ModelInput = UNKNOWN_INPUT
-    multilabel: MultilabelFit | None = None
     label_columns: int | None = None
-    default_class: int | None = None
-
-    def check_single(self, what: str) -> None:
-        """Raise ModelError if documents can have several labels; `what` is what such a model cannot do."""
-        if self.multilabel is not None:
-            raise ModelError(f"a multi-label model cannot {what}", hint="train on documents with one label each")
 
     @property
-    def expected(self) -> LeaveOneOutEstimate | MultilabelEstimate | None:
-        """The estimate for new documents, of one label or of several."""
-        return self.estimate if self.multilabel is None else self.multilabel.estimate
+    def labels(self) -> Labels:
+        """The labels, sorted by code point; class k is `labels[k]`."""
+        return self.task.labels
+
+    @property
+    def log_prior(self) -> Floats:
+        """Natural logarithm of the prior probability of each label, (n_labels,)."""
+        return self.task.log_prior
+
+    @property
+    def calibration(self) -> Calibration:
+        """The calibration of labels that exclude each other; empty if they do not."""
+        return self.task.calibration
+
+    @property
+    def estimate(self) -> Any:
+        """The leave-one-out estimate for new documents; None if no document could be left out."""
+        return self.task.estimate
+
+    def one_label(self, what: str) -> OneLabel:
+        """Return the task; ModelError if documents can have several labels, and `what` is what needs one."""
+        if not isinstance(self.task, OneLabel):
+            raise ModelError(f"a multi-label model cannot {what}", hint="train on documents with one label each")
+        return self.task
+
+    @property
+    def several_labels(self) -> SeveralLabels:
+        """The task of documents that can have several labels; ModelError if each has one."""
+        if isinstance(self.task, OneLabel):
+            raise ModelError("this needs a multi-label model")
+        return cast("SeveralLabels", self.task)
 
     @property
     def requested_settings(self) -> tuple[FeatureSettings, ModelSettings]:
@@ -138,24 +146,15 @@ class FittedModel:
         """The labels in the type in which they were given."""
         return [LABEL_TYPES[self.label_type](label) for label in self.labels]
 
-    def log_posterior(self, scores: Floats, lengths: NDArray[Any] | None, is_known: NDArray[np.bool_]) -> Floats:
-        """Return the calibrated log-probabilities that follow from scores, (n_documents, n_classes).
+    def evidence(self, documents: DocumentCounts) -> Evidence:
+        """Return the scores of documents over the model's features, their lengths, and whether they have a known word.
 
-        lengths   (n_documents,), known tokens
-        is_known  (n_documents,), whether each document has a known word; one without has the prior probabilities, but
-                  not if the model is not calibrated: then probabilities are those of scikit-learn
+        They are the parameters of methods of the task.
         """
-        found = self.calibration.log_posterior(scores, lengths)
-        if self.model_settings.calibrate and not is_known.all():
-            found[~is_known] = self.log_prior
-        return found
-
-    def log_probabilities(self, documents: DocumentCounts) -> Floats:
-        """Return the calibrated log-probabilities of documents over the model's features, (n_documents, n_classes)."""
         weights = self.weighting.weights(documents.indptr, documents.indices, documents.counts)
         scores = self.scorer.scores(documents.indptr, documents.indices, weights)
         lengths = documents.lengths if documents.has_lengths else documents.totals
-        return self.log_posterior(scores, lengths, np.diff(documents.indptr) > 0)
+        return scores, lengths, np.diff(documents.indptr) > 0
 
     def class_of(self, label: str) -> int:
         """Return the number of a label's class.
@@ -172,13 +171,6 @@ class FittedModel:
         nearest = get_close_matches(label, self.labels, n=1, cutoff=0.5)
         hint = f"did you mean {nearest[0]}?" if nearest else f"it knows {list_some(self.labels)}"
         raise SettingsError(f"the model has no label {label!r}", hint=hint)
-
-
-def default_class(labels: tuple[str, ...], class_documents: NDArray[Any], settings: ModelSettings) -> int | None:
-    """Return the class of a document without a known word; see FittedModel."""
-    if not settings.calibrate:
-        return None
-    return int(log_priors(class_documents[None, :], settings.deciding_prior_of(labels)).argmax())
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,37 +198,12 @@ def make_trained_model(fitted: FittedModel, counts: CorpusCounts) -> TrainedMode
 
 def parts_fitted_to_documents(model: FittedModel) -> tuple[str, ...]:
     """Return the names of the parts of a model that are fitted to leave-one-out scores."""
-    settings = model.model_settings
-    if model.multilabel is not None:
-        return ("smoothing", "calibration", "thresholds", "nonconformity")
-    selected = ("model",) if model.is_model_selected else ()
-    smoothing = ("smoothing",) if settings.smoothing is None else ()
-    calibration = ("calibration",) if settings.calibrate else ()
-    offsets = ("decision_offsets",) if settings.optimize is not None or settings.has_targets else ()
-    return (*selected, *smoothing, *calibration, *offsets, "outlier_threshold", "nonconformity")
-
-
-def transfer_calibration(earlier: FittedModel, labels: tuple[str, ...]) -> Calibration:
-    """Return the calibration of an earlier model for other labels; a new label gets offsets of 0."""
-    places = {label: k for k, label in enumerate(earlier.labels)}
-
-    def align(values: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-        if values is None:
-            return None
-        return np.array([values[places[label]] if label in places else 0.0 for label in labels])
-
-    calibration = earlier.calibration
-    return replace(
-        calibration,
-        prior_adjustment=align(calibration.prior_adjustment),
-        decision_offsets=align(calibration.decision_offsets),
-        mean_posteriors=calibration.mean_posteriors if labels == earlier.labels else None,
-    )
+    return (("model",) if model.is_model_selected else ()) + model.task.parts_fitted(model.model_settings)
 
 
 def check_kinds(one: TrainedModel, other: TrainedModel) -> None:
     """Raise ModelError unless both models give each document one label, or both several."""
-    if (one.fitted.multilabel is None) != (other.fitted.multilabel is None):
+    if one.fitted.task.name != other.fitted.task.name:
         hint = "train the models on the same kind of documents"
         raise ModelError("one of the models gives documents several labels, and the other gives one", hint=hint)
 

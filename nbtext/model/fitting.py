@@ -24,8 +24,9 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CALIBRATION_SIZE, CorpusCounts
-from nbtext.model.fitted_model import FittedModel, default_class
+from nbtext.model.fitted_model import FittedModel
 from nbtext.model.linear_fitting import check_complete, fit_linear_model, fit_linear_multilabel_model, fit_weighting
+from nbtext.model.task import OneLabel
 
 if TYPE_CHECKING:
     from nbtext.bayes.label_selection import MultilabelFit
@@ -87,11 +88,11 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
         selection = select_smoothing(corpus, model_settings.smoothing, calibrate=model_settings.calibrate, goals=goals)
     scorer = event_model.compile(statistics, smoothing=selection.hyperparameters.smoothing)
     log_priors = log_prior(statistics.class_documents, prior)
+    hyperparameters, calibration, estimate = selection
+    task = OneLabel.of(counts.labels, log_priors, statistics.class_documents, model_settings, calibration, estimate)
     return FittedModel(
-        counts.labels, features, model_settings, counts.vocabulary, columns,
-        weighting, scorer.with_prior(log_priors), log_priors, *selection,
-        is_model_selected=is_model_selected, is_binary_selected=features.tf != tf,
-        default_class=default_class(counts.labels, statistics.class_documents, model_settings),
+        task, features, model_settings, counts.vocabulary, columns, weighting, scorer.with_prior(log_priors),
+        hyperparameters, is_model_selected=is_model_selected, is_binary_selected=features.tf != tf,
     )  # fmt: skip
 
 

@@ -32,11 +32,11 @@ from nbtext.model.fitted_model import (
     check_settings,
     make_trained_model,
     parts_fitted_to_documents,
-    transfer_calibration,
 )
 from nbtext.model.fitting import fit_model
-from nbtext.model.multilabel import keep_multilabel, transfer_multilabel
+from nbtext.model.multilabel import keep_multilabel
 from nbtext.model.source_counting import OnBatch, check_fields, count_source
+from nbtext.model.task import OneLabel
 from nbtext.model.training import add_other_estimate, needs_all_documents, sample_size
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
     the weight of each is not known.
     """
     check_growth(model)
-    if model.fitted.multilabel is not None:
+    if not isinstance(model.fitted.task, OneLabel):
         hint = "train it with --keep-sample N, and update or merge calibrate it again; or train it on all documents"
         raise ModelError("a multi-label model cannot be calibrated after training", hint=hint)
     features, settings = model.fitted.feature_settings, model.fitted.model_settings
@@ -223,14 +223,14 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
     if needs_all_documents(features, settings) and not counts.has_all_documents:
         what = f"{settings.model} needs the counts of each document, which the model file does not hold"
         raise ModelError(what, hint="train it on the texts")
-    if len(counts.sample) or model.fitted.multilabel is not None:
+    if len(counts.sample) or not isinstance(model.fitted.task, OneLabel):
         fit = None if len(counts.sample) else keep_multilabel(model.fitted, settings)
         fitted = add_other_estimate(fit_model(counts, features, settings, jobs=jobs, selection=fit), counts, jobs=jobs)
         return make_trained_model(_keep_input(fitted, model.fitted), counts)
     if settings.model == AUTO:
         what = "auto selects a model on retained documents, and this model retains none"
         raise ModelError(what, where="--model", hint="name a model, or train on the texts")
-    selection = Selection(model.fitted.hyperparameters, transfer_calibration(model.fitted, counts.labels))
+    selection = model.fitted.task.transfer(counts.labels, model.fitted.hyperparameters)
     earlier = selection.hyperparameters.smoothing
     smoothing = settings.smoothing if settings.smoothing is not None else earlier
     is_alike = replace(settings, smoothing=None) == replace(before, smoothing=None)
@@ -358,15 +358,12 @@ def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel,
     """
     approximate = () if counts.has_own_sample else parts_fitted_to_documents(model.fitted)
     is_too_small = len(counts.sample) < ENOUGH * (counts.sample_size or 1)
-    if model.fitted.multilabel is None and counts.is_multilabel:
+    if counts.is_multilabel and isinstance(model.fitted.task, OneLabel):
         hint = "train it again on all documents, or give documents with one label each"
         raise ModelError("the model gives each document one label, and some documents have several, or none", hint=hint)
-    if approximate and is_too_small and earlier.fitted.multilabel is not None:
+    if approximate and is_too_small:
         labels = tuple(label for label in counts.labels if label != ALL_DOCUMENTS)
-        fit = transfer_multilabel(earlier.fitted, labels)
-        fitted = fit_model(counts, *model.fitted.requested_settings, jobs=jobs, selection=fit)
-    elif approximate and is_too_small:
-        selection = Selection(earlier.fitted.hyperparameters, transfer_calibration(earlier.fitted, counts.labels))
+        selection = earlier.fitted.task.transfer(labels, earlier.fitted.hyperparameters)
         features, settings = earlier.fitted.feature_settings, earlier.fitted.model_settings
         fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
         fitted = _keep_choice(fitted, earlier.fitted)

@@ -18,10 +18,11 @@ from nbtext.features.analyzer import Analyzer
 from nbtext.features.hashing import buckets
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.inspector import FeatureView, Inspector, Names
+from nbtext.model.task import OneLabel
 
 if TYPE_CHECKING:
-    from nbtext.bayes.label_selection import MultilabelFit
     from nbtext.documents.matrix import Matrix
+    from nbtext.model.several_labels import SeveralLabels
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +171,7 @@ def inspect(
         hyperparameters.is_converged if hyperparameters.C is not None else None,
         _selection_method(model),
         (temperature.a, temperature.b) if temperature is not None else None,
-        {name: getattr(expected, name) for name in ("accuracy", "log_loss", "documents")} if expected else None,
+        {name: getattr(expected, name) for name in (*expected.FIGURES, "documents")} if expected else None,
         _confused(model, classes),
         fitted.calibration.outlier_threshold,
         model.fitted.unlabeled,
@@ -182,16 +183,15 @@ def inspect(
         _hyperplane(inspector, model, by, n_features),
         tuple(_word(inspector, model, word) for word in words),
     )
-    return inspection if fitted.multilabel is None else _add_decisions(inspection, fitted.labels, fitted.multilabel)
+    return inspection if isinstance(fitted.task, OneLabel) else _add_decisions(inspection, fitted.several_labels)
 
 
-def _add_decisions(inspection: Inspection, labels: Sequence[str], fit: MultilabelFit) -> MultilabelInspection:
+def _add_decisions(inspection: Inspection, task: SeveralLabels) -> MultilabelInspection:
     """Return the inspection of a multi-label model: its estimate, and when it predicts each label."""
-    smoothing, estimate, shown = fit.smoothing, fit.estimate, {view.label for view in inspection.labels}
-    names = ("micro_f1", "macro_f1", "precision_at_1", "log_loss", "documents")
+    fit, shown = task.fit, {view.label for view in inspection.labels}
+    smoothing, estimate = fit.smoothing, fit.estimate
     known: dict[str, Any] = {field.name: getattr(inspection, field.name) for field in fields(inspection)}
     known["smoothing"] = None
-    known["expected"] = None if estimate is None else {name: getattr(estimate, name) for name in names}
     decisions = (
         LabelDecision(
             label,
@@ -199,7 +199,7 @@ def _add_decisions(inspection: Inspection, labels: Sequence[str], fit: Multilabe
             None if estimate is None else float(estimate.label_f1[k]),
             k in fit.fallback,
         )
-        for k, label in enumerate(labels)
+        for k, label in enumerate(task.labels)
         if label in shown
     )
     if smoothing is not None:
@@ -225,11 +225,10 @@ def _selection_method(model: TrainedModel) -> str:
     if model_settings.is_linear:
         is_default = model_settings.C == ModelSettings().C
         return "folds" if model_settings.C == AUTO else "default" if is_default else "given"
-    if model.fitted.multilabel is not None:
-        return "default" if model.fitted.multilabel.estimate is None else "leave-one-out"
     if model_settings.smoothing is not None:
         return "given"
-    is_fixed = EVENT_MODELS[model_settings.model].smoothing or model.fitted.estimate is None
+    event_model = EVENT_MODELS.get(model_settings.model)  # none of several labels
+    is_fixed = (event_model is not None and event_model.smoothing) or model.fitted.estimate is None
     return "default" if is_fixed else "leave-one-out"
 
 
@@ -259,14 +258,14 @@ def _confused(model: TrainedModel, classes: Sequence[int]) -> tuple[ConfusionVie
     expected, labels = model.fitted.estimate, model.fitted.labels
     return tuple(
         ConfusionView(labels[pair.first], labels[pair.second], pair.first_as_second, pair.second_as_first)
-        for pair in (expected.confused if expected is not None else ())
+        for pair in getattr(expected, "confused", ())
         if pair.first in classes or pair.second in classes
     )
 
 
 def _hyperplane(inspector: Inspector, model: TrainedModel, by: str, n_features: int) -> Hyperplane | None:
     """Return the hyperplane of a model of two labels, with the weights of the shown features; otherwise None."""
-    if len(model.fitted.labels) != 2 or model.fitted.multilabel is not None:
+    if len(model.fitted.labels) != 2 or not isinstance(model.fitted.task, OneLabel):
         return None
     weights = inspector.log_odds(1)
     shown = np.unique(np.concatenate([inspector.best(k, by, n_features) for k in (0, 1)]))

@@ -46,7 +46,7 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64],
     ModelError : the model is not an event model
     """
     fitted, counts = model.fitted, model.counts
-    fitted.check_single("give leave-one-out probabilities of one label")
+    fitted.one_label("give leave-one-out probabilities of one label")
     settings = fitted.model_settings
     if settings.is_linear or fitted.unlabeled is not None:
         hint = "use cross-validation"

@@ -16,7 +16,8 @@ from nbtext.features.document_counts import DocumentCounts, count_copies
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.fitted_model import FittedModel, default_class
+from nbtext.model.fitted_model import FittedModel
+from nbtext.model.task import OneLabel
 
 
 def fit_linear_model(
@@ -52,11 +53,11 @@ def fit_linear_model(
     learned = learn(
         data, lengths, model_settings, goals=goals, log_prior=log_priors, jobs=jobs, check=check or do_nothing
     )
+    hyperparameters, calibration, estimate = learned.selection
+    task = OneLabel.of(counts.labels, log_priors, statistics.class_documents, model_settings, calibration, estimate)
     return FittedModel(
-        counts.labels, features, model_settings, counts.vocabulary, None,
-        weighting, learned.scorer, log_priors, *learned.selection,
-        default_class=default_class(counts.labels, statistics.class_documents, model_settings),
-    )  # fmt: skip
+        task, features, model_settings, counts.vocabulary, None, weighting, learned.scorer, hyperparameters
+    )
 
 
 def fit_linear_multilabel_model(
@@ -72,11 +73,11 @@ def fit_linear_multilabel_model(
     columns  which features of the corpus these are; None: all
     n_hapax  (n_documents,), tokens of each document whose features occur in no other document; None: no such tokens
     """
-    from nbtext.bayes.calibration import Calibration
     from nbtext.bayes.label_sets import LabelSets
     from nbtext.linear.data import TrainingData
     from nbtext.linear.label_learning import learn_labels
     from nbtext.model.multilabel import check_labels, log_shares
+    from nbtext.model.several_labels import SeveralLabels
 
     labels, label_sets = check_labels(counts)
     counts, weighting = weigh_documents(counts, features)
@@ -87,11 +88,11 @@ def fit_linear_multilabel_model(
     )  # fmt: skip
     n_known = _count_known(sample, n_hapax, settings)
     learned = learn_labels(data, settings, lengths=n_known * (np.diff(sample.indptr) > 0), jobs=jobs)
+    priors = learned.scorer.bias[: len(labels)]
+    task = SeveralLabels(labels, log_shares(counts.statistics.class_documents), priors, learned.fit)
     return FittedModel(
-        labels, features, settings, counts.vocabulary, columns, weighting, learned.scorer,
-        log_shares(counts.statistics.class_documents), learned.hyperparameters, Calibration(), None,
-        multilabel=learned.fit,
-    )  # fmt: skip
+        task, features, settings, counts.vocabulary, columns, weighting, learned.scorer, learned.hyperparameters
+    )
 
 
 def _count_known(

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.binary_relevance import compile_relevance
-from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.diagnostics import Hyperparameters
-from nbtext.bayes.label_selection import DEFAULT, DEFAULT_THRESHOLD, MACRO_F1, MultilabelFit, select_multilabel
+from nbtext.bayes.label_selection import DEFAULT, MACRO_F1, MultilabelFit, select_multilabel
 from nbtext.bayes.label_sets import ALL_DOCUMENTS, LabelSets
 from nbtext.bayes.relevance_leave_one_out import LabelCounts, RelevanceLeaveOneOut
 from nbtext.bayes.scorer import Floats
@@ -20,6 +17,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts, LabelSet
 from nbtext.model.fitted_model import FittedModel
+from nbtext.model.several_labels import SeveralLabels
 
 SINGLE_HINT = "leave out this option, or train on documents with one label each"
 
@@ -78,12 +76,11 @@ def fit_multilabel_model(
         corpus = corpus if counts.has_all_documents else corpus.drop_last_content()
         fit = select_multilabel(corpus, optimize=model_settings.optimize, jobs=jobs)
     smoothing = fit.smoothing or DEFAULT
-    return FittedModel(
-        labels, features, model_settings, counts.vocabulary, columns,
-        Weighting("binary" if features.tf == "binary" else "count"),
-        compile_relevance(statistics, smoothing), log_shares(statistics.class_documents),
-        Hyperparameters(smoothing.alpha or 0.0), Calibration(), None, multilabel=fit,
-    )  # fmt: skip
+    scorer = compile_relevance(statistics, smoothing)
+    task = SeveralLabels(labels, log_shares(statistics.class_documents), scorer.bias[: len(labels)], fit)
+    weighting = Weighting("binary" if features.tf == "binary" else "count")
+    hyperparameters = Hyperparameters(smoothing.alpha or 0.0)
+    return FittedModel(task, features, model_settings, counts.vocabulary, columns, weighting, scorer, hyperparameters)
 
 
 def check_labels(counts: CorpusCounts) -> tuple[tuple[str, ...], tuple[LabelSet, ...]]:
@@ -106,37 +103,11 @@ def log_shares(class_documents: NDArray[np.int64]) -> Floats:
     return np.asarray(np.log(class_documents[1:] + 0.5) - np.log(class_documents[0] + 1))
 
 
-def keep_multilabel(earlier: FittedModel, settings: ModelSettings) -> MultilabelFit | None:
+def keep_multilabel(earlier: FittedModel, settings: ModelSettings) -> MultilabelFit:
     """Return the fit of an earlier model; ModelError if other settings need other thresholds than the fit has."""
     check_multilabel_settings(earlier.feature_settings, settings)
     if settings != earlier.model_settings:
         raise ModelError(
             "selecting thresholds needs retained documents, and the model has none", hint="train with --keep-sample"
         )
-    return earlier.multilabel
-
-
-def transfer_multilabel(earlier: FittedModel, labels: tuple[str, ...]) -> MultilabelFit | None:
-    """Return the fit of an earlier model for other labels; a new label gets the median threshold and no bias."""
-    fit = earlier.multilabel
-    if fit is None:
-        return None
-    places = {label: k for k, label in enumerate(earlier.labels)}
-    median = float(np.median(fit.thresholds)) if len(fit.thresholds) else DEFAULT_THRESHOLD
-
-    def align(values: Floats, default: float) -> Floats:
-        return np.array([values[places[label]] if label in places else default for label in labels])
-
-    estimate = fit.estimate
-    if estimate is not None:
-        estimate = replace(estimate, label_f1=align(estimate.label_f1, 0.0))
-    numbers = {label: k for k, label in enumerate(labels)}
-    fallback = tuple(numbers[earlier.labels[k]] for k in fit.fallback if earlier.labels[k] in numbers)
-    return replace(
-        fit,
-        combination=replace(fit.combination, biases=align(fit.combination.biases, 0.0)),
-        thresholds=align(fit.thresholds, median),
-        fallback=fallback,
-        estimate=estimate,
-        posteriors=fit.posteriors if labels == earlier.labels else None,
-    )
+    return earlier.several_labels.fit

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.prevalence import MAX_CLASSES, PosteriorSums, ShareEstimate, shrink_shares
+from nbtext.bayes.prevalence import MAX_CLASSES, MeanPosteriors, PosteriorSums, ShareEstimate, shrink_shares
 from nbtext.bayes.scorer import log_posterior
 from nbtext.bayes.word_drift import WordDrift, WordSums
 from nbtext.documents.batch import Batch
@@ -17,14 +18,15 @@ from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.regex_timeout import refuse_long_texts
 from nbtext.model.fitted_model import FittedModel, TrainedModel
-from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
-from nbtext.model.multilabel_predictor import MultilabelPredictor
+from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import Predictor
 from nbtext.model.sklearn_compat import text_batch
 from nbtext.model.source_counting import OnBatch
 from nbtext.model.source_prediction import map_batches
+from nbtext.model.task import OneLabel
 
 if TYPE_CHECKING:
+    from nbtext.bayes.label_shares import LabelPosteriors
     from nbtext.documents.source import Source
 
 
@@ -78,12 +80,11 @@ class _Estimator:
         check_prevalence(model.fitted)
         self._model, self._fitted = model, model.fitted
         self._groups: dict[str, tuple[PosteriorSums, WordSums, NDArray[np.int64]]] = {}
-        self._is_multilabel = model.fitted.multilabel is not None
-        self._predictor = MultilabelPredictor(model.fitted) if self._is_multilabel else Predictor(model.fitted)
+        self._predictor = Predictor(model.fitted)
 
-    def predict(self, batch: Batch) -> tuple[AnyPredictions, _Counted | None, list[str] | None]:
+    def predict(self, batch: Batch) -> tuple[Predictions, _Counted | None, list[str] | None]:
         """Return the predictions of a batch, its features if words are compared, and its groups; in any thread."""
-        if isinstance(self._predictor, MultilabelPredictor):
+        if not isinstance(self._fitted.task, OneLabel):  # words are compared of labels that exclude each other
             return self._predictor.predict_batch(batch), None, batch.groups
         refuse_long_texts(batch, self._fitted.feature_settings)
         documents = self._predictor.count(batch.columns)
@@ -93,15 +94,15 @@ class _Estimator:
         counted = _Counted(documents, weights, temperatures)
         return self._predictor.predict_batch(batch, scores=scores), counted, batch.groups
 
-    def add(self, predictions: AnyPredictions, counted: _Counted | None, groups: list[str] | None) -> None:
+    def add(self, predictions: Predictions, counted: _Counted | None, groups: list[str] | None) -> None:
         """Add what `predict` returns; documents that could not be read do not count."""
-        is_read = ~np.isnan(predictions.probabilities[:, 0])
+        is_read = predictions.is_read
         names = np.array([""] * len(is_read) if groups is None else groups, dtype=object)
         for name in sorted(set(names[is_read].tolist())):
             self._add_group(name, np.flatnonzero(is_read & (names == name)), predictions, counted)
 
     def _add_group(
-        self, name: str, rows: NDArray[np.int64], predictions: AnyPredictions, counted: _Counted | None
+        self, name: str, rows: NDArray[np.int64], predictions: Predictions, counted: _Counted | None
     ) -> None:
         n_labels = len(self._fitted.labels)
         if name not in self._groups:
@@ -115,12 +116,8 @@ class _Estimator:
         if counted is not None:
             weights = counted.documents.weigh(counted.weights).take(rows).counts
             words.add(counted.documents.take(rows), weights, posteriors, counted.temperatures[rows])
-        if isinstance(predictions, MultilabelPredictions):
-            places = {label: k for k, label in enumerate(self._fitted.labels)}
-            np.add.at(predicted, [places[label] for row in rows.tolist() for label in predictions.predicted[row]], 1)
-        else:
-            has_label = np.array([label is not None for label in predictions.labels])[rows]
-            predicted += np.bincount(predictions.label_classes[rows[has_label]], minlength=n_labels)
+        classes = predictions.classes_of([predictions.labels[row] for row in rows.tolist()])
+        predicted += np.bincount(np.fromiter(chain.from_iterable(classes), np.int64), minlength=n_labels)
 
     def estimates(self) -> dict[str, Prevalence]:
         """Return the estimate of each group, by its name; InputError if no documents were added."""
@@ -130,13 +127,11 @@ class _Estimator:
 
     def _estimate(self, sums: PosteriorSums, words: WordSums, predicted: NDArray[np.int64]) -> Prevalence:
         fitted, labels = self._fitted, self._fitted.labels
-        if fitted.multilabel is not None:
-            several = fitted.multilabel.posteriors
-            assert several is not None  # see check_prevalence
-            missing = tuple(labels[k] for k in np.flatnonzero(~several.is_measured).tolist())
-            return Prevalence(labels, sums.n_documents, several.estimate(sums), predicted, missing, is_multilabel=True)
-        known = fitted.calibration.mean_posteriors
+        known = _posteriors_of(fitted)
         assert known is not None  # see check_prevalence
+        if not isinstance(known, MeanPosteriors):
+            missing = tuple(labels[k] for k in np.flatnonzero(~known.is_measured).tolist())
+            return Prevalence(labels, sums.n_documents, known.estimate(sums), predicted, missing, is_multilabel=True)
         statistics = self._model.counts.statistics
         statistics = statistics if fitted.columns is None else statistics.restrict(fitted.columns)
         drift = words.compare(statistics, sums.solve(known), fitted.scorer)
@@ -178,12 +173,17 @@ def estimate_text_prevalence(model: TrainedModel, texts: Sequence[str]) -> Preva
     return estimator.estimates()[""]
 
 
+def _posteriors_of(model: FittedModel) -> MeanPosteriors | LabelPosteriors | None:
+    """Return the mean posteriors of left-out documents; None if they are not known."""
+    is_single = isinstance(model.task, OneLabel)
+    return model.calibration.mean_posteriors if is_single else model.several_labels.fit.posteriors
+
+
 def check_prevalence(model: FittedModel) -> None:
     """Raise ModelError unless the model can estimate shares of labels."""
-    known = model.calibration.mean_posteriors if model.multilabel is None else model.multilabel.posteriors
-    if known is not None:
+    if _posteriors_of(model) is not None:
         return
-    n_labels, is_single = len(model.labels), model.multilabel is None
+    n_labels, is_single = len(model.labels), isinstance(model.task, OneLabel)
     if n_labels < 2 and is_single:
         raise ModelError("the model has only one label, so its share is 1", hint="use a model with two labels or more")
     if n_labels > MAX_CLASSES and is_single:
@@ -199,13 +199,17 @@ def check_prevalence(model: FittedModel) -> None:
     )
 
 
-def check_adaptation(model: FittedModel) -> None:
-    """Raise SettingsError if a document can have several labels: each probability depends on those of other labels."""
-    if model.multilabel is not None:
+def check_adaptation(model: FittedModel) -> OneLabel:
+    """Return the task of a model.
+
+    raises  SettingsError: a document can have several labels; each probability depends on those of other labels
+    """
+    if not isinstance(model.task, OneLabel):
         what = (
             "the model gives documents several labels, and the shares of some labels change the probability of others"
         )
         raise SettingsError(what, where="--adapt-prior", hint="leave out --adapt-prior; nbtext prevalence works")
+    return model.task
 
 
 def adapt_prior(model: FittedModel, prevalence: Prevalence) -> FittedModel:
@@ -222,7 +226,7 @@ def adapt_prior(model: FittedModel, prevalence: Prevalence) -> FittedModel:
     SettingsError
         The model has thresholds that meet a target only with the shares of training.
     """
-    check_adaptation(model)
+    task = check_adaptation(model)
     known, earlier = model.calibration.mean_posteriors, model.calibration.prior_adjustment
     if model.model_settings.has_targets:
         what = "the model's --min-recall or --min-precision holds only for the shares of labels in training"
@@ -235,4 +239,4 @@ def adapt_prior(model: FittedModel, prevalence: Prevalence) -> FittedModel:
     adjustment = ratios + (0.0 if earlier is None else earlier)
     calibration = replace(model.calibration, prior_adjustment=adjustment - adjustment.mean())
     log_prior = log_posterior((model.log_prior + ratios)[None, :])[0]  # that of documents without a known word
-    return replace(model, calibration=calibration, log_prior=log_prior)
+    return replace(model, task=replace(task, calibration=calibration, log_prior=log_prior))

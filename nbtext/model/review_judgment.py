@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.binary_relevance import split_scores
 from nbtext.bayes.label_noise import MAX_LABELS, LabelNoise, estimate_label_noise, estimate_noise, judge_none, keep_best
 from nbtext.bayes.label_sets import LabelSets
 from nbtext.bayes.outliers import log_likelihood_per_token, with_unknown_tokens
@@ -30,9 +29,9 @@ from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.fitting import align_to_vocabulary, count_unseen, select_features
 from nbtext.model.growth import check_growth, check_undecayed
 from nbtext.model.left_out import make_left_out
-from nbtext.model.multilabel_predictor import fit_of
 from nbtext.model.reservoir import ALL_HASHES
 from nbtext.model.review_reading import ReviewedCorpus
+from nbtext.model.task import OneLabel
 from nbtext.model.training import needs_all_documents
 
 
@@ -103,7 +102,7 @@ class ModelJudge:
 
     @property
     def is_multilabel(self) -> bool:
-        return self.model.fitted.multilabel is not None
+        return not isinstance(self.model.fitted.task, OneLabel)
 
     def judge(self, corpus: ReviewedCorpus, given: Sequence[str | None]) -> Judgment:
         """Judge the documents of a review by a single-label model.
@@ -155,13 +154,14 @@ class ModelJudge:
         given  (n_documents,), the labels of each document; None: they are not known
         """
         fitted, n_labels = self.model.fitted, len(self.labels)
-        smoothing, combination = fit_of(fitted).naive_bayes
+        task = fitted.several_labels
+        smoothing, combination = task.fit.naive_bayes
         documents, left_out = self._align(corpus), self._leave_out_pairs(self._find_trained(corpus, given))
         numbers = {label: k for k, label in enumerate(self.labels)}
         n_documents, found = left_out.counts.statistics.class_documents[1:], []
         for part in _split(len(documents), n_labels):
             new = documents.take(part)
-            scores = split_scores(self._score(new), fitted.scorer, n_labels)
+            scores = task.split(self._score(new))
             probabilities = combination.probabilities(scores, new.lengths)
             others, is_given = np.tile(n_documents, (len(part), 1)), np.zeros((len(part), n_labels), dtype=bool)
             n_known, is_labeled = new.lengths.copy(), np.zeros(len(part), dtype=bool)

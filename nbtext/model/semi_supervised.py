@@ -29,6 +29,7 @@ from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_mo
 from nbtext.model.fitting import align_to_vocabulary, fit_model
 from nbtext.model.settings import UnlabeledSettings
 from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor, count_source
+from nbtext.model.task import OneLabel
 from nbtext.model.training import sample_size, train_on_counts
 
 if TYPE_CHECKING:
@@ -282,10 +283,13 @@ class _Learner:
         )
         vocabulary, columns = self.pair.counts.vocabulary, self.pair.columns
         features = vocabulary.restrict(columns) if vocabulary is not None and columns is not None else vocabulary
+        task = OneLabel(
+            self.pair.counts.labels, mixture.log_prior, selection.calibration, selection.estimate,
+            self.model_settings.calibrate, int(mixture.log_prior.argmax()),
+        )  # fmt: skip
         return FittedModel(
-            self.pair.counts.labels, self.features, self.model_settings, features, columns,
-            self.pair.weighting, mixture.scorer, mixture.log_prior, *selection, unlabeled,
-            default_class=int(mixture.log_prior.argmax()),
+            task, self.features, self.model_settings, features, columns, self.pair.weighting, mixture.scorer,
+            selection.hyperparameters, unlabeled,
         )  # fmt: skip
 
     def _best_em(self) -> Trial:

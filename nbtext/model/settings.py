@@ -228,20 +228,10 @@ class DecisionSettings:
                 raise SettingsError(f"the model has no label {label!r}", where="threshold", hint=hint)
 
 
-def check_decisions(decisions: DecisionSettings, labels: Iterable[str], *, is_multilabel: bool) -> None:
-    """Raise InputError or SettingsError if the decisions do not fit a model with these labels.
-
-    is_multilabel  whether the model predicts several labels for a document
-    """
-    if is_multilabel:
-        wrong = [name for name in ("min_probability", "cost") if getattr(decisions, name) is not None]
-        what, hint = "cannot be used with a multi-label model", "use --threshold, --at-least-one or --coverage"
-    else:
-        wrong = ["threshold"] * decisions.has_common_threshold + ["at_least_one"] * decisions.at_least_one
-        what, hint = "cannot be used with a single-label model", "use --threshold LABEL=P or --min-probability"
+def refuse_decisions(kind: str, wrong: list[str], hint: str) -> None:
+    """Raise SettingsError if there are decisions, by name, that have no meaning for a kind of model."""
     if wrong:
-        raise SettingsError(what, where=wrong[0], hint=hint)
-    decisions.check(labels)
+        raise SettingsError(f"cannot be used with a {kind} model", where=wrong[0], hint=hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

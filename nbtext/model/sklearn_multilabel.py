@@ -14,6 +14,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import MAX_LABEL_COLUMNS, FittedModel
 from nbtext.model.sklearn_compat import check_paired, label_texts, list_texts, text_batch
+from nbtext.model.task import OneLabel
 
 LISTS = (list, tuple, set, frozenset, np.ndarray)
 INDICATOR_HINT = "an indicator matrix has a row for each text, a column for each label, and 0 or 1 in each cell"
@@ -139,13 +140,11 @@ def decide(model: FittedModel, log_probabilities: Floats, is_known: NDArray[np.b
     is_known           (n_texts,), whether each text has a known word
     """
     values = model.label_values
-    if model.multilabel is None:
-        classes = model.calibration.decide(log_probabilities)
-        return np.array(values)[
-            classes if model.default_class is None else np.where(is_known, classes, model.default_class)
-        ]
+    if isinstance(model.task, OneLabel):
+        classes, default = model.calibration.decide(log_probabilities), model.task.default_class
+        return np.array(values)[classes if default is None else np.where(is_known, classes, default)]
     probabilities = np.exp(log_probabilities)
-    is_predicted = (probabilities >= model.multilabel.thresholds) & is_known[:, None]
+    is_predicted = (probabilities >= model.several_labels.fit.thresholds) & is_known[:, None]
     if model.label_columns is not None:
         return arrange_columns(model, is_predicted.astype(np.float64), absent=0).astype(np.int64)
     order = np.argsort(-probabilities, axis=1, kind="stable").tolist()
@@ -155,15 +154,15 @@ def decide(model: FittedModel, log_probabilities: Floats, is_known: NDArray[np.b
 
 def decision_values(model: FittedModel, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> Floats:
     """Return the values that determine the labels; see TextClassifier.decision_function."""
-    offsets = model.calibration.decision_offsets
-    if model.multilabel is not None:
+    if not isinstance(model.task, OneLabel):
         absent = float(log_odds(np.zeros(1))[0])
-        margins = log_odds(np.exp(log_probabilities)) - log_odds(model.multilabel.thresholds)
+        margins = log_odds(np.exp(log_probabilities)) - log_odds(model.several_labels.fit.thresholds)
         return arrange_columns(model, np.where(is_known[:, None], margins, absent), absent=absent)
+    offsets, default = model.calibration.decision_offsets, model.task.default_class
     values = log_probabilities if offsets is None else log_probabilities + offsets
-    if model.default_class is not None:
+    if default is not None:
         values[~is_known] = log_probabilities[~is_known]
-        values[~is_known, model.default_class] += 1.0  # of equal priors, it is that of the most frequent label
+        values[~is_known, default] += 1.0  # of equal priors, it is that of the most frequent label
     values = arrange_columns(model, values, absent=0)
     return np.asarray(values[:, 1] - values[:, 0] if values.shape[1] == 2 else values)
 

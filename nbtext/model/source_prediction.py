@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.scorer import Floats
 from nbtext.documents.batch import Batch
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.model.fitted_model import FittedModel
-from nbtext.model.predictor import MOST_PROBABLE, Predictions, Predictor
-from nbtext.model.settings import DecisionSettings, check_decisions
+from nbtext.model.predictions import SHARED, Predictions
+from nbtext.model.predictor import MOST_PROBABLE, Predictor
+from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import OnBatch, check_fields, peek_blocks
 from nbtext.parallel import parallel_map
 
@@ -24,10 +24,8 @@ if TYPE_CHECKING:
     from nbtext.documents.batch import Block
     from nbtext.documents.source import Source
     from nbtext.model.explanation import Explanation
-    from nbtext.model.multilabel_predictions import AnyPredictions
 
 Result = TypeVar("Result")
-SHARED = {"classes", "thresholds", "separator"}  # attributes of predictions that are not columns
 MANY_LABELS = 256  # models with more labels predict smaller batches
 MAX_PROBABILITIES = 1 << 20  # documents times labels of a batch: 8 MiB
 
@@ -44,48 +42,18 @@ def predict_source(
 
     Text from a pipe is predicted as it arrives, in this thread; otherwise `jobs` threads read a few batches ahead.
     """
-    decisions.check(model.labels)
     predict = batch_predictor(model, decisions)
     yield from map_batches(predict, model, source, jobs=jobs, on_batch=on_batch)
 
 
 def batch_predictor(model: FittedModel, decisions: DecisionSettings) -> Callable[[Batch], Predictions]:
     """Return the function that predicts a batch, with explanations if the decisions ask for them."""
-    model.check_single("be predicted with one label for each document")
+    model.task.check(decisions, model.labels)
     if decisions.explain is None:
-        predictor = Predictor(model)
-        return lambda batch: predictor.predict_batch(batch, decisions)
+        return partial(Predictor(model).predict_batch, decisions=decisions)
     from nbtext.model.explanation import Explainer
 
-    explainer = Explainer(model)
-    return lambda batch: explainer.predict_batch(batch, decisions)
-
-
-def predict_any_source(
-    model: FittedModel,
-    source: Source,
-    *,
-    jobs: int,
-    decisions: DecisionSettings = MOST_PROBABLE,
-    on_batch: OnBatch | None = None,
-) -> Iterator[AnyPredictions]:
-    """Yield the predictions of a single-label or multi-label model for all documents of a source."""
-    predict = any_batch_predictor(model, decisions)
-    yield from map_batches(predict, model, source, jobs=jobs, on_batch=on_batch)
-
-
-def any_batch_predictor(model: FittedModel, decisions: DecisionSettings) -> Callable[[Batch], AnyPredictions]:
-    """Return the function that predicts a batch with a single-label or multi-label model."""
-    check_decisions(decisions, model.labels, is_multilabel=model.multilabel is not None)
-    if model.multilabel is None:
-        return batch_predictor(model, decisions)
-    if decisions.explain is not None:
-        from nbtext.model.multilabel_explanation import MultilabelExplainer
-
-        return partial(MultilabelExplainer(model).predict_batch, decisions=decisions)
-    from nbtext.model.multilabel_predictor import MultilabelPredictor
-
-    return partial(MultilabelPredictor(model).predict_batch, decisions=decisions)
+    return partial(Explainer(model).predict_batch, decisions=decisions)
 
 
 def explain_source(
@@ -100,33 +68,9 @@ def explain_source(
     """Return the explanations of all documents of a source, in order; see `Explainer.explain_batch`."""
     from nbtext.model.explanation import Explainer
 
-    if model.multilabel is not None:
-        return _explain_several(model, source, label=label, against=against, jobs=jobs, on_batch=on_batch)
     explainer = Explainer(model)
-    explainer.class_pair(label, against)  # raises before anything is read
-
-    def explain(batch: Batch) -> list[Explanation]:
-        return explainer.explain_batch(batch, label=label, against=against)
-
-    return chain.from_iterable(map_batches(explain, model, source, jobs=jobs, on_batch=on_batch))
-
-
-def _explain_several(
-    model: FittedModel,
-    source: Source,
-    *,
-    label: str | None,
-    against: str | None,
-    jobs: int,
-    on_batch: OnBatch | None,
-) -> Iterator[Explanation]:
-    """Return the explanations of the labels of all documents; see `MultilabelExplainer.explain_batch`."""
-    from nbtext.model.multilabel_explanation import MultilabelExplainer, refuse_against
-
-    refuse_against(against)
-    explain = partial(MultilabelExplainer(model).explain_batch, label=label)
-    if label is not None:
-        model.class_of(label)  # raises before anything is read
+    explainer.check(label, against)  # raises before anything is read
+    explain = partial(explainer.explain_batch, label=label, against=against)
     return chain.from_iterable(map_batches(explain, model, source, jobs=jobs, on_batch=on_batch))
 
 
@@ -173,11 +117,11 @@ def _cut_block(block: Block, size: int) -> Iterator[Block]:
         yield ReadBlock(part, 0 if number else block.size)
 
 
-def rank_by_uncertainty(batches: Iterable[AnyPredictions]) -> AnyPredictions | None:
+def rank_by_uncertainty(batches: Iterable[Predictions]) -> Predictions | None:
     """Return all predictions, by decreasing entropy of the labels' probabilities; None if there are no batches.
 
     Ties keep their order. Documents without a known token, and documents that could not be read, come last,
-    because the model cannot learn from them. With several labels for a document, the entropies of all labels add up.
+    because the model cannot learn from them.
 
     Source: uncertainty sampling; Lewis & Gale, A Sequential Algorithm for Training Text Classifiers, 1994.
     """
@@ -186,18 +130,9 @@ def rank_by_uncertainty(batches: Iterable[AnyPredictions]) -> AnyPredictions | N
         return None
     columns = [field.name for field in fields(parts[0]) if field.name not in SHARED]
     whole = replace(parts[0], **{name: _concatenate([getattr(part, name) for part in parts]) for name in columns})
-    entropy = _sum_entropy(whole.probabilities)
-    if not isinstance(whole, Predictions):
-        entropy = entropy + _sum_entropy(1 - whole.probabilities)
-    uncertainty = np.where(whole.known > 0, np.nan_to_num(entropy, nan=-1.0), -1.0)
+    uncertainty = np.where(whole.known > 0, np.nan_to_num(whole.entropy(), nan=-1.0), -1.0)
     order = np.argsort(-uncertainty, kind="stable")
     return replace(whole, **{name: _reorder(getattr(whole, name), order) for name in columns})
-
-
-def _sum_entropy(probabilities: Floats) -> Floats:
-    """Return −Σ p log p of each row, (n_documents, n_labels)."""
-    logs = np.log(np.where(probabilities > 0, probabilities, 1.0))
-    return np.asarray(-(probabilities * logs).sum(axis=1))
 
 
 def _concatenate(parts: list[Any]) -> Any:

@@ -81,21 +81,18 @@ def add_other_estimate(fitted: FittedModel, counts: CorpusCounts, *, jobs: int =
     from nbtext.features.document_counts import count_repeated
     from nbtext.model.fitting import fit_model
 
-    settings, expected, C = fitted.model_settings, fitted.expected, fitted.hyperparameters.C
-    is_added = (fitted.multilabel is None and C is None) or settings.has_targets
-    if expected is None or is_added or not len(counts.sample):  # event models of one label estimate both
+    settings, expected, C = fitted.model_settings, fitted.estimate, fitted.hyperparameters.C
+    has_both = isinstance(expected, LeaveOneOutEstimate) and C is None  # event models of one label estimate both
+    is_added = has_both or settings.has_targets
+    if expected is None or is_added or not len(counts.sample):
         return fitted
     duplicates, n_repeated = count_repeated(counts.sample)
     error, other = error_of(expected.metric, expected.documents), None
     if n_repeated > error * len(counts.sample):
         swapped = settings.swap_duplicates() if C is None else replace(settings.swap_duplicates(), C=C)
-        found = fit_model(counts, fitted.feature_settings, swapped, jobs=jobs).expected
+        found = fit_model(counts, fitted.feature_settings, swapped, jobs=jobs).estimate
         other = found.metric if found is not None and abs(found.metric - expected.metric) > error else None
-    if isinstance(expected, LeaveOneOutEstimate):
-        return replace(fitted, estimate=replace(expected, other=other))
-    assert fitted.multilabel is not None  # it has this estimate
-    expected = replace(expected, duplicates=duplicates, other=other)
-    return replace(fitted, multilabel=replace(fitted.multilabel, estimate=expected))
+    return replace(fitted, task=fitted.task.with_estimate(replace(expected, duplicates=duplicates, other=other)))
 
 
 def sample_size(features: FeatureSettings, model_settings: ModelSettings) -> int | None:

@@ -12,8 +12,8 @@ from nbtext.documents.formats import FORMATS, content_suffix
 from nbtext.documents.rows import ChangedRows, Column, Target
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, SettingsError
-from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
-from nbtext.report.predictions import prediction_records, top_columns, top_fields
+from nbtext.model.predictions import Predictions
+from nbtext.report.predictions import FORMS, prediction_records, top_columns, top_fields
 from nbtext.report.records import join_labels
 from nbtext.report.settings import (
     COLUMNS,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def write_columns(
-    predictions: Iterable[AnyPredictions],
+    predictions: Iterable[Predictions],
     target: Target,
     settings: ColumnSettings,
     decisions: DecisionSettings,
@@ -76,17 +76,16 @@ def _check_formats(added: Iterator[ChangedRows], first: ChangedRows) -> Iterator
         yield each
 
 
-def _add_columns(batch: AnyPredictions, settings: ColumnSettings, decisions: DecisionSettings) -> ChangedRows:
+def _add_columns(batch: Predictions, settings: ColumnSettings, decisions: DecisionSettings) -> ChangedRows:
     """Return the rows of a batch with the columns that the settings and decisions ask for."""
     assert batch.rows is not None
     top_k, prefix = decisions.top_k, settings.column_prefix
-    fields = _find_fields(settings, decisions, is_several=isinstance(batch, MultilabelPredictions))
-    separator = batch.separator if isinstance(batch, MultilabelPredictions) else ","
+    fields = _find_fields(settings, decisions, is_several=FORMS[batch.task].is_list)
     records = list(prediction_records(batch, top_k))
     nested = []
     for name, field in fields.items():
         values = [_json_value(record.get(name)) for record in records]
-        nested.append(Column(prefix + name, field.kind, values, _cells(field, separator)))
+        nested.append(Column(prefix + name, field.kind, values, _cells(field, batch.separator)))
     flat = [column for column in nested if column.name != f"{prefix}scores"]
     tops = top_fields(batch, top_k)
     for place, name in enumerate(top_columns(top_k)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from nbtext.errors import SettingsError, printable
-from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
+from nbtext.model.predictions import Predictions
 
 NAME = "X-Nbtext-Label"
 DIGITS = 6  # decimals of a probability
@@ -13,7 +13,7 @@ SAFE = " !#$&'()*+,-./:<=>?@[]^_`{|}~"  # characters of a label that are not per
 MAX_CHARACTERS = 900  # of a label or a reason: a line of a mail has at most 998 (RFC 5322, section 2.1.1)
 
 
-def format_headers(batch: AnyPredictions) -> str:
+def format_headers(batch: Predictions) -> str:
     """Format each prediction as one header line of printable ASCII.
 
     A label cannot end the line or begin a parameter: other characters than printable ASCII, `%`, `;`, `"` and `\\` are
@@ -24,17 +24,17 @@ def format_headers(batch: AnyPredictions) -> str:
     SettingsError
         The model predicts several labels for a document.
     """
-    if isinstance(batch, MultilabelPredictions):
+    if batch.thresholds is not None:
         what = "a mail header can hold one label, and the model is a multi-label model"
         raise SettingsError(what, where="--to", hint="add --to jsonl")
     lines = []
-    for label, probability, reason in zip(batch.labels, batch.best.tolist(), batch.reasons, strict=True):
-        value = quote(label or "", safe=SAFE, errors="surrogatepass").strip()
+    for labels, probability, reason in zip(batch.labels, batch.best.tolist(), batch.reasons, strict=True):
+        value = quote("".join(labels), safe=SAFE, errors="surrogatepass").strip()
         if 0 < len(value) <= MAX_CHARACTERS:
             lines.append(f"{NAME}: {value}; probability={probability:.{DIGITS}f}\n")
             continue
         why = "the label is too long for a header" if value else "the label is blank"
-        lines.append(f"{NAME}: ; reason={_quote(why if label is not None else reason or '')}\n")
+        lines.append(f"{NAME}: ; reason={_quote(why if labels else reason or '')}\n")
     return "".join(lines)
 
 

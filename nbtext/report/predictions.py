@@ -1,4 +1,4 @@
-"""Predictions as records: one for each document, with one label or several."""
+"""Predictions as records: one for each document."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import SettingsError, printable
 from nbtext.kernel import choose_version
-from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
+from nbtext.model.predictions import Predictions
+from nbtext.model.task import OneLabel
 from nbtext.output import Writer
 from nbtext.report.records import (
     DIGITS,
@@ -28,13 +29,42 @@ from nbtext.report.records import (
 )
 
 if TYPE_CHECKING:
-    from nbtext.model.predictor import Predictions
     from nbtext.model.settings import DecisionSettings
 
 
 MAX_SCORED, FEW_SCORED = 1000, 64  # labels whose probabilities a record has, of several: all, or the most probable ones
 FASTTEXT_PREFIX = "__label__"
 SHORT_COLUMNS = ("id", "label", "probability")
+
+
+class Form(NamedTuple):
+    """How the predictions of a task are written: the names of the columns, and the values in JSON.
+
+    label, probability  of the predicted labels
+    label_set           of the prediction set
+    is_list             whether labels and probabilities are lists
+    max_scored          with more labels, only the FEW_SCORED most probable ones have a probability in a record
+    """
+
+    label: str
+    probability: str
+    label_set: str
+    is_list: bool
+    max_scored: float
+
+    def value(self, values: Sequence[Any]) -> Any:
+        """Return labels, or their probabilities, as plain data."""
+        return list(values) if self.is_list else values[0] if values else None
+
+    def text(self, values: Sequence[str], separator: str) -> str:
+        """Return labels, or their probabilities, as a field of a table."""
+        return join_labels(values, separator) if self.is_list else values[0] if values else ""
+
+
+FORMS = {
+    "one": Form("label", "probability", "labels", is_list=False, max_scored=math.inf),
+    "several": Form("labels", "probabilities", "label_set", is_list=True, max_scored=MAX_SCORED),
+}
 
 
 def join_records(names: Sequence[str], labels: list[str | None], probabilities: NDArray[np.float64]) -> str | None:
@@ -46,21 +76,21 @@ join_records = choose_version(join_records, "nbtext.documents._lines")
 
 
 def write_predictions(
-    predictions: Iterable[AnyPredictions],
+    predictions: Iterable[Predictions],
     file: Writer,
     *,
+    task: str = OneLabel.name,
     output_format: str,
     decisions: DecisionSettings | None = None,
-    is_multilabel: bool = False,
 ) -> None:
     """Write one record for each document, each batch as soon as it arrives.
 
     Parameters
     ----------
+    task : str
+        The name of the task of the predictions.
     decisions : DecisionSettings, optional
         Prediction sets are one more column, and each of the most probable labels is two.
-    is_multilabel : bool
-        The model predicts several labels for a document.
 
     Raises
     ------
@@ -77,8 +107,7 @@ def write_predictions(
     if output_format == FASTTEXT:
         write_text((format_fasttext(batch, top_k) for batch in predictions), file)
         return
-    fields = ("labels", "probabilities", "label_set") if is_multilabel else ("label", "probability", "labels")
-    columns = ("id", *(fields if with_sets else fields[:2]), *top_columns(top_k))
+    columns = ("id", *(FORMS[task][:3] if with_sets else FORMS[task][:2]), *top_columns(top_k))
     if output_format == "tsv" and columns == SHORT_COLUMNS:
         write_text(map(_short_lines, predictions), file)
         return
@@ -93,12 +122,11 @@ def write_predictions(
     write_text(texts, file)
 
 
-def _short_lines(batch: AnyPredictions) -> str:
+def _short_lines(batch: Predictions) -> str:
     """Format the columns `SHORT_COLUMNS` as TSV."""
     lines = None
     with suppress(UnicodeEncodeError):
-        if not isinstance(batch, MultilabelPredictions):
-            lines = join_records(batch.ids, batch.labels, batch.best)
+        lines = join_records(batch.ids, [labels[0] if labels else None for labels in batch.labels], batch.best)
     return lines if lines is not None else format_rows(SHORT_COLUMNS, _rows(batch, None), output_format="tsv")
 
 
@@ -107,142 +135,34 @@ def top_columns(top_k: int | None) -> list[str]:
     return [f"{name}_{place}" for place in range(1, (top_k or 0) + 1) for name in ("label", "probability")]
 
 
-def prediction_records(batch: AnyPredictions, top_k: int | None = None) -> Iterator[dict[str, Any]]:
+def prediction_records(batch: Predictions, top_k: int | None = None) -> Iterator[dict[str, Any]]:
     """Yield each prediction as a dictionary of plain data, its keys in the order of the JSON output.
 
-    `scores` has one probability for each label, or for the `top_k` most probable ones, the most probable first. They
-    have six decimals and one more for each power of ten of the number of labels, so that those of all labels sum to 1
-    within 1e-6. `probability` is the score of `label`. For several labels, see `set_records`.
+    `scores` has one probability for each label, or for the `top_k` most probable ones, the most probable first. If
+    labels exclude each other, probabilities have six decimals and one more for each power of ten of the number of
+    labels, so that those of all labels sum to 1 within 1e-6; else, if the model has more than 1,000 labels, `scores`
+    has the 64 most probable ones.
     """
-    if isinstance(batch, MultilabelPredictions):
-        yield from set_records(batch, top_k)
-        return
-    decimals = DIGITS + math.ceil(math.log10(max(1, len(batch.classes))))
-    best = batch.best.round(decimals).tolist()
-    scores = _scores(batch, top_k, decimals)
-    known = batch.known.round(DIGITS).tolist()
-    typicality = batch.typicality.tolist() if batch.typicality is not None else [math.nan] * len(batch)
-    for row, label in enumerate(batch.labels):
-        is_read = best[row] == best[row]
-        record = {
-            "id": batch.ids[row],
-            "label": label,
-            "probability": best[row] if label is not None else None,
-            "known": known[row],
-            "outlier": batch.outliers[row],
-            "typicality": None if math.isnan(typicality[row]) else float(f"{typicality[row]:.{DIGITS}g}"),
-            "scores": next(scores) if is_read else None,
-        }
-        if batch.label_sets is not None:
-            record["labels"] = batch.label_sets[row]
-        if batch.explanations is not None:
-            words = batch.explanations[row]
-            record["explanation"] = [{"feature": word, "log_odds": round(odds, DIGITS)} for word, odds in words]
-        if label is None:
-            record["reason"] = batch.reasons[row]
-        yield record
-
-
-def _scores(batch: Predictions, top_k: int | None, decimals: int) -> Iterator[dict[str, float]]:
-    """Yield the probabilities of the labels of each document that was read."""
-    if top_k is None:
-        for probabilities in batch.probabilities.round(decimals).tolist():
-            if probabilities[0] == probabilities[0]:
-                yield dict(zip(batch.classes, probabilities, strict=True))
-        return
-    best = batch.most_probable(top_k)
-    for shares, classes in zip(_take(batch.probabilities, best), best, strict=True):
-        if classes:
-            yield {batch.classes[k]: round(share, decimals) for k, share in zip(classes, shares, strict=True)}
-
-
-def _rows(batch: AnyPredictions, top_k: int | None) -> Iterator[tuple[str, ...]]:
-    """Yield id, label and probability as text, with the prediction set if there is one, and the most probable labels.
-
-    Without a label, label and probability are empty.
-    """
-    if isinstance(batch, MultilabelPredictions):
-        for fields, top in zip(set_rows(batch), top_fields(batch, top_k), strict=True):
-            yield *fields, *map(field_text, top)
-        return
-    shown = [f"{probability:.{DIGITS}f}" for probability in batch.best.tolist()]
-    labels, is_labeled = batch.labels, None not in batch.labels
-    columns: list[Iterable[str]] = [
-        batch.ids,
-        [label or "" for label in labels],
-        shown if is_labeled else ["" if label is None else each for label, each in zip(labels, shown, strict=True)],
-    ]
-    if batch.label_sets is not None:
-        columns.append(map(join_labels, batch.label_sets))
-    rows = zip(*columns, strict=True)
-    if top_k is None:
-        yield from rows
-        return
-    for row, top in zip(rows, top_fields(batch, top_k), strict=True):
-        yield *row, *map(field_text, top)
-
-
-def top_fields(batch: AnyPredictions, top_k: int | None) -> list[list[str | float | None]]:
-    """Return the values of the columns `top_columns` for each document; None for ranks without a label."""
-    if top_k is None:
-        return [[]] * len(batch)
-    fields, best = [], batch.most_probable(top_k)
-    for shares, classes in zip(_take(batch.probabilities, best), best, strict=True):
-        pairs = zip(shares, classes, strict=True)
-        found = [value for share, k in pairs for value in (batch.classes[k], round(share, DIGITS))]
-        fields.append([*found, *[None] * (2 * top_k - len(found))])
-    return fields
-
-
-def _table(batch: AnyPredictions, top_k: int | None) -> str:
-    """Format lines for a terminal: label, probability and id.
-
-    The prediction set, the most probable labels, and the reason for no label follow if there are any.
-    """
-    if isinstance(batch, MultilabelPredictions):
-        return format_sets(batch, top_k)
-    from rich.cells import cell_len
-
-    width = max(map(cell_len, map(printable, batch.classes)), default=0)
-    lines = []
-    tops = [list(zip(fields[::2], fields[1::2], strict=True)) for fields in top_fields(batch, top_k)]
-    rows = _rows(batch, None)
-    for (identity, label, probability, *labels), top, reason in zip(rows, tops, batch.reasons, strict=True):
-        name = printable(label)
-        shown = f"{float(probability):7.1%}" if probability else "      –"
-        found = "".join(f"  [{printable(names)}]" for names in labels)
-        note = f"  ({printable(reason)})" if reason is not None else ""
-        top_labels = ", ".join(f"{printable(str(each))} {share:.1%}" for each, share in top if share is not None)
-        note = f"  {{{top_labels}}}{note}" if top_labels else note
-        lines.append(f"{name}{' ' * (width - cell_len(name))}  {shown}  {printable(identity)}{found}{note}\n")
-    return "".join(lines)
-
-
-def set_records(batch: MultilabelPredictions, top_k: int | None) -> Iterator[dict[str, Any]]:
-    """Yield each prediction as a dictionary of plain data, its keys in the order of the JSON output.
-
-    `probabilities` are those of `labels`. `scores` has the probability of each label, or of the `top_k` most probable
-    ones, the most probable first. If the model has more than 1,000 labels, it has the 64 most probable ones.
-    """
-    if top_k is None and len(batch.classes) > MAX_SCORED:
+    form = FORMS[batch.task]
+    decimals = DIGITS if form.is_list else DIGITS + math.ceil(math.log10(max(1, len(batch.classes))))
+    if top_k is None and len(batch.classes) > form.max_scored:
         top_k = FEW_SCORED
-    known, shares = batch.known.round(DIGITS).tolist(), batch.probabilities.round(DIGITS)
-    is_unread = np.asarray(np.isnan(shares).any(axis=1)).tolist()
-    classes = [range(len(batch.classes))] * len(batch) if top_k is None else batch.most_probable(top_k)
-    scores = shares.tolist() if top_k is None else _take(shares, classes)
-    probabilities = predicted_probabilities(batch)
-    for row, labels in enumerate(batch.predicted):
-        names = [batch.classes[k] for k in classes[row]]
+    probabilities = _label_probabilities(batch, decimals)
+    known, scores, is_read = batch.known.round(DIGITS).tolist(), _scores(batch, top_k, decimals), batch.is_read.tolist()
+    for row, labels in enumerate(batch.labels):
         record: dict[str, Any] = {
             "id": batch.ids[row],
-            "labels": list(labels),
-            "probabilities": [round(share, DIGITS) for share in probabilities[row]],
+            form.label: form.value(labels),
+            form.probability: form.value(probabilities[row]),
             "known": known[row],
-            "outlier": batch.outliers[row],
-            "scores": None if is_unread[row] else dict(zip(names, scores[row], strict=True)),
+            "outlier": batch.outliers[row] if batch.outliers is not None else None,
         }
-        if batch.sets is not None:
-            record["label_set"] = list(batch.sets[row])
+        if not form.is_list:
+            typicality = batch.typicality[row] if batch.typicality is not None else math.nan
+            record["typicality"] = None if math.isnan(typicality) else float(f"{typicality:.{DIGITS}g}")
+        record["scores"] = next(scores) if is_read[row] else None
+        if batch.label_sets is not None:
+            record[form.label_set] = list(batch.label_sets[row])
         if batch.explanations is not None:
             words = batch.explanations[row]
             record["explanation"] = [{"feature": word, "log_odds": round(odds, DIGITS)} for word, odds in words]
@@ -251,47 +171,104 @@ def set_records(batch: MultilabelPredictions, top_k: int | None) -> Iterator[dic
         yield record
 
 
-def predicted_probabilities(batch: MultilabelPredictions) -> list[list[float]]:
-    """Return the probabilities of the predicted labels of each document."""
-    places = {label: place for place, label in enumerate(batch.classes)}
-    return _take(batch.probabilities, [[places[label] for label in labels] for labels in batch.predicted])
+def _scores(batch: Predictions, top_k: int | None, decimals: int) -> Iterator[dict[str, float]]:
+    """Yield the probabilities of the labels of each document that was read."""
+    if top_k is None:
+        for probabilities in batch.probabilities[batch.is_read].round(decimals).tolist():
+            yield dict(zip(batch.classes, probabilities, strict=True))
+        return
+    best = batch.most_probable(top_k)
+    for shares, classes, is_read in zip(_take(batch.probabilities, best, decimals), best, batch.is_read, strict=True):
+        if is_read:
+            yield {batch.classes[k]: share for k, share in zip(classes, shares, strict=True)}
 
 
-def _take(values: NDArray[np.float64], columns: Sequence[Sequence[int]]) -> list[list[float]]:
-    """Return some columns of each row of a matrix."""
-    sizes = list(map(len, columns))
-    rows = np.repeat(np.arange(len(values)), sizes)
-    taken = iter(values[rows, np.fromiter(chain.from_iterable(columns), np.int64, len(rows))].tolist())
-    return [list(islice(taken, size)) for size in sizes]
+def _rows(batch: Predictions, top_k: int | None) -> Iterator[tuple[str, ...]]:
+    """Yield id, labels and probabilities as text, empty without a label.
+
+    The prediction set and the most probable labels follow if there are any.
+    """
+    form, separator = FORMS[batch.task], batch.separator
+    columns: list[Iterable[str]] = [
+        batch.ids,
+        [form.text(labels, separator) for labels in batch.labels],
+        [
+            form.text([f"{share:.{DIGITS}f}" for share in shares], separator)
+            for shares in _label_probabilities(batch, DIGITS)
+        ],
+    ]
+    if batch.label_sets is not None:
+        columns.append(join_labels(labels, separator) for labels in batch.label_sets)
+    rows = zip(*columns, strict=True)
+    if top_k is None:
+        yield from rows
+        return
+    for row, top in zip(rows, top_fields(batch, top_k), strict=True):
+        yield *row, *map(field_text, top)
 
 
-def set_rows(batch: MultilabelPredictions) -> Iterator[tuple[str, ...]]:
-    """Yield id, labels and probabilities as text, and the label set if there is one."""
-    for row, probabilities in enumerate(predicted_probabilities(batch)):
-        shares = join_labels([f"{share:.{DIGITS}f}" for share in probabilities], batch.separator)
-        fields = (batch.ids[row], join_labels(batch.predicted[row], batch.separator), shares)
-        yield fields if batch.sets is None else (*fields, join_labels(batch.sets[row], batch.separator))
+def top_fields(batch: Predictions, top_k: int | None) -> list[list[str | float | None]]:
+    """Return the values of the columns `top_columns` for each document; None for ranks without a label."""
+    if top_k is None:
+        return [[]] * len(batch)
+    fields, best = [], batch.most_probable(top_k)
+    for shares, classes in zip(_take(batch.probabilities, best, DIGITS), best, strict=True):
+        found = [value for share, k in zip(shares, classes, strict=True) for value in (batch.classes[k], share)]
+        fields.append([*found, *[None] * (2 * top_k - len(found))])
+    return fields
 
 
-def format_sets(batch: MultilabelPredictions, top_k: int | None) -> str:
-    """Format lines for a terminal: the labels of a document with their probabilities, its id, and further columns."""
-    lines = []
+def _table(batch: Predictions, top_k: int | None) -> str:
+    """Format lines for a terminal: the labels of a document with their probabilities, and its id.
+
+    A single label has a column of its own. The prediction set, the most probable labels, and the reason for no label
+    follow if there are any.
+    """
+    from rich.cells import cell_len
+
+    form, lines = FORMS[batch.task], []
+    width = max(map(cell_len, map(printable, batch.classes)), default=0)
     best = batch.most_probable(top_k) if top_k is not None else [[]] * len(batch)
-    for row, probabilities in enumerate(predicted_probabilities(batch)):
-        pairs = zip(batch.predicted[row], probabilities, strict=True)
-        shown = ", ".join(f"{printable(label)} {share:.1%}" for label, share in pairs) or "–"
-        line = f"{printable(batch.ids[row])}  {shown}"
-        if batch.sets is not None:
-            line += f"  [{', '.join(map(printable, batch.sets[row]))}]"
+    shares = _label_probabilities(batch, DIGITS)
+    top_shares = _take(batch.probabilities, best, DIGITS)
+    for row, labels in enumerate(batch.labels):
+        identity = printable(batch.ids[row])
+        if form.is_list:
+            line = f"{identity}  {_format_shares(labels, shares[row]) or '–'}"
+        else:
+            name, share = (printable(labels[0]), f"{shares[row][0]:7.1%}") if labels else ("", "      –")
+            line = f"{name}{' ' * (width - cell_len(name))}  {share}  {identity}"
+        if batch.label_sets is not None:
+            names = map(printable, batch.label_sets[row])
+            line += f"  [{', '.join(names) if form.is_list else printable(join_labels(batch.label_sets[row]))}]"
         if best[row]:
-            top = ", ".join(f"{printable(batch.classes[k])} {batch.probabilities[row, k]:.1%}" for k in best[row])
-            line += f"  {{{top}}}"
+            line += f"  {{{_format_shares([batch.classes[k] for k in best[row]], top_shares[row])}}}"
         reason = batch.reasons[row]
         lines.append(f"{line}  ({printable(reason)})\n" if reason is not None else f"{line}\n")
     return "".join(lines)
 
 
-def format_fasttext(batch: AnyPredictions, top_k: int | None) -> str:
+def _format_shares(labels: Sequence[str], shares: Sequence[float]) -> str:
+    return ", ".join(f"{printable(label)} {share:.1%}" for label, share in zip(labels, shares, strict=True))
+
+
+def _label_probabilities(batch: Predictions, decimals: int) -> list[list[float]]:
+    """Return the rounded probabilities of the predicted labels of each document."""
+    if FORMS[batch.task].is_list:
+        return _take(batch.probabilities, batch.classes_of(batch.labels), decimals)
+    pairs = zip(batch.best.round(decimals).tolist(), batch.labels, strict=True)
+    return [[share] * len(labels) for share, labels in pairs]
+
+
+def _take(values: NDArray[np.float64], columns: Sequence[Sequence[int]], decimals: int) -> list[list[float]]:
+    """Return some columns of each row of a matrix, rounded."""
+    sizes = list(map(len, columns))
+    rows = np.repeat(np.arange(len(values)), sizes)
+    taken = iter(values[rows, np.fromiter(chain.from_iterable(columns), np.int64, len(rows))].round(decimals).tolist())
+    return [list(islice(taken, size)) for size in sizes]
+
+
+def format_fasttext(batch: Predictions, top_k: int | None) -> str:
     """Format the predicted labels, as `fasttext predict` prints them; of `top_k` labels, with their probabilities.
 
     Raises
@@ -310,12 +287,4 @@ def format_fasttext(batch: AnyPredictions, top_k: int | None) -> str:
             + "\n"
             for row, classes in enumerate(batch.most_probable(top_k))
         )
-    return "".join(
-        " ".join(f"{FASTTEXT_PREFIX}{label}" for label in labels) + "\n" for labels in _predicted_labels(batch)
-    )
-
-
-def _predicted_labels(batch: AnyPredictions) -> Iterable[tuple[str, ...]]:
-    if isinstance(batch, MultilabelPredictions):
-        return batch.predicted
-    return ((label,) if label is not None else () for label in batch.labels)
+    return "".join(" ".join(f"{FASTTEXT_PREFIX}{label}" for label in labels) + "\n" for labels in batch.labels)

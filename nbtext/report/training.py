@@ -7,9 +7,11 @@ from dataclasses import asdict
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
+from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Unlabeled
 from nbtext.errors import list_some, number_of, printable
 from nbtext.evaluation.candidates import GIVEN
 from nbtext.model.settings import LARGEST_FALL
+from nbtext.model.task import OneLabel
 from nbtext.report.records import field_text, format_json, format_repeated, format_rows
 from nbtext.report.result import Result
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table, show_features
@@ -17,8 +19,6 @@ from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table, show
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from nbtext.bayes.diagnostics import Unlabeled
-    from nbtext.bayes.label_selection import MultilabelFit
     from nbtext.bayes.settings import ModelSettings
     from nbtext.bayes.smoothing import Selection
     from nbtext.evaluation.candidates import Candidate
@@ -35,8 +35,8 @@ FITTED = ("calibration", "nonconformity", "decision_offsets")  # to documents, b
 def format_training_summary(model: TrainedModel) -> str:
     """Format the sizes of a model, its smoothing, and its estimated accuracy and log-loss for new documents."""
     statistics, fitted = model.counts.statistics, model.fitted
-    if fitted.multilabel is not None:
-        return _format_multilabel_summary(model, fitted.multilabel)
+    if not isinstance(fitted.task, OneLabel):
+        return _format_multilabel_summary(model)
     n_features = fitted.scorer.n_features
     counted = (statistics.n_documents, "document"), (len(model.fitted.labels), "label"), (n_features, "feature")
     name = model.fitted.model_settings.model
@@ -82,7 +82,7 @@ def _format_unanswered(n_documents: int) -> str:
     return f", {n_documents:,} unanswered" if n_documents else ""
 
 
-def _format_multilabel_summary(model: TrainedModel, fit: MultilabelFit) -> str:
+def _format_multilabel_summary(model: TrainedModel) -> str:
     statistics, n_labels = model.counts.statistics, len(model.fitted.labels)
     n_documents, n_given = statistics.n_documents, float(statistics.class_documents[1:].sum())
     settings, C = model.fitted.model_settings, model.fitted.hyperparameters.C
@@ -92,7 +92,7 @@ def _format_multilabel_summary(model: TrainedModel, fit: MultilabelFit) -> str:
     found += number_of(model.fitted.scorer.n_features, "feature")
     if C is not None:
         found += f"; C {C:.4g}"
-    expected = fit.estimate
+    expected = model.fitted.estimate
     if expected is None:
         return found
     judge = "leave-one-out" if C is None else f"{settings.folds} folds"
@@ -108,7 +108,7 @@ def format_decisions(model: TrainedModel) -> list[str]:
     """Format what the decision offsets reach on left-out documents: a line for `optimize`, and one for each target."""
     settings, estimate = model.fitted.model_settings, model.fitted.estimate
     lines: list[str] = []
-    if estimate is None:
+    if not isinstance(estimate, LeaveOneOutEstimate):
         return lines
     if estimate.optimized is not None:
         before, after = estimate.optimized
@@ -184,7 +184,7 @@ def format_approximation(model: TrainedModel) -> str | None:
     approximate = model.fitted.approximate
     if not approximate:
         return None
-    if model.fitted.multilabel is not None:
+    if not isinstance(model.fitted.task, OneLabel):
         advice = "train with --keep-sample N to retain the documents that they are fitted to"
         return f"approximate (fitted before the last change of the documents): {', '.join(approximate)}; {advice}"
     calibration = model.fitted.calibration

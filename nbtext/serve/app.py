@@ -15,6 +15,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from nbtext.errors import NbtextError, OutputError
+from nbtext.model.task import OneLabel
 from nbtext.serve.batching import Batcher
 from nbtext.serve.bodies import JSON, JSONL, TEXT, Documents, content_type, in_http_terms, parse_documents
 from nbtext.serve.feedback import FeedbackFile, feedback_lines
@@ -226,9 +227,9 @@ def _describe(slot: Any) -> dict[str, Any]:
         "model": fitted.model_settings.model,
         "labels": fitted.labels,
         "fields": fitted.feature_settings.fields or ("text",),
-        "several_labels": fitted.multilabel is not None,
+        "several_labels": not isinstance(fitted.task, OneLabel),
         "n_features": fitted.scorer.n_features,
-        "estimated_accuracy": None if estimate is None else estimate.accuracy,
+        "estimated_accuracy": getattr(estimate, "accuracy", None),
         "loaded_at": slot.current.loaded_at,
         "error": slot.error,
     }

@@ -19,11 +19,10 @@ from nbtext.features.analyzer import has_own_pattern
 from nbtext.features.occurrences import Locator
 from nbtext.model.explanation import Explainer, Explanation
 from nbtext.model.fitted_model import FittedModel
-from nbtext.model.multilabel_explanation import MultilabelExplainer, refuse_against
-from nbtext.model.multilabel_predictions import AnyPredictions
-from nbtext.model.multilabel_predictor import MultilabelPredictor
+from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import Predictor
-from nbtext.model.settings import DecisionSettings, check_decisions
+from nbtext.model.settings import DecisionSettings
+from nbtext.model.task import OneLabel
 from nbtext.report.explanation import Run, explanation_record, highlight, part_weights
 from nbtext.settings import setting
 
@@ -61,7 +60,7 @@ class Engine(Protocol):
 
     pool: ThreadPoolExecutor | None
 
-    def predict(self, batch: Batch, decisions: DecisionSettings) -> AnyPredictions:
+    def predict(self, batch: Batch, decisions: DecisionSettings) -> Predictions:
         """Return the predictions for a batch, with explanations if the decisions ask for them."""
 
     def explain(self, batch: Batch, settings: ExplanationSettings) -> list[dict[str, Any]]:
@@ -75,16 +74,15 @@ class LocalEngine:
 
     def __init__(self, fitted: FittedModel) -> None:
         self._fitted = fitted
-        self._predictor = Predictor(fitted) if fitted.multilabel is None else MultilabelPredictor(fitted)
+        self._predictor = Predictor(fitted)
 
-    def predict(self, batch: Batch, decisions: DecisionSettings) -> AnyPredictions:
+    def predict(self, batch: Batch, decisions: DecisionSettings) -> Predictions:
         """See Engine."""
-        check_decisions(decisions, self._fitted.labels, is_multilabel=self._fitted.multilabel is not None)
+        self._fitted.task.check(decisions, self._fitted.labels)
         if decisions.explain is None:
             return self._predictor.predict_batch(batch, decisions)
         batch = _refuse_long_texts(batch, MAX_EXPLAINED_CHARACTERS, "an explanation", "explain")
-        explainer = self._explainer if self._fitted.multilabel is None else self._set_explainer
-        return explainer.predict_batch(batch, decisions)
+        return self._explainer.predict_batch(batch, decisions)
 
     def explain(self, batch: Batch, settings: ExplanationSettings) -> list[dict[str, Any]]:
         """See Engine."""
@@ -92,11 +90,11 @@ class LocalEngine:
             batch = _refuse_long_texts(batch, MAX_MARKED_CHARACTERS, "marks", "marks")
         else:
             batch = _refuse_long_texts(batch, MAX_EXPLAINED_CHARACTERS, "an explanation", "")
-        if self._fitted.multilabel is None:
-            explanations = self._explainer.explain_batch(batch, label=settings.label, against=settings.against)
-            return [self._record(each, settings) for each in explanations]
-        refuse_against(settings.against)
-        found = self._set_explainer.explain_documents(batch, label=settings.label, most=MAX_EXPLAINED)
+        found = self._explainer.explain_documents(
+            batch, label=settings.label, against=settings.against, most=MAX_EXPLAINED
+        )
+        if isinstance(self._fitted.task, OneLabel):
+            return [self._record(each, settings) for (each,) in found]
         return [
             {"id": each[0].id, "explanations": [self._record(one, settings) for one in each if one.label is not None]}
             | ({} if each[0].reason is None else {"reason": each[0].reason})
@@ -117,10 +115,6 @@ class LocalEngine:
         return Explainer(self._fitted)
 
     @cached_property
-    def _set_explainer(self) -> MultilabelExplainer:
-        return MultilabelExplainer(self._fitted)
-
-    @cached_property
     def _locator(self) -> Locator:
         return Locator(self._fitted.feature_settings)
 
@@ -138,9 +132,9 @@ class ProcessEngine:
         self.pool: ThreadPoolExecutor | None = ThreadPoolExecutor(1, thread_name_prefix="wait")
         weakref.finalize(self, self.pool.shutdown, wait=False)
 
-    def predict(self, batch: Batch, decisions: DecisionSettings) -> AnyPredictions:
+    def predict(self, batch: Batch, decisions: DecisionSettings) -> Predictions:
         """See Engine."""
-        found: AnyPredictions = self._call("predict", batch, decisions)
+        found: Predictions = self._call("predict", batch, decisions)
         return found
 
     def explain(self, batch: Batch, settings: ExplanationSettings) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from nbtext.documents.appended_file import AppendedFile
 from nbtext.documents.batch import Batch, check_label
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import NbtextError, OutputError
+from nbtext.model.task import OneLabel
 from nbtext.serve.bodies import dumps, in_http_terms, without_place
 from nbtext.serve.models import ServedModel
 
@@ -33,7 +34,7 @@ def feedback_lines(batch: Batch, model: ServedModel, settings: InputSettings, *,
     time = datetime.now(UTC).isoformat(timespec="seconds")
     first, lines = settings.text_field[0], []
     empty = dict.fromkeys(settings.text_field, "")
-    has_several = model.fitted.multilabel is not None
+    has_several = not isinstance(model.fitted.task, OneLabel)
     try:
         lists = batch.list_labels() if has_several else [label and (label,) for label in batch.single_labels()]
     except NbtextError as error:

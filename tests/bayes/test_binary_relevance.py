@@ -56,7 +56,7 @@ def score(statistics: ClassStatistics, row: NDArray[np.int32], smoothing: Smooth
     scorer = compile_relevance(statistics, smoothing)
     features = np.flatnonzero(row).astype(np.int32)
     scores = scorer.scores(np.array([0, len(features)]), features, row[features].astype(np.float64))
-    return split_scores(scores, scorer, N_CLASSES - 1)
+    return split_scores(scores, scorer.bias[: N_CLASSES - 1])
 
 
 def dense(counts: DocumentCounts) -> NDArray[np.int32]:

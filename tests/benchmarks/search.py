@@ -148,7 +148,7 @@ def make_batch(documents: Labeled) -> Batch:
 
 def measure_accuracy(trained: TrainedModel, test: Labeled) -> float:
     labels = Predictor(trained.fitted).predict_batch(make_batch(test)).labels
-    return statistics.fmean(label == true for label, true in zip(labels, test.labels, strict=True))
+    return statistics.fmean(each == (true,) for each, true in zip(labels, test.labels, strict=True))
 
 
 def compare_subset(training: Labeled, test: Labeled) -> tuple[float, float]:

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.model.predictor import Predictions
+from nbtext.model.predictions import Predictions
 from nbtext.report.mail_header import format_headers
 
 
 def predictions(label: str | None, reason: str | None = None) -> Predictions:
-    known, unknown = np.ones(1), [None]
-    return Predictions(["1"], [label], ("a", "b"), np.array([[0.25, 0.75]]), known, [None], [reason], unknown)
+    labels: list[tuple[str, ...]] = [() if label is None else (label,)]
+    return Predictions("one", ("a", "b"), ["1"], labels, np.array([[0.25, 0.75]]), np.ones(1), [reason], [None])
 
 
 @given(label=st.text(min_size=1, max_size=40), reason=st.text(max_size=2000))

@@ -75,16 +75,17 @@ def test_a_target_is_met_missed_or_undecided(n_correct: int, n: int, result: str
     """An interval that contains the target says neither; the exact interval of SciPy is the judge."""
     from nbtext.bayes.settings import ModelSettings
     from nbtext.evaluation.evaluator import Evaluator
-    from nbtext.model.predictor import Predictions
+    from nbtext.model.predictions import Predictions
     from nbtext.report.evaluation import format_evaluation
 
     predicted = ["ham"] * n_correct + ["spam"] * (n - n_correct) + ["spam"]
     rows, ids = np.full((n + 1, 2), 0.5), [str(k) for k in range(n + 1)]
-    true: list[str | None] = ["ham"] * n + ["spam"]
-    none = [None] * (n + 1)
+    true: list[tuple[str, ...] | None] = [("ham",)] * n + [("spam",)]
     evaluator = Evaluator(targets=ModelSettings(min_recall=(("ham", 0.95),)))
-    evaluator.add(Predictions(ids, list(predicted), ("ham", "spam"), rows, np.ones(n + 1), none, none, true,
-                              decided=np.array([label == "spam" for label in predicted], dtype=np.int64)))  # fmt: skip
+    labels, decided = [(label,) for label in predicted], np.array([label == "spam" for label in predicted], np.int64)
+    evaluator.add(
+        Predictions("one", ("ham", "spam"), ids, labels, rows, np.ones(n + 1), [None] * (n + 1), true, decided)
+    )
     evaluation = evaluator.evaluation()
     (check,) = evaluation.targets or ()
     low, high = binomtest(n_correct, n).proportion_ci(0.95, "exact") if n else (0.0, 1.0)
@@ -257,9 +258,15 @@ def test_damaged_targets_are_refused(nbtext: Any, mails: Path) -> None:
     assert estimate is not None
     for fitted in (
         replace(model.fitted, model_settings=replace(settings, min_recall=(("eggs", 0.99),))),
-        replace(model.fitted, estimate=replace(estimate, targets=())),
-        replace(model.fitted, estimate=replace(estimate, targets=(replace(estimate.targets[0], correct=10**9),))),
-        replace(model.fitted, estimate=replace(estimate, optimized=(0.5, 0.6))),
+        replace(model.fitted, task=replace(model.fitted.task, estimate=replace(estimate, targets=()))),
+        replace(
+            model.fitted,
+            task=replace(
+                model.fitted.task,
+                estimate=replace(estimate, targets=(replace(estimate.targets[0], correct=10**9),)),
+            ),
+        ),
+        replace(model.fitted, task=replace(model.fitted.task, estimate=replace(estimate, optimized=(0.5, 0.6)))),
     ):
         save_model(replace(model, fitted=fitted), mails / "damaged")
         with pytest.raises(ArtifactError):

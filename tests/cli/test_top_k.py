@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.model.predictor import Predictions
+from nbtext.model.predictions import Predictions
 
 K = 3
 
@@ -97,7 +97,7 @@ def test_order_equals_a_stable_sort(k: int, n: int, n_classes: int, random: Any)
     """With few classes or many, and with ties."""
     rows = np.array([[random.randrange(4) / 4 for _ in range(n_classes)] for _ in range(n)]).reshape(n, n_classes)
     none: list[Any] = [None] * n
-    found = Predictions(none, none, tuple(map(str, range(n_classes))), rows, np.ones(n), none, none, none)
+    found = Predictions("one", tuple(map(str, range(n_classes))), none, none, rows, np.ones(n), none, none)
     assert found.most_probable(k) == [sorted(range(n_classes), key=lambda c: -row[c])[:k] for row in rows]
 
 

@@ -8,7 +8,7 @@ from nbtext.bayes.scorer import Floats
 from nbtext.evaluation.error_log import ErrorLog, PredictedBatch, select_predictions
 from nbtext.evaluation.evaluator import Evaluator
 from nbtext.evaluation.outcomes import Outcomes
-from nbtext.model.predictor import Predictions
+from nbtext.model.predictions import Predictions
 
 
 def probabilities_of(n: int, n_labels: int, seed: int) -> tuple[Floats, list[int]]:
@@ -26,14 +26,14 @@ def predictions_of(probabilities: Floats, true: list[int], *, first: int = 0) ->
     n, n_labels = probabilities.shape
     labels = tuple("abcdefghijklmnopqrstuvwxyz"[:n_labels])
     return Predictions(
-        [f"document {first + row}" for row in range(n)],
-        [labels[k] for k in probabilities.argmax(axis=1)],
+        "one",
         labels,
+        [f"document {first + row}" for row in range(n)],
+        [(labels[k],) for k in probabilities.argmax(axis=1)],
         probabilities,
         np.ones(n),
         [None] * n,
-        [None] * n,
-        [labels[k] for k in true],
+        [(labels[k],) for k in true],
     )
 
 
@@ -45,9 +45,7 @@ def recorded(n: int, n_labels: int, seed: int = 1) -> tuple[ErrorLog, Evaluator,
         rows = slice(start, start + 100)
         batch = predictions_of(probabilities[rows], true[rows], first=start)
         texts = [f"text of {identity}" for identity in batch.ids]
-        evaluator.add_all(
-            select_predictions([PredictedBatch(batch, (texts,), np.log(probabilities[rows]))], Predictions, error_log)
-        )
+        evaluator.add_all(select_predictions([PredictedBatch(batch, (texts,), np.log(probabilities[rows]))], error_log))
     return error_log, evaluator, probabilities, true
 
 

@@ -68,7 +68,7 @@ def test_equals_refits(options: dict) -> None:
         refitted.fit([TEXTS[n] for n in training], [LABELS[n] for n in training])
         expected = refitted.predict_proba([TEXTS[n] for n in held_out])
         np.testing.assert_allclose(predictions.probabilities, expected, rtol=1e-9, atol=1e-12)
-        assert predictions.true_labels == [LABELS[n] for n in held_out]
+        assert predictions.true_labels == [(LABELS[n],) for n in held_out]
 
 
 def test_a_label_that_is_only_in_one_fold() -> None:
@@ -77,6 +77,6 @@ def test_a_label_that_is_only_in_one_fold() -> None:
     corpus = corpus_of(texts, labels, FeatureSettings())
     folds = stratified_folds(corpus.sample.classes, 4, seed=1)
     found = list(cross_validate(corpus, folds, features=FeatureSettings(), model_settings=ModelSettings()))
-    (without,) = [predictions for predictions in found if "lonely" in predictions.true_labels]
+    (without,) = [predictions for predictions in found if ("lonely",) in predictions.true_labels]
     assert "lonely" not in without.classes
     assert all("lonely" in predictions.classes for predictions in found if predictions is not without)

@@ -18,7 +18,6 @@ from nbtext.evaluation.diagnosis import TARGETS, Diagnosis, diagnose
 from nbtext.evaluation.error_log import ErrorLog, predict_by_model, select_predictions
 from nbtext.evaluation.evaluator import Evaluation, Evaluator
 from nbtext.model.explanation import Explainer
-from nbtext.model.predictor import Predictions
 from nbtext.text_classifier import TextClassifier
 
 LETTERS = Path(__file__).parents[2] / "corpora" / "letters"
@@ -34,7 +33,7 @@ def judged(classifier: TextClassifier) -> tuple[Evaluation, Diagnosis]:
     """The letters, by a model of their other half."""
     error_log, evaluator = ErrorLog(), Evaluator()
     source = open_source((str(LETTERS / "test"),), InputSettings())
-    evaluator.add_all(select_predictions(predict_by_model(classifier.fitted_, source, jobs=1), Predictions, error_log))
+    evaluator.add_all(select_predictions(predict_by_model(classifier.fitted_, source, jobs=1), error_log))
     evaluation = evaluator.evaluation()
     return evaluation, diagnose(error_log, evaluation, classifier.model_)
 

@@ -13,7 +13,7 @@ from sklearn import metrics as peer
 from nbtext.errors import InputError
 from nbtext.evaluation.evaluator import Evaluation, Evaluator
 from nbtext.evaluation.reliability import N_BINS
-from nbtext.model.predictor import Predictions
+from nbtext.model.predictions import Predictions
 
 CLASSES = ("a", "b", "c")
 
@@ -23,14 +23,14 @@ def predictions_of(true: list[str], probabilities: np.ndarray, *, answered: list
     best = probabilities.argmax(axis=1)
     answered = answered if answered is not None else [True] * len(true)
     return Predictions(
-        [str(n) for n in range(len(true))],
-        [CLASSES[k] if is_answered else None for k, is_answered in zip(best, answered, strict=True)],
+        "one",
         CLASSES,
+        [str(n) for n in range(len(true))],
+        [(CLASSES[k],) if is_answered else () for k, is_answered in zip(best, answered, strict=True)],
         probabilities,
         np.ones(len(true)),
         [None] * len(true),
-        [None] * len(true),
-        list(true),
+        [(label,) for label in true],
     )
 
 

@@ -16,7 +16,7 @@ from nbtext.errors import InputError
 from nbtext.evaluation import multilabel_evaluator
 from nbtext.evaluation.multilabel import MULTILABEL_METRICS, LabelPair, MultilabelEvaluation, sum_outcomes
 from nbtext.evaluation.multilabel_evaluator import MultilabelEvaluator, measure_sets
-from nbtext.model.multilabel_predictions import MultilabelPredictions, select_labels
+from nbtext.model.predictions import Predictions, select_labels
 
 Sets = list[tuple[str, ...]]
 Lists = list[tuple[str, ...] | None]
@@ -24,27 +24,28 @@ Lists = list[tuple[str, ...] | None]
 
 def predictions_of(
     probabilities: Floats, labels: tuple[str, ...], true: Lists, predicted: Sets | None = None
-) -> MultilabelPredictions:
+) -> Predictions:
     """Return predictions with the threshold 0.5 for each label."""
     n, thresholds = len(probabilities), np.full(len(labels), 0.5)
     if predicted is None:
         predicted = select_labels(probabilities, labels, thresholds)
-    return MultilabelPredictions(
-        list(map(str, range(n))), labels, probabilities, np.ones(n), [None] * n, [None] * n, true, thresholds, predicted
-    )
+    return Predictions(
+        "several", labels, list(map(str, range(n))), predicted, probabilities, np.ones(n), [None] * n, true,
+        thresholds=thresholds,
+    )  # fmt: skip
 
 
-def part(found: MultilabelPredictions, start: int, stop: int) -> MultilabelPredictions:
+def part(found: Predictions, start: int, stop: int) -> Predictions:
     """Return some of the documents."""
     rows = slice(start, stop)
-    columns = ("ids", "probabilities", "known", "outliers", "reasons", "true_labels", "predicted")
-    sets = found.sets[rows] if found.sets is not None else None
-    return replace(found, **{name: getattr(found, name)[rows] for name in columns}, sets=sets)
+    columns = ("ids", "probabilities", "known", "reasons", "true_labels", "labels")
+    sets = found.label_sets[rows] if found.label_sets is not None else None
+    return replace(found, **{name: getattr(found, name)[rows] for name in columns}, label_sets=sets)
 
 
 def found_by_chance(
     n: int, n_labels: int, *, seed: int = 0, digits: int = 2, unknown: tuple[str, ...] = (), rare: int = 0
-) -> MultilabelPredictions:
+) -> Predictions:
     """Return predictions with ties, documents without labels, and labels that no document has."""
     rng = np.random.default_rng(seed)
     labels = tuple(f"l{k:05}" for k in range(n_labels))
@@ -57,17 +58,17 @@ def found_by_chance(
     return predictions_of(probabilities, labels, true)
 
 
-def evaluate(found: MultilabelPredictions, *, size: int = 7) -> MultilabelEvaluation:
+def evaluate(found: Predictions, *, size: int = 7) -> MultilabelEvaluation:
     """Evaluate in batches."""
     evaluator = MultilabelEvaluator()
     evaluator.add_all(part(found, start, start + size) for start in range(0, len(found), size))
     return evaluator.evaluation()
 
 
-def indicators(found: MultilabelPredictions, labels: tuple[str, ...]) -> tuple[Any, Any, Any]:
+def indicators(found: Predictions, labels: tuple[str, ...]) -> tuple[Any, Any, Any]:
     """Return true labels, predicted labels and probabilities as matrices over all labels."""
     true = np.array([[label in (own or ()) for label in labels] for own in found.true_labels], dtype=int)
-    predicted = np.array([[label in each for label in labels] for each in found.predicted], dtype=int)
+    predicted = np.array([[label in each for label in labels] for each in found.labels], dtype=int)
     places = {label: place for place, label in enumerate(found.classes)}
     scores = np.full(true.shape, -1.0)
     for column, label in enumerate(labels):
@@ -142,7 +143,7 @@ def test_any_batches(n: int, n_labels: int, size: int, seed: int) -> None:
     """The sizes of the batches do not matter."""
     found = found_by_chance(n, n_labels, seed=seed, unknown=("new",))
     found.probabilities[::5] = np.nan
-    found.predicted = [() if row % 5 == 0 else labels for row, labels in enumerate(found.predicted)]
+    found.labels = [() if row % 5 == 0 else labels for row, labels in enumerate(found.labels)]
     whole, parts = evaluate(found, size=n), evaluate(found, size=size)
     assert whole.labels == parts.labels
     assert whole.per_label == parts.per_label
@@ -188,8 +189,8 @@ def test_pairs_of_labels() -> None:
 def test_sets() -> None:
     """Coverage is the share of true pairs of document and label that are in the sets."""
     found = found_by_chance(50, 5, seed=1)
-    found.sets = [labels[:2] for labels in found.predicted]
-    pairs = [(own or (), each) for own, each in zip(found.true_labels, found.sets, strict=True)]
+    found.label_sets = [labels[:2] for labels in found.labels]
+    pairs = [(own or (), each) for own, each in zip(found.true_labels, found.label_sets, strict=True)]
     evaluation = evaluate(found)
     n_true = sum(len(own) for own, _ in pairs)
     covered = sum(label in each for own, each in pairs for label in own)

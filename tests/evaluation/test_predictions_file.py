@@ -11,7 +11,7 @@ import pytest
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
 from nbtext.evaluation.predictions_file import PredictionsFile
-from nbtext.model.predictor import Predictions
+from nbtext.model.predictions import Predictions
 from nbtext.model.settings import DecisionSettings
 from nbtext.report.predictions import write_predictions
 
@@ -22,8 +22,9 @@ BATCH = Batch(IDS, ([""] * 4,), ["a", "b", "a", "c"])
 def predicted() -> Predictions:
     probabilities = np.array([[0.7, 0.2, 0.1], [0.25, 0.5, 0.25], [0.1, 0.3, 0.6], [np.nan] * 3])
     return Predictions(
-        IDS, ["a", "b", "c", None], ("a", "b", "c"), probabilities, np.ones(4), [None] * 4, [None] * 4, BATCH.labels
-    )
+        "one", ("a", "b", "c"), IDS, [("a",), ("b",), ("c",), ()], probabilities, np.ones(4), [None] * 4,
+        BATCH.list_labels(),
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("form", ["jsonl", "tsv", "csv"])
@@ -34,7 +35,7 @@ def test_round_trip(form: str, tmp_path: Path) -> None:
         write_predictions([predicted()], file, output_format=form)
     found = PredictionsFile(str(path)).of(BATCH)
     assert found.labels == predicted().labels
-    assert found.true_labels == BATCH.labels
+    assert found.true_labels == BATCH.list_labels()
     expected = predicted().probabilities
     if form != "jsonl":
         expected = np.array([[0.7, 0.15, 0.15], [0.25, 0.5, 0.25], [0.2, 0.2, 0.6], [np.nan] * 3])
@@ -87,7 +88,7 @@ def test_as_an_editor_of_windows_leaves_it(tmp_path: Path) -> None:
     ):
         (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + text.encode())
         found = PredictionsFile(str(tmp_path / name)).of(Batch(["x"], ([""],), ["a"]))
-        assert (found.labels, found.label_sets) == (["a"], [("a", "b")])
+        assert (found.labels, found.label_sets) == ([("a",)], [("a", "b")])
 
 
 def test_a_missing_file() -> None:
@@ -100,8 +101,8 @@ def test_equal_ids_are_matched_in_order(tmp_path: Path) -> None:
     """Also over several batches; one record is for all documents of its id, and two are not for three."""
     (tmp_path / "p.tsv").write_text("x\ta\t0.5\ny\tb\t0.5\nx\tb\t0.75\n")
     file = PredictionsFile(str(tmp_path / "p.tsv"))
-    assert file.of(Batch(["x", "y", "y"], ([""] * 3,), ["a"] * 3)).labels == ["a", "b", "b"]
-    assert file.of(Batch(["x"], ([""],), ["a"])).labels == ["b"]
+    assert file.of(Batch(["x", "y", "y"], ([""] * 3,), ["a"] * 3)).labels == [("a",), ("b",), ("b",)]
+    assert file.of(Batch(["x"], ([""],), ["a"])).labels == [("b",)]
     with pytest.raises(InputError, match="the id x has 2 predictions, and more documents"):
         file.of(Batch(["x"], ([""],), ["a"]))
 
@@ -111,12 +112,10 @@ def test_tsv_without_a_document_of_two_labels(tmp_path: Path) -> None:
     text = "x\ta\\,b\t0.900000\ny\t\t\n"
     one, several = (PredictionsFile(_write(tmp_path / "p.tsv", text)) for _ in range(2))
     batch = Batch(["x", "y"], ([""] * 2,), [None, None], label_lists=[("a,b",), ()])
-    several.choose_kind(batch)
-    assert several.is_multilabel
-    assert several.sets_of(batch).predicted == [("a,b",), ()]
-    one.choose_kind(Batch(["x", "y"], ([""] * 2,), ["a\\,b", "a\\,b"]))
-    assert not one.is_multilabel
-    assert one.of(Batch(["x"], ([""],), ["a\\,b"])).labels == ["a\\,b"]
+    found = several.of(batch)
+    assert (found.task, found.labels) == ("several", [("a,b",), ()])
+    found = one.of(Batch(["x"], ([""],), ["a\\,b"]))
+    assert (found.task, found.labels) == ("one", [("a\\,b",)])
 
 
 def _write(path: Path, text: str) -> str:

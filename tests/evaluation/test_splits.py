@@ -122,4 +122,4 @@ def test_equals_refits(is_forward: bool) -> None:
         refitted = TextClassifier().fit([texts[n] for n in learned], [labels[n] for n in learned])
         expected = refitted.predict_proba([texts[n] for n in asked])
         np.testing.assert_allclose(predictions.probabilities, expected, rtol=1e-9, atol=1e-12)
-        assert predictions.true_labels == [labels[n] for n in asked]
+        assert predictions.true_labels == [(labels[n],) for n in asked]

@@ -60,9 +60,11 @@ def test_each_kind_of_model(cc: str, kind: str, tmp_path: Path) -> None:
     labels, probabilities = asked(cc, classifier, [text.encode() for text in texts], tmp_path)
     np.testing.assert_allclose(probabilities, classifier.predict_proba(texts), rtol=0, atol=1e-9)
     expected = (
-        Predictor(classifier.fitted_).predict_batch(Batch(list(map(str, range(len(texts)))), (texts,), None)).labels
+        Predictor(classifier.fitted_)
+        .predict_batch(Batch(list(map(str, range(len(texts)))), (texts,), [None] * len(texts)))
+        .labels
     )
-    assert [classifier.fitted_.labels[label] if label >= 0 else None for label in labels] == expected
+    assert [(classifier.fitted_.labels[label],) if label >= 0 else () for label in labels] == expected
 
 
 @pytest.mark.exhaustive
@@ -99,9 +101,9 @@ def test_random_texts(cc: str, tmp_path: Path, seed: int) -> None:
     broken = [bytes(random.choices(text.encode() + b"ab \xff\xc3\xed\xa0\xf4", k=30)) for text in texts]
     labels, probabilities = asked(cc, classifier, [text.encode() for text in texts] + broken, tmp_path)
     read = texts + [text.decode("utf-8", "replace") for text in broken]
-    expected = Predictor(classifier.fitted_).predict_batch(Batch(list(map(str, range(120))), (read,), None))
+    expected = Predictor(classifier.fitted_).predict_batch(Batch(list(map(str, range(120))), (read,), [None] * 120))
     np.testing.assert_allclose(probabilities, expected.probabilities, rtol=0, atol=1e-9)
-    assert [classifier.fitted_.labels[label] if label >= 0 else None for label in labels] == expected.labels
+    assert [(classifier.fitted_.labels[label],) if label >= 0 else () for label in labels] == expected.labels
 
 
 def test_the_filter(cc: str, tmp_path: Path) -> None:

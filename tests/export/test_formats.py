@@ -29,7 +29,6 @@ from nbtext.export.sklearn_json import sklearn_json
 from nbtext.export.table import table
 from nbtext.features.analyzer import MARKS_PATTERN, Analyzer
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.explanation import Explainer
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictor import Predictor
 from nbtext.settings import choices_of
@@ -145,10 +144,10 @@ def test_javascript_of_random_texts(node: str, tmp_path: Path, seed: int) -> Non
     options |= {"optimize": random.choice([None, "accuracy", "macro_f1", "log_loss"])}
     classifier = TextClassifier(**options).fit(texts[:30], [random.choice(["a", '"\\', "\u2028<"]) for _ in range(30)])
     answers = asked(node, classifier, texts, tmp_path)
-    expected = Predictor(classifier.fitted_).predict_batch(Batch([str(n) for n in range(60)], (texts,), None))
+    expected = Predictor(classifier.fitted_).predict_batch(Batch([str(n) for n in range(60)], (texts,), [None] * 60))
     found = [[answer["probabilities"][label] for label in classifier.fitted_.labels] for answer in answers]
     np.testing.assert_allclose(found, expected.probabilities, rtol=0, atol=1e-9)
-    assert [answer["label"] for answer in answers] == expected.labels
+    assert [() if answer["label"] is None else (answer["label"],) for answer in answers] == expected.labels
 
 
 def test_javascript_of_any_names(node: str, tmp_path: Path) -> None:
@@ -199,7 +198,7 @@ def test_csv(classifier: TextClassifier, texts: list[str]) -> None:
     (bias,) = (np.array(row[3:], dtype=np.float64) for row in rows if row[0] == "bias")
     numbers = {row[1]: np.array(row[2:], dtype=np.float64) for row in rows if row[0] == "weight"}
     assert list(numbers) == list(classifier.fitted_.vocabulary or ())
-    weighting, counted = classifier.fitted_.weighting, Explainer(classifier.fitted_).count((texts,))
+    weighting, counted = classifier.fitted_.weighting, Predictor(classifier.fitted_).count((texts,))
     weights = weighting.weights(counted.indptr, counted.indices, counted.counts)
     names = list(numbers)
     found = np.tile(bias, (len(texts), 1))

@@ -79,6 +79,9 @@ def test_prior_that_unlabeled_texts_have_moved(model: str, tmp_path: Path, loade
     reading, corpus_counts, moved = classifier.fitted_, classifier.counts_, np.log(np.arange(1.0, 7.0) / 21)
     scorer = reading.scorer.with_prior(moved - classifier.class_log_prior_)
     reading = replace(
-        reading, scorer=scorer, log_prior=moved, unlabeled=Unlabeled("em", 1, 1.0, tuple(moved.tolist()), ())
+        reading,
+        scorer=scorer,
+        task=replace(reading.task, log_prior=moved),
+        unlabeled=Unlabeled("em", 1, 1.0, tuple(moved.tolist()), ()),
     )
     check(TextClassifier.from_model(make_trained_model(reading, corpus_counts)), corpus, tmp_path / "m", loader)

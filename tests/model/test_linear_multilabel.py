@@ -25,9 +25,9 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.kernel import HAS_KERNEL
 from nbtext.linear import label_learning, one_vs_rest
 from nbtext.linear.one_vs_rest import OneVsRest
+from nbtext.model.explanation import Explainer
 from nbtext.model.fitted_model import TrainedModel
-from nbtext.model.multilabel_explanation import MultilabelExplainer
-from nbtext.model.source_prediction import predict_any_source
+from nbtext.model.source_prediction import predict_source
 from nbtext.model.training import train_on_source
 from nbtext.text_classifier import TextClassifier
 
@@ -61,7 +61,7 @@ def test_labels_are_predicted(fitted: TextClassifier) -> None:
     predicted = [sorted(each) for each in fitted.predict(texts)]
     assert sum(own == sorted(each) for own, each in zip(predicted, labels, strict=True)) > 90
     assert [] in predicted
-    estimate = fitted.fitted_.multilabel.estimate  # type: ignore[union-attr]
+    estimate = fitted.fitted_.several_labels.fit.estimate
     assert estimate is not None
     assert estimate.documents == 120
     assert estimate.micro_f1 > 0.9
@@ -87,7 +87,7 @@ def test_a_saved_model_predicts_the_same(fitted: TextClassifier, tmp_path: Path)
     np.testing.assert_array_equal(loaded.predict_proba(texts), fitted.predict_proba(texts))
     loaded.save(paths[1])
     assert paths[0].read_bytes() == paths[1].read_bytes()
-    scaling = loaded.fitted_.multilabel.combination  # type: ignore[union-attr]
+    scaling = loaded.fitted_.several_labels.fit.combination
     assert isinstance(scaling, ScoreScaling)
     assert scaling.scale > 0
 
@@ -95,7 +95,7 @@ def test_a_saved_model_predicts_the_same(fitted: TextClassifier, tmp_path: Path)
 def test_the_terms_of_an_explanation_add_up(fitted: TextClassifier) -> None:
     """Words and the prior sum to the log-odds, and these are those of the probability; other labels add nothing."""
     texts, _ = documents(30, 3)
-    for each in MultilabelExplainer(fitted.fitted_).explain_batch(Batch([""] * 30, (texts,), [None] * 30)):
+    for each in Explainer(fitted.fitted_).explain_batch(Batch([""] * 30, (texts,), [None] * 30)):
         for found in each if isinstance(each, list) else [each]:
             assert found.terms is not None
             total = sum(astuple(found.terms)) + sum(part.log_odds for part in found.contributions)
@@ -148,7 +148,7 @@ def test_few_weights_and_labels_at_once(model: str, monkeypatch: pytest.MonkeyPa
 def test_of_many_documents_some_are_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not more than their scores have room in memory."""
     monkeypatch.setattr(label_learning, "MAX_SCORES", 3 * 50)
-    estimate = TextClassifier(model="svm").fit(*documents()).fitted_.multilabel.estimate  # type: ignore[union-attr]
+    estimate = TextClassifier(model="svm").fit(*documents()).fitted_.several_labels.fit.estimate
     assert estimate is not None
     assert estimate.documents == 50
 
@@ -185,7 +185,7 @@ def test_any_corpus_gives_finite_probabilities(model: str, corpus: Any, optimize
     found = fitted.predict_proba([*texts, "", "never seen"])
     assert found.shape == (len(texts) + 2, len(fitted.classes_))
     assert ((found >= 0) & (found <= 1)).all()
-    fit = fitted.fitted_.multilabel
+    fit = fitted.fitted_.several_labels.fit
     assert fit is not None
     assert ((fit.thresholds >= 0) & (fit.thresholds <= 1)).all()
 
@@ -196,7 +196,7 @@ def test_rare_labels_fall_back(model: str) -> None:
     texts, labels = documents()
     labels[0] = [*labels[0], "rare"]
     fitted = TextClassifier(model=model, optimize="macro_f1", **LOG_TFIDF).fit(texts, labels)
-    fit = fitted.fitted_.multilabel
+    fit = fitted.fitted_.several_labels.fit
     assert fit is not None
     assert fitted.fitted_.labels[fit.fallback[0]] == "rare"
     assert sum("rare" in own for own in fitted.predict(documents(200, 5)[0])) <= 2
@@ -256,9 +256,9 @@ def test_reuters(
     source = open_source([str(reuters / "test.jsonl")], InputSettings(label_field="labels"))
     places = {label: k for k, label in enumerate(fitted.labels)}
     true, predicted, probabilities = [], [], []
-    for batch in predict_any_source(fitted, source, jobs=1):
+    for batch in predict_source(fitted, source, jobs=1):
         probabilities.append(batch.probabilities)  # type: ignore[union-attr]
-        for own, found in zip(batch.true_labels, batch.predicted, strict=True):  # type: ignore[union-attr]
+        for own, found in zip(batch.true_labels, batch.labels, strict=True):  # type: ignore[union-attr]
             true.append(np.isin(np.arange(90), [places[label] for label in own or ()]))
             predicted.append(np.isin(np.arange(90), [places[label] for label in found]))
     y, p, values = np.array(true), np.array(predicted), np.concatenate(probabilities)

@@ -44,10 +44,10 @@ def test_answers_are_the_same_a_few_at_a_time(tmp_path: Path, request: pytest.Fi
         ["word1 more", "word2 more", *LINES], ["a", "b", *map(str, range(200))]
     )
 
-    def answers(jobs: int) -> tuple[list[int], list[str], list[str | None], list[str | None], np.ndarray]:
+    def answers(jobs: int) -> tuple[list[int], list[str], list[tuple[str, ...]], list[str | None], np.ndarray]:
         predictions = list(predict_source(classifier.fitted_, open_source([str(path)], InputSettings()), jobs=jobs))
         ids = [identity for each in predictions for identity in each.ids]
-        labels = [label for each in predictions for label in each.labels]
+        labels = [labels for each in predictions for labels in each.labels]
         reasons = [reason for each in predictions for reason in each.reasons]
         return list(map(len, predictions)), ids, labels, reasons, np.concatenate([p.probabilities for p in predictions])
 

@@ -27,10 +27,10 @@ from nbtext.model.fitted_model import TrainedModel, make_trained_model
 from nbtext.model.fitting import fit_model
 from nbtext.model.growth import calibrate, decay_counts, forget, merge, refit, update
 from nbtext.model.inspection import inspect
-from nbtext.model.multilabel_predictor import MultilabelPredictor
+from nbtext.model.predictor import Predictor
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import count_source
-from nbtext.model.source_prediction import predict_any_source
+from nbtext.model.source_prediction import predict_source
 from nbtext.model.training import sample_size, train_on_counts, train_on_source
 from nbtext.parallel import available_cpus
 from nbtext.report.inspection import format_inspection
@@ -86,8 +86,7 @@ def model_bytes(model: TrainedModel, folder: Path) -> bytes:
 
 
 def fit_of(model: TrainedModel) -> MultilabelFit:
-    assert model.fitted.multilabel is not None
-    return model.fitted.multilabel
+    return model.fitted.several_labels.fit
 
 
 def test_labels_are_predicted(tmp_path: Path) -> None:
@@ -95,15 +94,15 @@ def test_labels_are_predicted(tmp_path: Path) -> None:
     assert model.fitted.labels == ("car", "fruit", "garden", "price")
     batch = Batch(["1", "2", "3"], (["sweet apple", "engine road wheel", "cloud wind sky rain"],), [None] * 3)
     for each in (model, load_model(_saved(model, tmp_path))):
-        predictions = MultilabelPredictor(each.fitted).predict_batch(batch)
-        assert predictions.predicted == [("fruit",), ("car",), ()]
+        predictions = Predictor(each.fitted).predict_batch(batch)
+        assert predictions.labels == [("fruit",), ("car",), ()]
         assert ((predictions.probabilities >= 0) & (predictions.probabilities <= 1)).all()
-    sets = MultilabelPredictor(model.fitted).predict_batch(batch, DecisionSettings(coverage=0.9)).sets
+    sets = Predictor(model.fitted).predict_batch(batch, DecisionSettings(coverage=0.9)).label_sets
     assert sets is not None and "fruit" in sets[0] and "car" in sets[1]
-    all_of_them = MultilabelPredictor(model.fitted).predict_batch(batch, DecisionSettings(threshold=(0.0,)))
-    assert [len(labels) for labels in all_of_them.predicted] == [4, 4, 4]
+    all_of_them = Predictor(model.fitted).predict_batch(batch, DecisionSettings(threshold=(0.0,)))
+    assert [len(labels) for labels in all_of_them.labels] == [4, 4, 4]
     some = DecisionSettings(threshold=(1.0,), at_least_one=True)
-    assert [len(labels) for labels in MultilabelPredictor(model.fitted).predict_batch(batch, some).predicted] == [
+    assert [len(labels) for labels in Predictor(model.fitted).predict_batch(batch, some).labels] == [
         1,
         1,
         1,
@@ -116,10 +115,10 @@ def _saved(model: TrainedModel, folder: Path) -> Path:
 
 
 def test_unreadable_documents_and_texts_without_tokens_have_no_labels() -> None:
-    predictor = MultilabelPredictor(train(FRUIT).fitted)
+    predictor = Predictor(train(FRUIT).fitted)
     batch = Batch(["1", "2"], (["", ""],), [None] * 2, problems={1: InputError("is missing")})
     found = predictor.predict_batch(batch, DecisionSettings(threshold=(0.0,), at_least_one=True))
-    assert found.predicted == [(), ()]
+    assert found.labels == [(), ()]
     assert found.reasons == ["the document holds no token", "is missing"]
     assert np.isnan(found.probabilities[1]).all()
 
@@ -305,7 +304,7 @@ def test_features_of_all_kinds(features: dict[str, Any], tmp_path: Path) -> None
 def test_extreme_corpora_give_finite_models(documents: Documents, tmp_path: Path) -> None:
     for optimize in (None, "macro_f1"):
         model = load_model(_saved(train(documents, optimize=optimize), tmp_path))
-        found = MultilabelPredictor(model.fitted).predict_batch(Batch(["1"], (["apple plum rare"],), [None]))
+        found = Predictor(model.fitted).predict_batch(Batch(["1"], (["apple plum rare"],), [None]))
         assert np.isfinite(found.probabilities).all()
 
 
@@ -328,13 +327,13 @@ def test_ten_thousand_labels(tmp_path: Path) -> None:
     assert fit.estimate is not None
     assert fit.estimate.documents <= len(documents)
     loaded = load_model(_saved(model, tmp_path))
-    found = MultilabelPredictor(loaded.fitted).predict_batch(Batch(["1"], (["w1 common w1"],), [None]))
+    found = Predictor(loaded.fitted).predict_batch(Batch(["1"], (["w1 common w1"],), [None]))
     assert found.most_probable(1) == [[model.fitted.labels.index("t1")]]
-    assert len(found.predicted[0]) < 100  # labels that hardly occur have the thresholds of FBR.1
+    assert len(found.labels[0]) < 100  # labels that hardly occur have the thresholds of FBR.1
     path = tmp_path / "texts.jsonl"
     path.write_text("\n".join(json.dumps({"text": text}) for text, _ in documents[:500]))
     tracemalloc.start()
-    batches = predict_any_source(loaded.fitted, open_source([str(path)], InputSettings()), jobs=1)
+    batches = predict_source(loaded.fitted, open_source([str(path)], InputSettings()), jobs=1)
     assert sum(map(len, batches)) == 500  # of which the probabilities of a few are in memory at once
     assert tracemalloc.get_traced_memory()[1] < 120 << 20
     tracemalloc.stop()
@@ -350,11 +349,11 @@ def test_reuters(corpora: Callable[[str], Path], tmp_path: Path) -> None:
         model = train_on_source(source, FeatureSettings(), ModelSettings(optimize=optimize), jobs=available_cpus())
         loaded = load_model(_saved(model, tmp_path))
         source = open_source([str(reuters / "test.jsonl")], LABELED)
-        batches = list(predict_any_source(loaded.fitted, source, jobs=available_cpus()))
+        batches = list(predict_source(loaded.fitted, source, jobs=available_cpus()))
         labels = model.fitted.labels
         p = np.concatenate([batch.probabilities for batch in batches])
         true = np.array([[k in (own or ()) for k in labels] for batch in batches for own in batch.true_labels])
-        predicted = np.array([[k in own for k in labels] for batch in batches for own in batch.predicted])
+        predicted = np.array([[k in own for k in labels] for batch in batches for own in batch.labels])
         correct, total = (predicted & true).sum(axis=0), predicted.sum(axis=0) + true.sum(axis=0)
         tested = true.any(axis=0)
         bins = np.minimum((p * 10).astype(int), 9)

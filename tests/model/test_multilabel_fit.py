@@ -20,8 +20,8 @@ from nbtext.errors import ModelError
 from nbtext.features.settings import FeatureSettings
 from nbtext.kernel import HAS_KERNEL
 from nbtext.model.corpus_counts import CorpusCounter
-from nbtext.model.fitted_model import TrainedModel
-from nbtext.model.multilabel_predictor import MultilabelPredictor, fit_of
+from nbtext.model.fitted_model import FittedModel, TrainedModel
+from nbtext.model.predictor import Predictor
 from nbtext.model.training import train_on_counts
 from nbtext.parallel import parallel_map
 
@@ -40,8 +40,12 @@ def train(documents: Documents, *, jobs: int = 1, keep_sample: int = 1000, **opt
     return train_on_counts(counter.finish(), features, ModelSettings(keep_sample=keep_sample, **options), jobs=jobs)
 
 
+def fit_of(model: FittedModel) -> MultilabelFit:
+    return model.several_labels.fit
+
+
 def predict(model: TrainedModel, texts: list[str]) -> Any:
-    return MultilabelPredictor(model.fitted).predict_batch(Batch(texts, (texts,), [None] * len(texts)))
+    return Predictor(model.fitted).predict_batch(Batch(texts, (texts,), [None] * len(texts)))
 
 
 def numbers_of(fit: MultilabelFit) -> list[float]:
@@ -63,9 +67,9 @@ def test_titles_are_predicted_by_a_model_of_long_documents() -> None:
     model = train(documents)
     titles = [[words[0], f"{words[1]} common7", f"{words[2]} {words[3]}"] for words in topics]
     found = predict(model, [title for each in titles for title in each])
-    assert found.predicted == [(f"label{k}",) for k in range(n_topics) for _ in range(3)]
+    assert found.labels == [(f"label{k}",) for k in range(n_topics) for _ in range(3)]
     found = predict(model, ["common1", "common2 common3", "unknown"])
-    assert found.predicted == [(), (), ()]
+    assert found.labels == [(), (), ()]
     shares = [np.mean([label in labels for _, labels in documents]) for label in model.fitted.labels]
     np.testing.assert_allclose(found.probabilities[2], shares, atol=0.01)  # without evidence
 
@@ -118,9 +122,9 @@ def test_many_labels_have_calibrated_probabilities(optimize: str | None) -> None
     found = predict(model, [text for text, _ in test])
     n_true = sum(len(labels) for _, labels in test)
     assert found.probabilities.sum() == pytest.approx(n_true, rel=0.1)
-    assert max(map(len, found.predicted)) < 15
-    hits = sum(len({*labels} & {*each}) for each, (_, labels) in zip(found.predicted, test, strict=True))
-    micro_f1 = 2 * hits / (n_true + sum(map(len, found.predicted)))
+    assert max(map(len, found.labels)) < 15
+    hits = sum(len({*labels} & {*each}) for each, (_, labels) in zip(found.labels, test, strict=True))
+    micro_f1 = 2 * hits / (n_true + sum(map(len, found.labels)))
     assert micro_f1 > 0.6
     estimate = fit_of(model.fitted).estimate
     assert estimate is not None
@@ -175,7 +179,7 @@ def test_labels_of_a_single_document_do_not_spoil_the_others() -> None:
     marked = [(text, (*labels, f"own{i}") if i < 20 else labels) for i, (text, labels) in enumerate(documents)]
     found = []
     for each in (documents, marked):
-        predicted = predict(train(each), [text for text, _ in test]).predicted
+        predicted = predict(train(each), [text for text, _ in test]).labels
         hits = sum(len({*labels} & {*own}) for labels, (_, own) in zip(predicted, test, strict=True))
         found.append(2 * hits / sum(len(labels) + len(own) for labels, (_, own) in zip(predicted, test, strict=True)))
     assert found[0] > 0.75
@@ -197,7 +201,7 @@ def test_macro_f1_is_of_labels_that_retained_documents_have(n_retained: int) -> 
     assert fit.estimate.macro_f1 == pytest.approx(1.0)
     assert fit.estimate.label_f1[wood] == (n_retained > 0)
     assert (wood in fit.fallback) == (n_retained == 0)
-    assert predict(model, ["lynx owl fox"]).predicted[0] == ("wood",)
+    assert predict(model, ["lynx owl fox"]).labels[0] == ("wood",)
 
 
 def test_the_f1_of_a_label_with_one_document_is_0() -> None:

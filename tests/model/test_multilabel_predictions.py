@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.model.multilabel_predictions import select_labels
-from nbtext.model.predictor import FEW_CLASSES, most_probable
+from nbtext.model.predictions import FEW_CLASSES, most_probable, select_labels
 
 
 def test_labels_by_threshold() -> None:

@@ -14,14 +14,12 @@ import pytest
 from numpy.typing import NDArray
 
 from nbtext.bayes.settings import ModelSettings
-from nbtext.bayes.smoothing import Selection
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import Source, open_source
 from nbtext.features.settings import FeatureSettings
 from nbtext.model import review_judgment
 from nbtext.model.fitted_model import TrainedModel, make_trained_model
 from nbtext.model.fitting import fit_model
-from nbtext.model.multilabel_predictor import MultilabelPredictor
 from nbtext.model.predictor import Predictor
 from nbtext.model.review import LABEL_ERROR, Finding, single_label
 from nbtext.model.review_judgment import ModelJudge
@@ -82,7 +80,7 @@ def refit_without(model: TrainedModel, text: str) -> TrainedModel:
         for one in (counts.sample.slice(row, row + 1) for row in range(len(counts.sample)))
     ]
     others = counts.without(np.array([row == words for row in rows]))
-    known = fitted.multilabel or Selection(fitted.hyperparameters, fitted.calibration)
+    known = fitted.task.transfer(fitted.labels, fitted.hyperparameters)
     return make_trained_model(
         fit_model(others, fitted.feature_settings, fitted.model_settings, selection=known), others
     )
@@ -125,8 +123,8 @@ def test_training_documents_are_left_out(
         temperature = refitted.model.calibration.temperature
         if temperature is not None:
             calibration = replace(refitted.model.calibration, temperature=replace(temperature, noise=0.0))
-            refitted = Predictor(replace(refitted.model, calibration=calibration))
-        expected = np.exp(refitted.log_posterior(refitted.score([[rows[row]["text"]]])))
+            refitted = Predictor(replace(refitted.model, task=replace(refitted.model.task, calibration=calibration)))
+        expected = np.exp(refitted.log_probabilities(refitted.score([[rows[row]["text"]]])))
         np.testing.assert_allclose(found[row], expected[0], atol=1e-9)
 
 
@@ -150,13 +148,15 @@ def test_new_documents_are_judged_as_predicted(
     temperature = model.fitted.calibration.temperature
     assert temperature is not None
     calibration = replace(model.fitted.calibration, temperature=replace(temperature, noise=0.0))
-    model = make_trained_model(replace(model.fitted, calibration=calibration), model.counts)
+    model = make_trained_model(
+        replace(model.fitted, task=replace(model.fitted.task, calibration=calibration)), model.counts
+    )
     new = [{**row, "text": f"{row['text']} new{row['id']}"} for row in make_rows(7, seed=2)]
     corpus = read(tmp_path, new, features)
     judgment = ModelJudge(model).judge(corpus, list(map(single_label, corpus.documents)))
     predictor = Predictor(model.fitted)
     scores = predictor.score([[row["text"] for row in new]])
-    np.testing.assert_allclose(posteriors[0], np.exp(predictor.log_posterior(scores)), atol=1e-12)
+    np.testing.assert_allclose(posteriors[0], np.exp(predictor.log_probabilities(scores)), atol=1e-12)
     batch = next(iter(open_rows(tmp_path, new).batches()))
     predicted = predictor.predict_batch(batch)
     if predicted.likelihoods is not None:
@@ -216,7 +216,7 @@ def test_several_labels(keep_sample: int | None, tmp_path: Path, monkeypatch: py
     for row in [*range(0, 80, 11), 80, 81]:
         text = [*rows, *new][row]["text"]
         refitted = complete.fitted if row >= 80 else refit_without(complete, text).fitted
-        expected = MultilabelPredictor(refitted).probabilities([[text]])[0]
+        expected = np.exp(Predictor(refitted).log_probabilities(Predictor(refitted).score([[text]])))[0]
         own = documents == row
         np.testing.assert_allclose(probabilities[own], expected[labels[own]], atol=1e-9)
         assert {model.fitted.labels[k] for k in labels[own & is_given]} == set([*rows, *new][row]["label"])

@@ -15,8 +15,7 @@ from nbtext.documents.decoding import Encoding
 from nbtext.documents.rows import Column, TextRows
 from nbtext.errors import SettingsError
 from nbtext.evaluation.multilabel_evaluator import MultilabelEvaluator
-from nbtext.model.multilabel_predictions import MultilabelPredictions, select_labels
-from nbtext.model.predictor import Predictions
+from nbtext.model.predictions import Predictions, select_labels
 from nbtext.model.settings import DecisionSettings
 from nbtext.report import columns as columns_module
 from nbtext.report.evaluation import format_set_evaluation
@@ -27,24 +26,23 @@ from nbtext.report.settings import ColumnSettings
 LABELS = ("a|x", "b", "c\x1b[31m")
 
 
-def predictions(labels: tuple[str, ...] = LABELS, separator: str = "|") -> MultilabelPredictions:
+def predictions(labels: tuple[str, ...] = LABELS, separator: str = "|") -> Predictions:
     """Return predictions of two, one and no label, and a document that could not be read."""
     probabilities = np.array([[0.9, 0.25, 0.75], [0.1, 0.5, 0.0], [0.1, 0.2, 0.3], [np.nan] * 3])
     thresholds = np.full(3, 0.5)
     true: list[tuple[str, ...] | None] = [(labels[0],), (labels[1], labels[2]), (), ()]
     reasons = [None, None, None, "it is\nbroken"]
-    return MultilabelPredictions(
-        ["1", "two", "3", "4"], labels, probabilities, np.array([1, 0.5, 1, 0]), [None] * 4, reasons, true, thresholds,
-        select_labels(probabilities, labels, thresholds), separator,
+    return Predictions(
+        "several", labels, ["1", "two", "3", "4"], select_labels(probabilities, labels, thresholds), probabilities,
+        np.array([1, 0.5, 1, 0]), reasons, true, thresholds=thresholds, separator=separator,
     )  # fmt: skip
 
 
-def written(form: str, batch: MultilabelPredictions | Predictions, **decisions: Any) -> str:
+def written(form: str, batch: Predictions, **decisions: Any) -> str:
     """Return what is written, as text."""
     file = io.BytesIO()
     settings = DecisionSettings(**decisions)
-    is_several = isinstance(batch, MultilabelPredictions)
-    write_predictions([batch], file, output_format=form, decisions=settings, is_multilabel=is_several)
+    write_predictions([batch], file, task=batch.task, output_format=form, decisions=settings)
     return file.getvalue().decode()
 
 
@@ -76,9 +74,9 @@ def test_scores_of_many_labels() -> None:
     labels = tuple(f"l{k:04}" for k in range(n))
     probabilities = np.random.default_rng(1).random((1, n))
     thresholds = np.full(n, 0.99)
-    found = MultilabelPredictions(
-        ["1"], labels, probabilities, np.ones(1), [None], [None], [None], thresholds,
-        select_labels(probabilities, labels, thresholds),
+    found = Predictions(
+        "several", labels, ["1"], select_labels(probabilities, labels, thresholds), probabilities, np.ones(1), [None],
+        [None], thresholds=thresholds,
     )  # fmt: skip
     record = json.loads(written("jsonl", found))
     assert len(record["scores"]) == 64
@@ -98,7 +96,7 @@ def test_tsv_and_csv() -> None:
 
 def test_label_sets() -> None:
     """The sets of `--coverage` are another column, and another key."""
-    found = replace(predictions(), sets=[("b", "a|x"), (), ("b",), ()])
+    found = replace(predictions(), label_sets=[("b", "a|x"), (), ("b",), ()])
     assert written("tsv", found, coverage=0.9).splitlines()[0].endswith("\tb|a\\|x")
     assert json.loads(written("jsonl", found, coverage=0.9).splitlines()[0])["label_set"] == ["b", "a|x"]
     assert "[b, a|x]" in written("table", found, coverage=0.9)
@@ -109,9 +107,8 @@ def test_fasttext() -> None:
     found = replace(predictions(("a", "b", "ü")), reasons=[None] * 4)
     assert written("fasttext", found) == "__label__a __label__ü\n__label__b\n\n\n"
     assert written("fasttext", found, top_k=2).splitlines()[0] == "__label__a 0.900000 __label__ü 0.750000"
-    one = Predictions(
-        ["1", "2"], ["a", None], ("a", "b"), np.array([[0.9, 0.1]] * 2), np.ones(2), [None] * 2, [None] * 2, [None] * 2
-    )
+    rows = np.array([[0.9, 0.1]] * 2)
+    one = Predictions("one", ("a", "b"), ["1", "2"], [("a",), ()], rows, np.ones(2), [None] * 2, [None] * 2)
     assert written("fasttext", one) == "__label__a\n\n"
     for label in ("a b", "a\nb", "a\tb", "a\u2028b"):
         with pytest.raises(SettingsError, match=r"contains a space"):
@@ -152,7 +149,9 @@ def test_added_columns() -> None:
     assert [column.name for column in flat] == ["p_labels", "p_probabilities", "p_label_1", "p_probability_1"]
     assert [column.cells(column.values[0]) for column in flat[:2]] == ["a\\|x|c\x1b[31m", "0.900000|0.750000"]
     assert flat[0].cells(flat[0].values[2]) == ""
-    flat, _ = added(replace(predictions(), sets=[()] * 4), DecisionSettings(coverage=0.9), columns=("reason", "labels"))
+    flat, _ = added(
+        replace(predictions(), label_sets=[()] * 4), DecisionSettings(coverage=0.9), columns=("reason", "labels")
+    )
     assert [column.name for column in flat] == ["reason", "labels", "label_set"]
     with pytest.raises(SettingsError, match="the predictions of a multi-label model have no 'typicality'"):
         added(predictions(), DecisionSettings(), columns=("labels", "typicality"))

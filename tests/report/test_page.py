@@ -16,7 +16,7 @@ from nbtext.evaluation.diagnosis import diagnose
 from nbtext.evaluation.error_log import ErrorLog, PredictedBatch, select_predictions
 from nbtext.evaluation.evaluator import Evaluator
 from nbtext.features.occurrences import Locator
-from nbtext.model.predictor import Predictions, Predictor
+from nbtext.model.predictor import Predictor
 from nbtext.report.evaluation_page import render_evaluation_page
 from nbtext.report.page.rendering import write_page
 from nbtext.text_classifier import TextClassifier
@@ -51,7 +51,7 @@ def page_of(folder: Path, documents: Batch, classifier: TextClassifier, *, has_m
     if not has_model:
         predictions.ids, predictions.typicality = [""] * len(documents), None
     columns = (documents.columns, scores.scores) if has_model else ()
-    evaluator.add_all(select_predictions([PredictedBatch(predictions, *columns)], Predictions, error_log))
+    evaluator.add_all(select_predictions([PredictedBatch(predictions, *columns)], error_log))
     diagnosis = diagnose(error_log, evaluator.evaluation(), classifier.model_ if has_model else None)
     locate = Locator(classifier.feature_settings) if has_model else None
     path = folder / "report.html"

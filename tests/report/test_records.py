@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.model.predictor import Predictions
+from nbtext.model.predictions import Predictions
 from nbtext.report.predictions import write_predictions
 from nbtext.report.records import OUTPUT_FORMATS, format_json
 
@@ -22,14 +22,15 @@ HOSTILE = "a\x1b[31m\tb\n<script>|c\\d\udcff"
 def predictions_of(ids: list[str], labels: list[str | None]) -> Predictions:
     n = len(ids)
     return Predictions(
-        ids,
-        labels,
+        "one",
         ("no", HOSTILE),
+        ids,
+        [() if label is None else (label,) for label in labels],
         np.tile([0.25, 0.75], (n, 1)),
         np.full(n, 0.5),
-        [False] * n,
         [None if label is not None else "it is empty" for label in labels],
         [None] * n,
+        outliers=[False] * n,
     )
 
 
@@ -148,7 +149,7 @@ def test_scores_sum_to_one(n_labels: int) -> None:
         classes=tuple(f"label {k:04}" for k in range(n_labels)),
         probabilities=probabilities,
     )
-    batch.labels = [batch.classes[k] for k in batch.label_classes]
+    batch.labels = [(batch.classes[k],) for k in batch.label_classes]
     for record in map(json.loads, written("jsonl", batch).splitlines()):
         assert abs(sum(record["scores"].values()) - 1) <= 1e-6
         assert record["scores"][record["label"]] == record["probability"]

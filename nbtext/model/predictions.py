@@ -1,0 +1,174 @@
+"""Predictions: what a model says about some documents, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.scorer import Floats
+from nbtext.documents.batch import Rows
+from nbtext.records import dataclass
+
+Labels = tuple[str, ...]
+FEW_CLASSES = 256  # so many are sorted at once
+SHARED = {"task", "classes", "thresholds", "separator"}  # attributes of predictions that are not columns
+NO_TOKEN, NO_KNOWN_WORD = "the document holds no token", "the document holds no known word"
+
+
+@dataclass(slots=True, eq=False)
+class Predictions:
+    """The predictions for some documents, in order: columns of the same length, and what all documents share.
+
+    A document has a set of labels: exactly one, or any number, as the task says (see `nbtext.model.task`). One without
+    a label may have a reason: it could not be read, it has no token, the model knows none of them, or it abstains.
+
+    Attributes
+    ----------
+    task : str
+        The name of the task of the model.
+    classes : tuple of str
+        The labels of the model, sorted.
+    labels
+        The predicted labels of each document, the most probable first.
+    probabilities : (n_documents, n_classes)
+        The probability of each label; NaN for a document that could not be read.
+    known : (n_documents,)
+        The share of the document's tokens that are in the vocabulary; 0 without tokens.
+    reasons
+        Why a document has no label; None if it has one, or if none of its labels reached its threshold.
+    true_labels
+        The labels that the source gives; None if it gives none.
+    decided : (n_documents,) or None
+        The class of the one label of each document, even if the model abstains; None: the most probable.
+    thresholds : (n_classes,) or None
+        The probability from which each label was predicted; None: one label excludes the others.
+    separator
+        Divides labels in a table.
+    outliers
+        Whether each document is unlike the training documents; None if it is not known.
+    likelihoods : (n_documents,) or None
+        log p(x) per token in nats; NaN without tokens.
+    typicality : (n_documents,) or None
+        The conformal p-value of the document: about the share of left-out training documents that are less likely.
+    label_sets
+        Prediction sets, each by decreasing probability; None if they are not requested.
+    explanations
+        The strongest features of each document with their log-odds, strongest first.
+    rows
+        The documents as the file has them, if the source keeps them.
+    """
+
+    task: str
+    classes: tuple[str, ...]
+    ids: Sequence[str]
+    labels: list[Labels]
+    probabilities: Floats
+    known: Floats
+    reasons: list[str | None]
+    true_labels: list[Labels | None]
+    decided: NDArray[np.int64] | None = None
+    thresholds: Floats | None = None
+    separator: str = ","
+    outliers: list[bool | None] | None = None
+    likelihoods: Floats | None = None
+    typicality: Floats | None = None
+    label_sets: list[Labels] | None = None
+    explanations: list[tuple[tuple[str, float], ...]] | None = None
+    rows: Rows | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def is_read(self) -> NDArray[np.bool_]:
+        """Whether each document could be read, (n_documents,)."""
+        return ~np.asarray(np.isnan(self.probabilities[:, :1]).any(axis=1))
+
+    @property
+    def label_classes(self) -> NDArray[np.int64]:
+        """The class of each document's first label, or of the label it would have if the model did not abstain."""
+        if self.decided is not None:
+            return self.decided
+        return self.probabilities.argmax(axis=1) if len(self) else np.zeros(0, dtype=np.int64)
+
+    @property
+    def best(self) -> Floats:
+        """The probability of the label of each document in `label_classes`."""
+        return self.probabilities[np.arange(len(self)), self.label_classes] if len(self) else np.zeros(0)
+
+    def most_probable(self, k: int) -> list[list[int]]:
+        """Return the k most probable classes of each document, the most probable first.
+
+        Ties are in the order of the labels. A document that could not be read has none.
+        """
+        return most_probable(self.probabilities, k)
+
+    def classes_of(self, labels: Sequence[Labels]) -> list[list[int]]:
+        """Return the classes of some labels of each document."""
+        places = {label: place for place, label in enumerate(self.classes)}
+        return [[places[label] for label in each] for each in labels]
+
+    def entropy(self) -> Floats:
+        """Return the entropy of the labels of each document, (n_documents,), in nats; NaN if it could not be read.
+
+        If labels do not exclude each other, the entropies of whether the document has each label add up.
+        """
+        entropy = _sum_entropy(self.probabilities)
+        return entropy if self.thresholds is None else entropy + _sum_entropy(1 - self.probabilities)
+
+
+def _sum_entropy(probabilities: Floats) -> Floats:
+    """Return −Σ p log p of each row, (n_documents, n_labels)."""
+    logs = np.log(np.where(probabilities > 0, probabilities, 1.0))
+    return np.asarray(-(probabilities * logs).sum(axis=1))
+
+
+def most_probable(probabilities: Floats, k: int) -> list[list[int]]:
+    """Return the k most probable classes of each row, (n_documents, n_classes); none of a row of NaN.
+
+    Ties are in the order of the classes.
+    """
+    n_classes = probabilities.shape[1]
+    if k == 1 and n_classes:
+        order = probabilities.argmax(axis=1)[:, None].tolist()
+    elif len(probabilities) == 0 or k >= n_classes or n_classes < FEW_CLASSES:
+        order = np.argsort(-probabilities, axis=1, kind="stable")[:, :k].tolist()
+    else:
+        lowest = np.partition(probabilities, n_classes - k, axis=1)[:, n_classes - k]
+        order = []
+        for row, minimum in zip(probabilities, lowest.tolist(), strict=True):
+            found = np.flatnonzero(row >= minimum)
+            order.append(found[np.argsort(-row[found], kind="stable")][:k].tolist())
+    is_unread = np.asarray(np.isnan(probabilities[:, :1]).any(axis=1))
+    return [[] if is_unread[row] else classes for row, classes in enumerate(order)]
+
+
+def select_labels(
+    probabilities: Floats, classes: Sequence[str], thresholds: Floats, *, at_least_one: bool = False
+) -> list[Labels]:
+    """Return the labels of each document whose probability is at least their threshold, the most probable first.
+
+    Ties are in the order of the classes. A document that could not be read has none.
+
+    Parameters
+    ----------
+    probabilities : array of float64
+        Shape (n_documents, n_classes).
+    thresholds : array of float64
+        Shape (n_classes,).
+    at_least_one : bool
+        A document without such a label gets its most probable one.
+    """
+    with np.errstate(invalid="ignore"):
+        is_reached = probabilities >= thresholds
+    if at_least_one and len(classes):
+        rows = np.flatnonzero(~is_reached.any(axis=1) & ~np.isnan(probabilities[:, :1]).any(axis=1))
+        is_reached[rows, probabilities[rows].argmax(axis=1)] = True
+    rows, columns = np.nonzero(is_reached)
+    order = np.lexsort((columns, -probabilities[rows, columns], rows))
+    names = [classes[k] for k in columns[order].tolist()]
+    bounds = [0, *np.cumsum(is_reached.sum(axis=1)).tolist()]
+    return [tuple(names[start:end]) for start, end in pairwise(bounds)]

@@ -1,0 +1,123 @@
+"""The task of documents with several labels, or none: each label is looked at by itself, with a threshold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.binary_relevance import RelevanceScores, split_scores
+from nbtext.bayes.calibration import Calibration
+from nbtext.bayes.diagnostics import Hyperparameters
+from nbtext.bayes.label_selection import DEFAULT_THRESHOLD, MultilabelEstimate, MultilabelFit
+from nbtext.bayes.scorer import Floats
+from nbtext.model.predictions import Labels, Predictions, select_labels
+from nbtext.model.settings import DecisionSettings, refuse_decisions
+from nbtext.model.task import no_prediction_sets
+from nbtext.records import dataclass
+
+if TYPE_CHECKING:
+    from nbtext.bayes.settings import ModelSettings
+
+SEPARATOR = "|"  # of labels in a table, if the labels of the training documents had none
+
+
+@dataclass(frozen=True, eq=False)
+class SeveralLabels:
+    """A document has any number of labels. The scorer holds the scores of `nbtext.bayes.binary_relevance`.
+
+    Attributes
+    ----------
+    log_prior : (n_labels,)
+        Natural logarithm of the share of the documents that have each label.
+    priors : (n_labels,)
+        The score of each label of a document without tokens: log-odds in Naive Bayes.
+    fit
+        How the scores become probabilities and labels.
+    """
+
+    name: ClassVar[str] = "several"
+    calibration: ClassVar[Calibration] = Calibration()  # its labels do not exclude each other
+
+    labels: Labels
+    log_prior: Floats
+    priors: Floats
+    fit: MultilabelFit
+
+    @property
+    def estimate(self) -> MultilabelEstimate | None:
+        """The leave-one-out estimate for new documents; None if no document could be left out."""
+        return self.fit.estimate
+
+    def split(self, scores: Floats) -> RelevanceScores:
+        """Return the two scores of each document and label, from those of the scorer, (n_documents, n_scores)."""
+        return split_scores(scores, self.priors)
+
+    def log_probabilities(self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]) -> Floats:
+        """See Task."""
+        return np.log(self.judge(scores, lengths, is_known)[0])
+
+    def judge(self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]) -> tuple[Floats, None]:
+        """See Task."""
+        return self.fit.combination.probabilities(self.split(scores), lengths), None
+
+    def decide(self, predictions: Predictions, decisions: DecisionSettings) -> Predictions:
+        """See Task."""
+        labels, thresholds, probabilities = self.labels, self.fit.thresholds, predictions.probabilities
+        if decisions.common_threshold is not None:
+            thresholds = np.full(len(labels), decisions.common_threshold)
+        if given := decisions.label_thresholds:
+            pairs = zip(labels, thresholds.tolist(), strict=True)
+            thresholds = np.array([given.get(label, threshold) for label, threshold in pairs])
+        found = select_labels(probabilities, labels, thresholds, at_least_one=decisions.at_least_one)
+        chosen = [each if reason is None else () for each, reason in zip(found, predictions.reasons, strict=True)]
+        sets = None
+        if decisions.coverage is not None:
+            if self.fit.nonconformity is None:
+                raise no_prediction_sets("train it on more documents")
+            minimum = 1 - self.fit.nonconformity.upper_bound(decisions.coverage)
+            sets = select_labels(probabilities, labels, np.full(len(labels), minimum))
+        return replace(predictions, labels=chosen, thresholds=thresholds, label_sets=sets)
+
+    @staticmethod
+    def check(decisions: DecisionSettings, labels: Labels) -> None:
+        """See Task."""
+        wrong = [name for name in ("min_probability", "cost") if getattr(decisions, name) is not None]
+        refuse_decisions("multi-label", wrong, "use --threshold, --at-least-one or --coverage")
+        decisions.check(labels)
+
+    def separator(self, given: str | None) -> str:
+        """See Task."""
+        return given or SEPARATOR
+
+    def parts_fitted(self, settings: ModelSettings) -> tuple[str, ...]:
+        """See Task."""
+        return ("smoothing", "calibration", "thresholds", "nonconformity")
+
+    def with_estimate(self, estimate: MultilabelEstimate) -> SeveralLabels:
+        """See Task."""
+        return replace(self, fit=replace(self.fit, estimate=estimate))
+
+    def transfer(self, labels: Labels, hyperparameters: Hyperparameters) -> MultilabelFit:
+        """See Task; a new label gets the median threshold and no bias."""
+        fit, places = self.fit, {label: k for k, label in enumerate(self.labels)}
+        median = float(np.median(fit.thresholds)) if len(fit.thresholds) else DEFAULT_THRESHOLD
+
+        def align(values: Floats, default: float) -> Floats:
+            return np.array([values[places[label]] if label in places else default for label in labels])
+
+        estimate = fit.estimate
+        if estimate is not None:
+            estimate = replace(estimate, label_f1=align(estimate.label_f1, 0.0))
+        numbers = {label: k for k, label in enumerate(labels)}
+        fallback = tuple(numbers[self.labels[k]] for k in fit.fallback if self.labels[k] in numbers)
+        return replace(
+            fit,
+            combination=replace(fit.combination, biases=align(fit.combination.biases, 0.0)),
+            thresholds=align(fit.thresholds, median),
+            fallback=fallback,
+            estimate=estimate,
+            posteriors=fit.posteriors if labels == self.labels else None,
+        )

@@ -1,0 +1,378 @@
+"""Tasks: what a prediction is. A document has a set of labels, and the task says which sets there are.
+
+`OneLabel` (exactly one) normalizes over the labels, and takes the most probable one. `SeveralLabels` (0 to n, in
+`nbtext.model.several_labels`) looks at each label by itself, with thresholds. A fitted model has one task, which holds
+what was fitted to leave-one-out scores.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.calibration import Calibration
+from nbtext.bayes.class_statistics import log_priors
+from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate
+from nbtext.bayes.prediction_sets import nonconformity
+from nbtext.bayes.scorer import Floats, log_posterior
+from nbtext.bayes.settings import ModelSettings
+from nbtext.errors import SettingsError
+from nbtext.model.predictions import Labels, Predictions
+from nbtext.model.settings import DEFAULT_ERROR_COST, Costs, DecisionSettings, refuse_decisions
+from nbtext.records import dataclass
+
+if TYPE_CHECKING:
+    from nbtext.bayes.smoothing import Selection
+
+TIE = 1e-12  # expected costs that differ by less are equal
+
+
+class Task(Protocol):
+    """What a prediction is, and how scores become one.
+
+    Attributes
+    ----------
+    name
+        As it is stored.
+    title
+        In output for people.
+    labels
+        Sorted by code point; class k is `labels[k]`.
+    log_prior : (n_labels,)
+        Natural logarithm of the prior probability of each label.
+    calibration
+        Turns the scores of labels that exclude each other into probabilities; empty if they do not.
+    estimate
+        The leave-one-out estimate for new documents; None if no document could be left out.
+    """
+
+    name: ClassVar[str]
+
+    @property
+    def labels(self) -> Labels: ...
+    @property
+    def log_prior(self) -> Floats: ...
+    @property
+    def calibration(self) -> Calibration: ...
+    @property
+    def estimate(self) -> Any: ...
+
+    def log_probabilities(self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]) -> Floats:
+        """Return the calibrated log-probabilities that follow from scores, (n_documents, n_labels).
+
+        scores    (n_documents, n_scores), of the scorer
+        lengths   (n_documents,), known tokens
+        is_known  (n_documents,), whether each document has a known word
+        """
+
+    def judge(
+        self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]
+    ) -> tuple[Floats, NDArray[np.int64] | None]:
+        """Return the probabilities, (n_documents, n_labels), and the class of the one label of each document.
+
+        None in place of the classes: the probabilities decide. See `log_probabilities` for the parameters.
+        """
+
+    def decide(self, predictions: Predictions, decisions: DecisionSettings) -> Predictions:
+        """Return the predictions with the labels that follow from the probabilities; one with a reason gets none.
+
+        Raises
+        ------
+        SettingsError
+            `coverage` is set, and the model has no nonconformity scores.
+        """
+
+    @staticmethod
+    def check(decisions: DecisionSettings, labels: Labels) -> None:
+        """Raise InputError or SettingsError if the decisions have no meaning for the task, or for these labels."""
+
+    def separator(self, given: str | None) -> str:
+        """Return what divides labels in a table, if those of the training documents were divided by `given`."""
+
+    def parts_fitted(self, settings: ModelSettings) -> tuple[str, ...]:
+        """Return the names of the parts that are fitted to leave-one-out scores."""
+
+    def with_estimate(self, estimate: Any) -> Task:
+        """Return the task with another estimate."""
+
+    def transfer(self, labels: Labels, hyperparameters: Hyperparameters) -> Any:
+        """Return what was fitted to leave-one-out scores, for a model of other labels.
+
+        hyperparameters  of the model
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class OneLabel:
+    """A document has exactly one label; the labels exclude each other.
+
+    Attributes
+    ----------
+    is_calibrated
+        Whether a document without a known word has the prior probabilities. If not, probabilities are those of
+        scikit-learn.
+    default_class
+        The class of a document without a known word where it must have one: the most frequent class, or the most
+        probable one by a prior that was given. None: the most probable one, because the model is not calibrated.
+    """
+
+    name: ClassVar[str] = "one"
+
+    labels: Labels
+    log_prior: Floats
+    calibration: Calibration = field(default_factory=Calibration)
+    estimate: LeaveOneOutEstimate | None = None
+    is_calibrated: bool = True
+    default_class: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        labels: Labels,
+        log_prior: Floats,
+        class_documents: NDArray[Any],
+        settings: ModelSettings,
+        calibration: Calibration,
+        estimate: LeaveOneOutEstimate | None,
+    ) -> OneLabel:
+        """Return the task of a model with these settings.
+
+        class_documents  (n_labels,), documents of each label
+        """
+        default = None
+        if settings.calibrate:
+            default = int(log_priors(class_documents[None, :], settings.deciding_prior_of(labels)).argmax())
+        return cls(labels, log_prior, calibration, estimate, settings.calibrate, default)
+
+    def log_probabilities(self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]) -> Floats:
+        """See Task."""
+        found = self.calibration.log_posterior(scores, lengths)
+        if self.is_calibrated and not is_known.all():
+            found[~is_known] = self.log_prior
+        return found
+
+    def judge(
+        self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]
+    ) -> tuple[Floats, NDArray[np.int64] | None]:
+        """See Task."""
+        found = self.log_probabilities(scores, lengths, is_known)
+        return np.exp(found), self.calibration.decide(found)
+
+    def decide(self, predictions: Predictions, decisions: DecisionSettings) -> Predictions:
+        """See Task."""
+        singles = [(label,) for label in self.labels]
+        pairs = zip(predictions.label_classes.tolist(), predictions.reasons, strict=True)
+        predictions = replace(predictions, labels=[singles[k] if reason is None else () for k, reason in pairs])
+        if decisions.cost is not None:
+            predictions = _minimize_cost(predictions, decisions.cost)
+        if decisions.label_thresholds:
+            predictions = _apply_thresholds(predictions, decisions.label_thresholds)
+        if decisions.coverage is not None:
+            predictions = self._add_sets(predictions, decisions.coverage)
+        return abstain_below(predictions, decisions.min_probability)
+
+    @staticmethod
+    def check(decisions: DecisionSettings, labels: Labels) -> None:
+        """See Task."""
+        wrong = ["threshold"] * decisions.has_common_threshold + ["at_least_one"] * decisions.at_least_one
+        refuse_decisions("single-label", wrong, "use --threshold LABEL=P or --min-probability")
+        decisions.check(labels)
+
+    def separator(self, given: str | None) -> str:
+        """See Task."""
+        return ","
+
+    def parts_fitted(self, settings: ModelSettings) -> tuple[str, ...]:
+        """See Task."""
+        smoothing = ("smoothing",) if settings.smoothing is None else ()
+        calibration = ("calibration",) if settings.calibrate else ()
+        offsets = ("decision_offsets",) if settings.optimize is not None or settings.has_targets else ()
+        return (*smoothing, *calibration, *offsets, "outlier_threshold", "nonconformity")
+
+    def with_estimate(self, estimate: LeaveOneOutEstimate) -> OneLabel:
+        """See Task."""
+        return replace(self, estimate=estimate)
+
+    def transfer(self, labels: Labels, hyperparameters: Hyperparameters) -> Selection:
+        """See Task; a new label gets offsets of 0."""
+        from nbtext.bayes.smoothing import Selection
+
+        places, calibration = {label: k for k, label in enumerate(self.labels)}, self.calibration
+
+        def align(values: Floats | None) -> Floats | None:
+            if values is None:
+                return None
+            return np.array([values[places[label]] if label in places else 0.0 for label in labels])
+
+        calibration = replace(
+            calibration,
+            prior_adjustment=align(calibration.prior_adjustment),
+            decision_offsets=align(calibration.decision_offsets),
+            mean_posteriors=calibration.mean_posteriors if labels == self.labels else None,
+        )
+        return Selection(hyperparameters, calibration)
+
+    def _add_sets(self, predictions: Predictions, coverage: float) -> Predictions:
+        """Return the predictions with prediction sets; a document that could not be read has an empty set.
+
+        A set holds the labels whose nonconformity is at most the quantile that covers the true label with this
+        frequency. If the set is empty, the model abstains.
+        """
+        if self.calibration.nonconformity is None:
+            raise no_prediction_sets("train it on at least two documents of each label")
+        if len(predictions) == 0:
+            return replace(predictions, label_sets=[])
+        is_read = predictions.is_read
+        probabilities = np.where(is_read[:, None], predictions.probabilities, 1.0)
+        highest = self.calibration.nonconformity.upper_bound(coverage)
+        belongs = (nonconformity(probabilities) <= highest) & is_read[:, None]
+        order = np.argsort(-probabilities, axis=1, kind="stable")
+        kept = np.take_along_axis(belongs, order, axis=1)
+        rows = zip(order.tolist(), kept.tolist(), strict=True)
+        sets = [tuple(self.labels[k] for k, is_in in zip(*row, strict=True) if is_in) for row in rows]
+        reasons = {
+            row: f"the prediction set is empty: no label is probable enough at coverage {coverage:g}"
+            for row, each in enumerate(sets)
+            if not each
+        }
+        return _abstain(replace(predictions, label_sets=sets), reasons)
+
+
+def no_prediction_sets(hint: str) -> SettingsError:
+    """Return the error for a model without nonconformity scores."""
+    what = "prediction sets need nonconformity scores of left-out documents, which the model does not store"
+    return SettingsError(what, where="coverage", hint=hint)
+
+
+def abstain_below(predictions: Predictions, minimum: float | None) -> Predictions:
+    """Return the predictions without the labels whose probability is below a minimum, if there is one."""
+    if minimum is None:
+        return predictions
+    best = predictions.best
+    reasons = {
+        row: f"the label {predictions.labels[row][0]} has probability {best[row]:.6f}, below {minimum:g}"
+        for row in np.flatnonzero(best < minimum).tolist()
+        if predictions.labels[row]
+    }
+    return _abstain(predictions, reasons)
+
+
+def _abstain(predictions: Predictions, new_reasons: dict[int, str]) -> Predictions:
+    """Return the predictions without the labels of these rows; a row without a label keeps its reason."""
+    labels, reasons = list(predictions.labels), list(predictions.reasons)
+    for row, reason in new_reasons.items():
+        if labels[row]:
+            labels[row], reasons[row] = (), reason
+    return replace(predictions, labels=labels, reasons=reasons)
+
+
+def _decide_again(predictions: Predictions, decided: NDArray[np.int64], reasons: dict[int, str]) -> Predictions:
+    """Return the predictions with other labels, but without labels for reasons."""
+    pairs = zip(predictions.labels, decided.tolist(), strict=True)
+    labels: list[Labels] = [(predictions.classes[k],) if label else () for label, k in pairs]
+    return _abstain(replace(predictions, labels=labels, decided=decided), reasons)
+
+
+def _minimize_cost(predictions: Predictions, costs: Costs) -> Predictions:
+    """Return the predictions with the labels of the lowest expected cost; ties go to the more probable label.
+
+    A document for which abstaining costs less than every label gets no label.
+    """
+    if len(predictions) == 0:
+        return predictions
+    probabilities, classes = predictions.probabilities, predictions.classes
+    expected, abstaining = _expected_costs(probabilities, classes, costs)
+    lowest = expected.min(axis=1)
+    decided = np.where(expected <= lowest[:, None] + TIE, probabilities, -1.0).argmax(axis=1)
+    reasons = {
+        row: f"no label costs less than abstaining: expected cost {abstaining[row]:.6g}, "
+        f"and {lowest[row]:.6g} of the label {classes[decided[row]]}"
+        for row in np.flatnonzero(abstaining < lowest - TIE).tolist()
+        if costs.has_abstention
+    }
+    return _decide_again(predictions, decided, reasons)
+
+
+def _expected_costs(probabilities: Floats, labels: Sequence[str], costs: Costs) -> tuple[Floats, Floats]:
+    """Return the expected cost of each label, shape (n_documents, n_classes), and of abstaining, (n_documents,)."""
+    places = {label: place for place, label in enumerate(labels)}
+    expected = 1 - probabilities  # every error costs 1, unless the file lists another cost
+    abstaining = np.full(len(probabilities), DEFAULT_ERROR_COST)
+    for (true, predicted), cost in costs.pairs.items():
+        if true in places and predicted in places:
+            default = DEFAULT_ERROR_COST * (true != predicted)
+            expected[:, places[predicted]] += (cost - default) * probabilities[:, places[true]]
+        elif true in places and predicted == "":
+            abstaining += (cost - DEFAULT_ERROR_COST) * probabilities[:, places[true]]
+    return expected, abstaining
+
+
+class Unpredicted(NamedTuple):
+    """A label that costs rule out, because no probability of the model is high enough.
+
+    label     the label
+    needed    the probability from which its cost is the lowest; infinity if it never is
+    highest   the highest probability that the model can give it
+    """
+
+    label: str
+    needed: float
+    highest: float
+
+
+def find_unpredicted(task: Task, costs: Costs) -> list[Unpredicted]:
+    """Return the labels that the model can never predict with these costs.
+
+    The label-noise rate bounds calibrated probabilities: a label has at most 1 − noise + noise / K, and each other
+    label at least noise / K. A label is listed if another one, or abstaining, costs less even at this bound.
+    """
+    temperature, labels = task.calibration.temperature, task.labels
+    if temperature is None or temperature.noise == 0 or len(labels) < 2:
+        return []
+    found = []
+    for predicted in sorted({predicted for _, predicted in costs.pairs if predicted in labels}):
+        own = labels.index(predicted)
+        best = np.full(len(labels), temperature.noise / len(labels))
+        best[own] += 1 - temperature.noise
+        adjustment = task.calibration.prior_adjustment
+        probabilities = best if adjustment is None else np.exp(log_posterior(np.log(best)[None, :] + adjustment))[0]
+        expected, abstaining = _expected_costs(probabilities[None, :], labels, costs)
+        others = expected[0].copy()
+        others[own] = abstaining[0] if costs.has_abstention else np.inf
+        if expected[0, own] <= others.min() + TIE:
+            continue
+        best_other = int(others.argmin())
+        rest = probabilities.copy()
+        rest[own] = 0.0
+        rest /= rest.sum()
+        # the expected cost is linear between the sure label and the other labels as they are
+        expected, abstaining = _expected_costs(np.stack((np.arange(len(labels)) == own, rest)) * 1.0, labels, costs)
+        sure, never = expected[:, own] - (abstaining if best_other == own else expected[:, best_other])
+        needed = float(never / (never - sure)) if sure < 0 else math.inf
+        found.append(Unpredicted(predicted, needed, float(probabilities[own])))
+    return found
+
+
+def _apply_thresholds(predictions: Predictions, minimums: Mapping[str, float]) -> Predictions:
+    """Return the predictions with the most probable label that reaches its threshold.
+
+    If no label reaches one, it is the most probable label without a threshold; if all labels have one, there is none.
+    """
+    if len(predictions) == 0:
+        return predictions
+    probabilities = predictions.probabilities
+    needed = np.array([minimums.get(label, np.inf) for label in predictions.classes])
+    is_free = np.isinf(needed)
+    reached = np.where(probabilities >= needed, probabilities, -1.0)
+    free = np.where(is_free, probabilities, -1.0)
+    has_reached = (reached >= 0).any(axis=1)
+    decided = np.where(has_reached, reached.argmax(axis=1), (free if is_free.any() else probabilities).argmax(axis=1))
+    reasons = {}
+    if not is_free.any():
+        reasons = dict.fromkeys(np.flatnonzero(~has_reached).tolist(), "no label reaches its threshold")
+    return _decide_again(predictions, decided, reasons)
