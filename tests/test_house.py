@@ -70,7 +70,9 @@ NOT_CODE = (
 )  # fmt: skip
 OTHER_SOURCES = (".c", ".js", ".html", ".css")
 SOURCES = (".py", ".pyx", ".pxd", *OTHER_SOURCES)
-KIND_OF_LABEL = r"is_multilabel|\.multilabel is (?:not )?None"
+KIND_OF_LABEL = (
+    r"is_multilabel|isinstance\([^\n]*, (?:OneLabel|SeveralLabels)\)|(?:OneLabel|SeveralLabels)\.name|(?<![A-Z])FORMS\["
+)
 LIMIT = re.compile(r"\b(MOST|LEAST|FEWEST)_(?!PROBABLE\b)")
 
 
@@ -238,7 +240,7 @@ def format_sizes() -> str:
 
     A private function is named once if its file has one place beside the definition that names it. Of other languages,
     lines of C, JavaScript, HTML and CSS are counted without blank lines. A question about the kind of label is a place
-    that says `is_multilabel`, or that compares `.multilabel` with None.
+    that says `is_multilabel`, asks which task a model has, or looks up what belongs to the name of a task.
     """
     rows = [("layer", "Python", "Cython", "other", "files", "functions", "named once", "kind of label")]
     for layer in dict.fromkeys(map(layer_of_file, sorted(PACKAGE.rglob("*.py")))):
