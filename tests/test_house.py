@@ -71,7 +71,8 @@ NOT_CODE = (
 OTHER_SOURCES = (".c", ".js", ".html", ".css")
 SOURCES = (".py", ".pyx", ".pxd", *OTHER_SOURCES)
 KIND_OF_LABEL = (
-    r"is_multilabel|isinstance\([^\n]*, (?:OneLabel|SeveralLabels)\)|(?:OneLabel|SeveralLabels)\.name|(?<![A-Z])FORMS\["
+    r"is_multilabel|isinstance\([^\n]*, (?:OneLabel|SeveralLabels)\)|(?:OneLabel|SeveralLabels)\.name"
+    r"|(?<![A-Z])(?:FORMS|TASKS)\["
 )
 LIMIT = re.compile(r"\b(MOST|LEAST|FEWEST)_(?!PROBABLE\b)")
 

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
     from nbtext.documents.source import Source
     from nbtext.evaluation.candidates import Candidate
-    from nbtext.evaluation.error_log import ErrorLog, PredictedBatch
+    from nbtext.evaluation.diagnosis import Diagnosis
     from nbtext.evaluation.evaluator import Evaluation
-    from nbtext.evaluation.multilabel import MultilabelEvaluation
     from nbtext.evaluation.multilabel_log import SetDiagnosis
+    from nbtext.evaluation.outcomes import PredictedBatch
     from nbtext.evaluation.predictions_file import PredictionsFile
     from nbtext.model.corpus_counts import CorpusCounts
     from nbtext.model.fitted_model import TrainedModel
@@ -111,9 +111,9 @@ def evaluate(given: Evaluate) -> None:
     Evaluate a model (-m), a file of predictions (--predictions), or, by cross-validation, the models that
     `nbtext train` would train with the same options (--folds, --group-field, --order-field).
     """
-    from nbtext.evaluation.error_log import select_predictions
-    from nbtext.evaluation.evaluator import Evaluator
+    from nbtext.evaluation.predicted import select_predictions
     from nbtext.evaluation.predictions_file import PredictionsFile
+    from nbtext.evaluation.tasks import TASKS
     from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.predictions import NO_TOKEN
     from nbtext.report.evaluation import format_evaluation
@@ -121,7 +121,6 @@ def evaluate(given: Evaluate) -> None:
     check_report(given.report)
     chosen, decisions = result_format(given.result), given.decisions
     subject = _load_subject(given)
-    log = _error_log(given.report, decisions)
     corpora: list[CorpusCounts] = []
     repeated: list[RepeatedTexts] = []
     n_empty = 0
@@ -137,46 +136,39 @@ def evaluate(given: Evaluate) -> None:
     if isinstance(subject, TrainedModel):
         warn_of_costs(subject.fitted, decisions, quiet=given.run.quiet)
     targets = None if decisions.replaces_label else _settings_of(subject, given)
-    evaluator = Evaluator(decisions.cost, with_likelihoods=given.foreign is not None, targets=targets)
     input_settings, thresholds = given.folds.add_split(given.input), given.fail_under or {}
     with open_documents(given.sources, input_settings, given.run, trained_on=trained_on) as (source, on_batch):
-        has_sets, predicted = _peek(count_empty(predict(source, on_batch)))
-        if has_sets:
-            sets, diagnosis = _evaluate_sets(predicted, given.foreign, with_details=given.report is not None)
-            sets = replace(sets, repeated=next(iter(repeated), None))
-        else:
-            found = select_predictions(predicted, log)
-            evaluator.add_all(found)
+        predicted = count_empty(predict(source, on_batch))
+        first = list(islice(predicted, 1))
+        task = TASKS[first[0].predictions.task if first else "one"]
+        evaluator = task.evaluator(decisions.cost, with_likelihoods=given.foreign is not None, targets=targets)
+        log = task.log(min_probability=decisions.min_probability or 0.0) if given.report is not None else None
+        evaluator.add_all(select_predictions(chain(first, predicted), log))
     if isinstance(subject, PredictionsFile) and not subject.has_all_probabilities:
         what = "the file has the probabilities only of predicted labels, so that figures of probabilities are rough"
         say(f"{what}; nbtext predict --to jsonl writes all", quiet=given.run.quiet)
-    if has_sets:
-        _write_sets(sets, diagnosis, given, chosen)
-        _print_first_look(sets, corpora, n_empty, quiet=given.run.quiet)
-        check_thresholds(sets, thresholds)
-        return
     if given.foreign is not None:
         with open_documents((given.foreign,), input_settings, given.run, trained_on=trained_on) as (source, on_batch):
             evaluator.add_foreign(select_predictions(predict(source, on_batch)))
     evaluation = replace(evaluator.evaluation(), repeated=next(iter(repeated), None))
-    if given.report is not None and log is not None:
-        _write_report(given.report, log, evaluation, subject, given.sources)
+    if given.report is not None:
+        trained = subject if isinstance(subject, TrainedModel) else None
+        has_all = not isinstance(subject, PredictionsFile) or subject.has_all_probabilities
+        diagnosis = task.diagnose(log, evaluation, trained, has_all_probabilities=has_all)
+        _write_report(given.report, diagnosis, trained, given.sources)
     text = format_evaluation(evaluation, output_format=chosen, screen=screen(given.result.output))
     write_result(text, given.result, chosen)
     _print_first_look(evaluation, corpora, n_empty, quiet=given.run.quiet)
     check_thresholds(evaluation, thresholds)
 
 
-def _print_first_look(
-    evaluation: Evaluation | MultilabelEvaluation, corpora: list[CorpusCounts], n_empty: int, *, quiet: bool
-) -> None:
+def _print_first_look(evaluation: Evaluation, corpora: list[CorpusCounts], n_empty: int, *, quiet: bool) -> None:
     """Print what there is to say about the documents: those of the folds, or else the evaluated ones."""
-    from nbtext.evaluation.evaluator import Evaluation
     from nbtext.report.first_look import FirstLook, format_first_look, look_at
 
-    labels, is_single = {each.label: each.support for each in evaluation.per_label}, isinstance(evaluation, Evaluation)
-    look = FirstLook(evaluation.documents, labels, n_empty, is_multilabel=not is_single, is_training=False)
-    accuracy = (evaluation.metrics["accuracy"], evaluation.documents) if is_single else None
+    labels = {each.label: each.support for each in evaluation.per_label}
+    accuracy = (evaluation.metrics["accuracy"], evaluation.documents) if "accuracy" in evaluation.metrics else None
+    look = FirstLook(evaluation.documents, labels, n_empty, is_multilabel=accuracy is None, is_training=False)
     for line in format_first_look(look_at(corpora[0]) if corpora else look, accuracy):
         say(line, quiet=quiet)
 
@@ -210,7 +202,7 @@ def _make_predict(
 
     listeners  see `cross_validate_source`
     """
-    from nbtext.evaluation.error_log import predict_by_model, predict_from_file
+    from nbtext.evaluation.predicted import predict_by_model, predict_from_file
     from nbtext.model.fitted_model import TrainedModel
 
     def predict(source: Source, on_batch: OnBatch) -> Iterator[PredictedBatch]:
@@ -224,14 +216,6 @@ def _make_predict(
     return predict
 
 
-def _peek(predicted: Iterator[PredictedBatch]) -> tuple[bool, Iterator[PredictedBatch]]:
-    """Return whether the predictions have several labels for a document, and the same predictions."""
-    from nbtext.model.task import OneLabel
-
-    first = list(islice(predicted, 1))
-    return any(each.predictions.task != OneLabel.name for each in first), chain(first, predicted)
-
-
 def _settings_of(subject: TrainedModel | PredictionsFile | None, given: Evaluate) -> ModelSettings | None:
     """Return the settings of the model that is evaluated, or of those of cross-validation; None if not known."""
     from nbtext.model.fitted_model import TrainedModel
@@ -243,7 +227,8 @@ def _settings_of(subject: TrainedModel | PredictionsFile | None, given: Evaluate
 
 def _cross_validate(given: Evaluate, source: Source, **listeners: Any) -> Iterator[PredictedBatch]:
     """Predict each fold by a model of the others, or by the model that a search of the others finds."""
-    from nbtext.evaluation.error_log import PredictedBatch, predict_by_folds
+    from nbtext.evaluation.outcomes import PredictedBatch
+    from nbtext.evaluation.predicted import predict_by_folds
 
     if not given.is_search:
         return predict_by_folds(
@@ -278,73 +263,19 @@ def _search_fold(
     return trained
 
 
-def _error_log(report: str | None, decisions: DecisionSettings) -> ErrorLog | None:
-    if report is None:
-        return None
-    from nbtext.evaluation.error_log import ErrorLog
-
-    return ErrorLog(min_probability=decisions.min_probability or 0.0)
-
-
-def _evaluate_sets(
-    predicted: Iterator[PredictedBatch], foreign: str | None, *, with_details: bool
-) -> tuple[MultilabelEvaluation, SetDiagnosis | None]:
-    """Return the evaluation of predictions of several labels, and its details for the page.
-
-    raises  SettingsError: there are foreign documents, which need a likelihood
-    """
-    from nbtext.evaluation.error_log import select_predictions
-    from nbtext.evaluation.multilabel_evaluator import MultilabelEvaluator
-    from nbtext.evaluation.multilabel_log import SetLog
-
-    if foreign is not None:
-        what = "needs a model that gives the likelihood of documents, and a multi-label model does not"
-        raise SettingsError(what, where="--foreign", hint="leave out --foreign")
-    log, evaluator = SetLog(), MultilabelEvaluator()
-    evaluator.add_all(select_predictions(predicted, log if with_details else None))
-    evaluation = evaluator.evaluation()
-    return evaluation, log.diagnose(evaluation) if with_details else None
-
-
-def _write_sets(
-    evaluation: MultilabelEvaluation, diagnosis: SetDiagnosis | None, given: Evaluate, output_format: str
-) -> None:
-    """Write the evaluation of predictions of several labels, and its page if there are details."""
-    from nbtext.report.evaluation import format_set_evaluation
-
-    if diagnosis is not None and given.report is not None:
-        from nbtext.report.evaluation_page import render_set_page
-        from nbtext.report.page.rendering import write_page
-
-        names = ", ".join(given.sources)
-        write_page(given.report, render_set_page(diagnosis, subject=names, settings=_page_settings(names)))
-    shown = screen(given.result.output)
-    text = format_set_evaluation(evaluation, output_format=output_format, screen=shown)
-    write_result(text, given.result, output_format)
-
-
 def _page_settings(sources: str) -> dict[str, str]:
     """Return the options that the page shows, as they were typed."""
     return {"SOURCE": sources} | {name: text for name, text in typed_options().items() if name not in RUN_OPTIONS}
 
 
 def _write_report(
-    path: str,
-    log: ErrorLog,
-    evaluation: Evaluation,
-    subject: TrainedModel | PredictionsFile | None,
-    sources: tuple[str, ...],
+    path: str, diagnosis: Diagnosis | SetDiagnosis, trained: TrainedModel | None, sources: tuple[str, ...]
 ) -> None:
     """Write the page of an evaluation."""
-    from nbtext.evaluation.diagnosis import diagnose
     from nbtext.features.occurrences import Locator
-    from nbtext.model.fitted_model import TrainedModel
     from nbtext.report.evaluation_page import render_evaluation_page
     from nbtext.report.page.rendering import write_page
 
-    trained = subject if isinstance(subject, TrainedModel) else None
-    has_all = subject is None or isinstance(subject, TrainedModel) or subject.has_all_probabilities
-    diagnosis = diagnose(log, evaluation, trained, has_all_probabilities=has_all)
     names = ", ".join(sources)
     locate = Locator(trained.fitted.feature_settings) if trained is not None else None
     write_page(path, render_evaluation_page(diagnosis, subject=names, settings=_page_settings(names), locate=locate))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -54,13 +54,22 @@ class TotalsOf:
 
 def compute_intervals(outcomes: Outcomes, *, seed: int = 1) -> dict[str, Estimate]:
     """Compute an interval for every metric that single documents determine, by its name."""
-    totals_of = TotalsOf(outcomes)
-    values = compute_metrics(totals_of(np.arange(len(outcomes))), METRICS)
+    return intervals_of(METRICS, TotalsOf(outcomes), len(outcomes), seed)
+
+
+def intervals_of(
+    metrics: Mapping[str, Metric[T]], totals_of: Callable[[NDArray[np.int64]], T], n_documents: int, seed: int
+) -> dict[str, Estimate]:
+    """Compute an interval for every metric that single documents determine, by its name.
+
+    totals_of  computes the totals of any of the documents
+    """
+    values = compute_metrics(totals_of(np.arange(n_documents)), metrics)
 
     def statistic(documents: NDArray[np.int64]) -> list[float]:
-        return list(compute_metrics(totals_of(documents), METRICS).values())
+        return list(compute_metrics(totals_of(documents), metrics).values())
 
-    replicates = resample(len(outcomes), statistic, np.random.default_rng(seed))
+    replicates = resample(n_documents, statistic, np.random.default_rng(seed))
     pairs = zip(values.items(), replicates.T, strict=True)
     return {name: bias_corrected_interval(value, found) for (name, value), found in pairs}
 

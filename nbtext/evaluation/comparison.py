@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -15,22 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import Floats
+from nbtext.bayes.settings import AUTO
 from nbtext.documents.batch import Batch
 from nbtext.documents.source import Source
 from nbtext.errors import InputError, SettingsError
-from nbtext.evaluation.bootstrap import Estimate, TotalsOf, bias_corrected_interval, metric_values, resample
-from nbtext.evaluation.error_log import check_labels
-from nbtext.evaluation.metrics import COMPARED, Metric
-from nbtext.evaluation.multilabel import MULTILABEL_METRICS, MultilabelOutcomes, join_set_outcomes, sum_outcomes
-from nbtext.evaluation.multilabel_evaluator import measure_sets
-from nbtext.evaluation.outcomes import LabelNumbers, Outcomes, join_outcomes, measure, true_sets
+from nbtext.evaluation.bootstrap import Estimate, bias_corrected_interval, metric_values, resample
+from nbtext.evaluation.metrics import Metric
+from nbtext.evaluation.outcomes import LabelNumbers
+from nbtext.evaluation.tasks import TASKS
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE
 from nbtext.model.source_counting import OnBatch, check_fields
 from nbtext.model.source_prediction import batch_predictor, map_batches
-from nbtext.model.task import OneLabel
 
 
 class Candidate(NamedTuple):
@@ -121,16 +118,15 @@ def compare_models(
     if len(candidates) < 2:
         raise SettingsError("a comparison needs at least two models", where="-m", hint="repeat -m")
     models = [candidate.model.fitted for candidate in candidates]
-    is_multilabel = not isinstance(models[0].task, OneLabel)
     if len({model.task.name for model in models}) > 1:
         hint = "compare models of one kind"
         raise SettingsError("some models predict one label for a document, others several", where="-m", hint=hint)
     for model in models:
         check_fields(model.feature_settings.fields, source.field_names)
-    predictors = [batch_predictor(model, MOST_PROBABLE) for model in models]
+    predictors, task = [batch_predictor(model, MOST_PROBABLE) for model in models], TASKS[models[0].task.name]
 
     def predict(batch: Batch) -> list[tuple[Predictions, float]]:
-        check_labels(batch, models[0].task.name)
+        task.check(batch)
         found = []
         for predict_batch in predictors:
             before = clock()
@@ -139,123 +135,79 @@ def compare_models(
 
     jobs = 1 if any(has_own_pattern(model.feature_settings) for model in models) else jobs
     largest = max(models, key=lambda model: len(model.labels))
-    outcomes = _SetOutcomes(len(models)) if is_multilabel else _SingleOutcomes(len(models))
+    numbers, parts = LabelNumbers(), [list[Any]() for _ in models]
     seconds = np.zeros(len(candidates))
     for batches in map_batches(predict, largest, source, jobs=jobs, on_batch=on_batch):
         for k, (predictions, elapsed) in enumerate(batches):
             seconds[k] += elapsed
             if len(predictions):
-                outcomes.add(k, predictions)
-    measured = outcomes.join()
-    if measured is None:
+                parts[k].append(task.measure(predictions, numbers))
+    if not parts[0]:
         raise InputError("SOURCE has no documents to compare the models on")
-    values, replicates = _bootstrap(measured, seed)
-    results = _list_results(candidates, measured, seconds, values, replicates)
-    names = [candidate.name for candidate in candidates]
-    tests = _test_pairs(names, measured, values, replicates)
-    return Comparison(measured.n_documents, measured.labels, results, tests, measured.metrics, measured.correct)
-
-
-@dataclass(frozen=True, eq=False)
-class _Measured:
-    """The outcomes of all models on the same documents.
-
-    metrics     The compared metrics.
-    correct     The metric that is the share of correct documents.
-    totals_of   For each model: computes the totals of any of the documents.
-    is_correct  Shape (n_models, n_documents).
-    """
-
-    labels: tuple[str, ...]
-    metrics: tuple[Metric[Any], ...]
-    correct: str
-    totals_of: Sequence[Callable[[NDArray[np.int64]], Any]]
-    is_correct: NDArray[np.bool_]
-
-    @property
-    def n_documents(self) -> int:
-        return len(self.is_correct[0])
-
-
-class _SingleOutcomes:
-    """Collects the outcomes of models that predict one label for a document."""
-
-    def __init__(self, n_models: int) -> None:
-        self._numbers, self._parts = LabelNumbers(), [list[Outcomes]() for _ in range(n_models)]
-
-    def add(self, model: int, predictions: Predictions) -> None:
-        """Add a batch of predictions of a model."""
-        self._parts[model].append(measure(predictions, self._numbers))
-
-    def join(self) -> _Measured | None:
-        """Return the outcomes of all documents; None if there is none."""
-        if not self._parts[0]:
-            return None
-        labels = self._numbers.sorted()  # of all models: each macro F1 is a mean over the same labels
-        outcomes = [join_outcomes(each, self._numbers, labels) for each in self._parts]
-        is_correct = np.array([each.is_correct for each in outcomes])
-        return _Measured(labels, COMPARED, "accuracy", list(map(TotalsOf, outcomes)), is_correct)
-
-
-class _SetOutcomes:
-    """Collects the outcomes of models that predict several labels; a document is correct if all its labels are."""
-
-    def __init__(self, n_models: int) -> None:
-        self._labels, self._parts = set[str](), [list[MultilabelOutcomes]() for _ in range(n_models)]
-
-    def add(self, model: int, predictions: Predictions) -> None:
-        """Add a batch of predictions of a model."""
-        self._labels.update(predictions.classes, *true_sets(predictions))
-        self._parts[model].append(measure_sets(predictions))
-
-    def join(self) -> _Measured | None:
-        """Return the outcomes of all documents; None if there is none."""
-        if not self._parts[0]:
-            return None
-        outcomes, n_labels = list(map(join_set_outcomes, self._parts)), len(self._labels)
-        metrics = tuple(metric for metric in MULTILABEL_METRICS.values() if metric.is_compared)
-        totals_of = [partial(sum_outcomes, each, n_labels) for each in outcomes]
-        is_correct = np.array([each.is_exact for each in outcomes])
-        return _Measured(tuple(sorted(self._labels)), metrics, "subset_accuracy", totals_of, is_correct)
+    labels = numbers.sorted()  # of all models: each macro F1 is a mean over the same labels
+    outcomes = [task.join(each, numbers, labels) for each in parts]
+    metrics = tuple(metric for metric in task.metrics.values() if metric.is_compared)
+    totals_of = [task.totals_of(each, len(labels)) for each in outcomes]
+    values, replicates = _bootstrap(metrics, totals_of, len(outcomes[0]), seed)
+    results = _list_results(candidates, metrics, seconds, values, replicates)
+    is_correct, names = np.array([each.is_correct for each in outcomes]), [candidate.name for candidate in candidates]
+    tests = _test_pairs(names, metrics, is_correct, values, replicates)
+    return Comparison(len(outcomes[0]), labels, results, tests, metrics, task.correct)
 
 
 def _list_results(
-    candidates: Sequence[Candidate], measured: _Measured, seconds: Floats, values: Floats, replicates: Floats
+    candidates: Sequence[Candidate],
+    metrics: tuple[Metric[Any], ...],
+    seconds: Floats,
+    values: Floats,
+    replicates: Floats,
 ) -> tuple[Result, ...]:
     """Return the metrics of each model."""
     results = []
     for k, (name, trained, size) in enumerate(candidates):
         fitted, n_documents = trained.fitted, trained.counts.statistics.n_documents
-        is_named = isinstance(fitted.task, OneLabel) or fitted.model_settings.is_linear
-        kind = fitted.model_settings.model if is_named else "multi-label"
-        estimates = _estimates(measured.metrics, values[k], replicates[:, k])
+        model = fitted.model_settings.model
+        kind = model if model != AUTO else "multi-label"  # Naive Bayes of several labels has no other name
+        estimates = _estimates(metrics, values[k], replicates[:, k])
         results.append(Result(name, kind, n_documents, fitted.scorer.n_features, size, float(seconds[k]), estimates))
     return tuple(results)
 
 
-def _test_pairs(names: list[str], measured: _Measured, values: Floats, replicates: Floats) -> tuple[PairedTest, ...]:
-    """Compare each pair of models."""
-    tests, is_correct = [], measured.is_correct
+def _test_pairs(
+    names: list[str],
+    metrics: tuple[Metric[Any], ...],
+    is_correct: NDArray[np.bool_],
+    values: Floats,
+    replicates: Floats,
+) -> tuple[PairedTest, ...]:
+    """Compare each pair of models.
+
+    is_correct  (n_models, n_documents)
+    """
+    tests = []
     for a, b in combinations(range(len(names)), 2):
         only_first = int((is_correct[a] & ~is_correct[b]).sum())
         only_second = int((is_correct[b] & ~is_correct[a]).sum())
-        differences = _estimates(measured.metrics, values[b] - values[a], replicates[:, b] - replicates[:, a])
+        differences = _estimates(metrics, values[b] - values[a], replicates[:, b] - replicates[:, a])
         p_value = mcnemar(only_first, only_second)
         tests.append(PairedTest(names[a], names[b], differences, only_first, only_second, p_value))
     return tuple(tests)
 
 
-def _bootstrap(measured: _Measured, seed: int) -> tuple[Floats, Floats]:
-    """Compute the compared metrics of each model, shape (n_models, n_metrics), and of resamples of the documents, which
-    are the same for all models, shape (n_resamples, n_models, n_metrics).
+def _bootstrap(
+    metrics: tuple[Metric[Any], ...], totals_of: list[Callable[[NDArray[np.int64]], Any]], n: int, seed: int
+) -> tuple[Floats, Floats]:
+    """Compute metrics of each model, shape (n_models, n_metrics), and of resamples of the documents, which are the same
+    for all models, shape (n_resamples, n_models, n_metrics).
+
+    totals_of  for each model: computes the totals of any of the documents
+    n          number of documents
     """
 
     def statistic(documents: NDArray[np.int64]) -> list[float]:
-        totals = (totals_of(documents) for totals_of in measured.totals_of)
-        return [value for each in totals for value in metric_values(measured.metrics, each)]
+        return [value for each in totals_of for value in metric_values(metrics, each(documents))]
 
-    n = measured.n_documents
-    values = np.reshape(statistic(np.arange(n)), (len(measured.totals_of), len(measured.metrics)))
+    values = np.reshape(statistic(np.arange(n)), (len(totals_of), len(metrics)))
     return values, resample(n, statistic, np.random.default_rng(seed)).reshape(-1, *values.shape)
 
 

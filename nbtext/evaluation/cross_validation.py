@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from operator import eq
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +19,7 @@ from nbtext.bayes.settings import SEPARATE, TOGETHER, ModelSettings
 from nbtext.documents.batch import Batch, ReadBlock
 from nbtext.evaluation.settings import FoldSettings
 from nbtext.evaluation.splits import assign_folds, split_folds
+from nbtext.evaluation.tasks import TASKS
 from nbtext.features.document_counts import DocumentCounts, count_repeated
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
@@ -159,7 +159,7 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     )  # fmt: skip
     right = np.zeros(2)
     for part in validate(folds, model_settings=model_settings):
-        right += _count_right(part)
+        right += TASKS[part.task].count_right(part)
         yield part
     (n_duplicates, n_repeated), n_documents = count_repeated(corpus.sample), len(corpus.sample)
     if on_repeated is None or settings.split_field is not None or not n_repeated:
@@ -169,21 +169,13 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     if n_repeated > error * n_documents and n_duplicates < n_documents - 1:
         swapped = model_settings.swap_duplicates()
         others = assign_folds(corpus.sample, settings, is_separate=swapped.is_separate)
-        right = np.sum([_count_right(part) for part in validate(others, model_settings=swapped)], axis=0)
+        right = np.sum(
+            [TASKS[part.task].count_right(part) for part in validate(others, model_settings=swapped)], axis=0
+        )
         other = float(right[0] / right[1])
         other = other if abs(other - found) > error else None
     figures = (None, None) if other is None else (other, found) if model_settings.is_separate else (found, other)
-    metric = "micro_f1" if corpus.is_multilabel else "accuracy"
-    on_repeated(RepeatedTexts(n_duplicates, model_settings.duplicates, metric, *figures))
-
-
-def _count_right(part: Predictions) -> NDArray[np.float64]:
-    """Return the numerator and the denominator of the accuracy, or of micro F1 of several labels."""
-    if part.task == OneLabel.name:
-        return np.array([sum(map(eq, part.true_labels, part.labels)), len(part)], dtype=np.float64)
-    pairs = [(set(true or ()), set(labels)) for true, labels in zip(part.true_labels, part.labels, strict=True)]
-    sums: NDArray[np.float64] = np.sum([(2 * len(a & b), len(a) + len(b)) for a, b in pairs], axis=0, dtype=np.float64)
-    return sums
+    on_repeated(RepeatedTexts(n_duplicates, model_settings.duplicates, TASKS[part.task].main, *figures))
 
 
 def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source

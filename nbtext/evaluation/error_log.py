@@ -5,31 +5,20 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
 from nbtext.bayes.scorer import Floats
-from nbtext.errors import SettingsError
 from nbtext.evaluation.label_curves import ThinnedRows
-from nbtext.evaluation.outcomes import LabelNumbers, Outcomes, join_outcomes, measure
+from nbtext.evaluation.outcomes import LabelNumbers, Outcomes, PredictedBatch, join_outcomes, measure
 from nbtext.evaluation.reliability import Reliability
-from nbtext.model.predictions import Predictions
-from nbtext.model.predictor import MOST_PROBABLE, Predictor
-from nbtext.model.settings import DecisionSettings
-from nbtext.model.source_counting import OnBatch
-from nbtext.model.source_prediction import map_batches
-from nbtext.model.task import OneLabel, abstain_below
 
 if TYPE_CHECKING:
-    from nbtext.documents.batch import Batch
-    from nbtext.documents.source import Source
-    from nbtext.evaluation.predictions_file import PredictionsFile
-    from nbtext.evaluation.settings import FoldSettings
-    from nbtext.model.fitted_model import FittedModel
+    pass
 
 MAX_PROBABILITIES = 1 << 23  # kept for curves (64 MiB); beyond that, those of every second, fourth, ... document
 MAX_LISTED = 10_000  # documents whose names can be looked up
@@ -39,93 +28,6 @@ N_TOP = 25  # mistakes, and outliers, that are shown with their text
 IN_LISTS, FOR_WORDS, IN_FULL = 160, 16_384, 200_000
 
 Cell = tuple[str, str | None]  # true label, predicted label
-
-
-class PredictedBatch(NamedTuple):
-    """Predictions of a batch, of one label or of several, with what they were made from where it is known.
-
-    columns  The texts, a list for each text field.
-    scores   Shape (n_documents, n_classes): the scores before calibration.
-    """
-
-    predictions: Predictions
-    columns: tuple[Sequence[str], ...] | None = None
-    scores: Floats | None = None
-
-
-class Recorder(Protocol):
-    """Keeps details of the predictions of batches."""
-
-    def record(self, batch: PredictedBatch) -> None: ...
-
-
-def select_predictions(batches: Iterable[PredictedBatch], recorder: Recorder | None = None) -> Iterator[Predictions]:
-    """Yield the predictions of batches, each after the recorder has recorded the batch."""
-    for batch in batches:
-        if recorder is not None:
-            recorder.record(batch)
-        yield batch.predictions
-
-
-def check_labels(batch: Batch, task: str) -> None:
-    """Raise InputError if a document has several labels, or an empty list of labels, and the task is one label."""
-    if task == OneLabel.name:
-        batch.single_labels()
-
-
-def predict_by_model(
-    model: FittedModel,
-    source: Source,
-    *,
-    jobs: int,
-    decisions: DecisionSettings = MOST_PROBABLE,
-    on_batch: OnBatch | None = None,
-) -> Iterator[PredictedBatch]:
-    """Predict every document of a source with a trained model, in order, as `predict_source` does."""
-    model.task.check(decisions, model.labels)
-    predictor = Predictor(model)
-
-    def predict(batch: Batch) -> PredictedBatch:
-        check_labels(batch, model.task.name)
-        scores = predictor.score_batch(batch)
-        return PredictedBatch(predictor.predict_batch(batch, decisions, scores), batch.columns, scores.scores)
-
-    return map_batches(predict, model, source, jobs=jobs, on_batch=on_batch)
-
-
-def predict_from_file(
-    file: PredictionsFile, source: Source, decisions: DecisionSettings = MOST_PROBABLE
-) -> Iterator[PredictedBatch]:
-    """Read the predictions for every document of a source from a file.
-
-    Their labels are final: costs do not change them.
-
-    Raises
-    ------
-    SettingsError
-        Prediction sets or thresholds are asked for, which need the model.
-    """
-    if decisions.threshold or decisions.at_least_one:
-        hint = "write the file with nbtext predict --threshold, and leave out --threshold here"
-        raise SettingsError(
-            "cannot be combined with --predictions, whose labels are final", where="threshold", hint=hint
-        )
-    if decisions.coverage is not None:
-        hint = "write the file with nbtext predict --coverage, and leave out --coverage here"
-        raise SettingsError(
-            "cannot be combined with --predictions, whose prediction sets are final", where="--coverage", hint=hint
-        )
-    for batch in source.batches():
-        found = file.of(batch)
-        check_labels(batch, found.task)
-        yield PredictedBatch(abstain_below(found, decisions.min_probability), batch.columns)
-
-
-def predict_by_folds(source: Source, folds: FoldSettings, **settings: Any) -> Iterator[PredictedBatch]:
-    """Predict each fold of a source with a model of the others; only counts of documents are kept."""
-    from nbtext.evaluation.cross_validation import cross_validate_source
-
-    return map(PredictedBatch, cross_validate_source(source, folds, **settings))
 
 
 @dataclass(frozen=True, slots=True)

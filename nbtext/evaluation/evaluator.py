@@ -33,6 +33,31 @@ class LabelScore:
 
 
 @dataclass(frozen=True, slots=True)
+class ThresholdScore(LabelScore):
+    """The scores of one of several labels, and the probability from which it is predicted; None: it is not known."""
+
+    threshold: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelPair:
+    """Documents with an error of a label, and another label of these documents.
+
+    Parameters
+    ----------
+    kind : {"added", "missed"}
+        Whether `label` is predicted and not true, or true and not predicted.
+    other : str or None
+        For an added label, a true label of the documents; for a missed one, a predicted label. None: there is none.
+    """
+
+    kind: str
+    label: str
+    other: str | None
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
 class TargetCheck:
     """The result of a target of the model (`min_recall`, `min_precision`) on the evaluated documents.
 
@@ -56,14 +81,18 @@ class TargetCheck:
 class Evaluation:
     """The metrics of predictions for labeled documents.
 
-    A document without a predicted label is incorrect, and in no column of the confusion matrix. Its probabilities
-    count in log-loss, Brier score and calibration error like those of all others: all metrics but accuracy among
-    answered are computed on the same documents.
+    If each document has one label, one without a predicted label is incorrect, and in no column of the confusion
+    matrix. Its probabilities count in log-loss, Brier score and calibration error like those of all others: all metrics
+    but accuracy among answered are computed on the same documents.
 
-    metrics            The metrics, by name.
+    unanswered         Number of documents without a predicted label.
+    metrics            Those that were measured, by name.
     labels             The labels of the model and of the documents, sorted.
-    confusion_matrix   Rows are true labels, columns predicted ones; None if there are more than 2,048 labels.
-    reliability        Bins that have a document.
+    confusion_matrix   Rows are true labels, columns predicted ones; None if there are more than 2,048 labels, or a
+                       document can have several.
+    reliability        Bins that have a document; None: a document can have several labels.
+    unlabeled          Number of documents without a true label; None: each has one.
+    label_pairs        The most frequent pairs of a wrong label and another one; None: a document has one label.
     foreign_documents  Number of foreign documents with a likelihood; None: there was no foreign source.
     targets            The targets of the model; None: it has none, or they do not apply to these predictions.
     repeated           The texts that repeat in a cross-validation; None: there are none.
@@ -74,8 +103,10 @@ class Evaluation:
     metrics: Mapping[str, float]
     labels: tuple[str, ...]
     per_label: tuple[LabelScore, ...]
-    confusion_matrix: tuple[tuple[int, ...], ...] | None
-    reliability: tuple[ReliabilityBin, ...]
+    confusion_matrix: tuple[tuple[int, ...], ...] | None = None
+    reliability: tuple[ReliabilityBin, ...] | None = None
+    unlabeled: int | None = None
+    label_pairs: tuple[LabelPair, ...] | None = None
     foreign_documents: int | None = None
     targets: tuple[TargetCheck, ...] | None = None
     repeated: RepeatedTexts | None = None

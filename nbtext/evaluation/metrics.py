@@ -183,7 +183,6 @@ METRICS = {
         Metric[Totals]("outlier_auroc", "outlier AUROC", _outlier_auroc, needs="--foreign"),
     )
 }  # fmt: skip
-COMPARED = tuple(metric for metric in METRICS.values() if metric.is_compared)
 CURVES = tuple(metric for metric in METRICS.values() if metric.is_curve)
 LABEL_METRICS = ("precision", "recall", "f1")  # of one label, as `recall:spam`
 

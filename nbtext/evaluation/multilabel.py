@@ -11,9 +11,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.diagnostics import RepeatedTexts
 from nbtext.bayes.scorer import Floats
 from nbtext.evaluation.metrics import Metric
+from nbtext.evaluation.outcomes import LabelNumbers
 
 RANKS = (1, 3, 5)  # of precision at k
 
@@ -44,13 +44,15 @@ class MultilabelOutcomes:
         return len(self.n_true)
 
     @property
-    def is_exact(self) -> NDArray[np.bool_]:
+    def is_correct(self) -> NDArray[np.bool_]:
         """Whether the predicted labels are exactly the true ones."""
         return np.asarray((self.n_true == self.n_correct) & (self.n_predicted == self.n_correct))
 
 
-def join_set_outcomes(parts: list[MultilabelOutcomes]) -> MultilabelOutcomes:
-    """Concatenate the outcomes of batches."""
+def join_set_outcomes(
+    parts: list[MultilabelOutcomes], numbers: LabelNumbers, labels: tuple[str, ...]
+) -> MultilabelOutcomes:
+    """Concatenate the outcomes of batches; see `join_outcomes`."""
     columns = {field.name: [getattr(part, field.name) for part in parts] for field in fields(MultilabelOutcomes)}
     return MultilabelOutcomes(**{name: np.concatenate(arrays) for name, arrays in columns.items()})
 
@@ -94,7 +96,7 @@ def sum_outcomes(outcomes: MultilabelOutcomes, n_labels: int, rows: Integers | s
     ranking = np.where(is_labeled, outcomes.ranking[rows] + outcomes.n_unknown[rows] / max(1, n_labels), 1.0)
     return MultilabelTotals(
         n_labels, len(true), int(is_labeled.sum()), int(true.sum()), int(predicted.sum()), int(correct.sum()),
-        int(outcomes.is_exact[rows].sum()), float(f1.sum()),
+        int(outcomes.is_correct[rows].sum()), float(f1.sum()),
         outcomes.hits[rows].sum(axis=0) / np.array(RANKS), float(ranking.sum()),
     )  # fmt: skip
 
@@ -162,55 +164,3 @@ MULTILABEL_METRICS = {
         ),
     )
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class MultilabelScore:
-    """Precision, recall and F1 of one label, the number of documents that have it, and its threshold."""
-
-    label: str
-    precision: float
-    recall: float
-    f1: float
-    support: int
-    threshold: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class LabelPair:
-    """Documents with an error of a label, and another label of these documents.
-
-    Parameters
-    ----------
-    kind : {"added", "missed"}
-        Whether `label` is predicted and not true, or true and not predicted.
-    other : str or None
-        For an added label, a true label of the documents; for a missed one, a predicted label. None: there is none.
-    """
-
-    kind: str
-    label: str
-    other: str | None
-    documents: int
-
-
-@dataclass(frozen=True, slots=True)
-class MultilabelEvaluation:
-    """The metrics of predictions for documents with several labels.
-
-    unlabeled    Number of documents without a true label.
-    unanswered   Number of documents without a predicted label.
-    metrics      Those that were measured, by name.
-    labels       The labels of the model and of the documents, sorted.
-    label_pairs  The most frequent pairs of a wrong label and another one, the most frequent first.
-    repeated     The texts that repeat in a cross-validation; None: there are none.
-    """
-
-    documents: int
-    unlabeled: int
-    unanswered: int
-    metrics: dict[str, float]
-    labels: tuple[str, ...]
-    per_label: tuple[MultilabelScore, ...]
-    label_pairs: tuple[LabelPair, ...]
-    repeated: RepeatedTexts | None = None

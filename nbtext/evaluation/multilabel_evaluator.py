@@ -14,22 +14,22 @@ from itertools import chain, product
 import numpy as np
 
 from nbtext.bayes.scorer import Floats
-from nbtext.errors import InputError
+from nbtext.bayes.settings import ModelSettings
+from nbtext.errors import InputError, SettingsError
+from nbtext.evaluation.evaluator import Evaluation, LabelPair, ThresholdScore
 from nbtext.evaluation.metrics import compute_metrics, ratio
 from nbtext.evaluation.multilabel import (
     MULTILABEL_METRICS,
     RANKS,
     Integers,
-    LabelPair,
-    MultilabelEvaluation,
     MultilabelOutcomes,
-    MultilabelScore,
     MultilabelTotals,
     sum_outcomes,
 )
 from nbtext.evaluation.outcomes import LabelNumbers, true_sets
 from nbtext.evaluation.reliability import N_BINS
 from nbtext.model.predictions import Predictions
+from nbtext.model.settings import Costs
 
 MAX_CELLS = 1 << 22  # probabilities that are compared at once
 MAX_PAIRS = 1 << 20  # of labels that are counted; if there are more, the rarest are dropped
@@ -39,8 +39,8 @@ Sets = list[tuple[str, ...]]
 PairKey = tuple[str, str, str | None]  # the kind of the error, the wrong label, another label; see LabelPair
 
 
-def measure_sets(predictions: Predictions) -> MultilabelOutcomes:
-    """Compare a batch of predictions with the true labels of its documents.
+def measure_sets(predictions: Predictions, numbers: LabelNumbers) -> MultilabelOutcomes:
+    """Compare a batch of predictions with the true labels of its documents, and number all labels.
 
     A document that could not be read has the probability 0 for every label.
 
@@ -50,6 +50,7 @@ def measure_sets(predictions: Predictions) -> MultilabelOutcomes:
         A document has no list of labels.
     """
     true, predicted = true_sets(predictions), predictions.labels
+    numbers.add(chain(predictions.classes, chain.from_iterable(true)))
     places = {label: place for place, label in enumerate(predictions.classes)}
     rows = np.repeat(np.arange(len(true)), list(map(len, true)))
     columns = np.array([places.get(label, -1) for label in chain.from_iterable(true)], dtype=np.int64)
@@ -115,7 +116,12 @@ def list_pairs(true: tuple[str, ...], predicted: tuple[str, ...]) -> list[PairKe
 class MultilabelEvaluator:
     """Compares predicted label sets with the true ones, batch by batch."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, costs: Costs | None = None, *, with_likelihoods: bool = False, targets: ModelSettings | None = None
+    ) -> None:
+        if with_likelihoods:
+            what = "needs a model that gives the likelihood of documents, and a multi-label model does not"
+            raise SettingsError(what, where="--foreign", hint="leave out --foreign")
         self._numbers = LabelNumbers()
         self._parts: list[MultilabelTotals] = []
         self._n_unknown = self._n_unanswered = 0
@@ -134,7 +140,7 @@ class MultilabelEvaluator:
         """Add predictions; InputError if a document has no list of labels."""
         if len(predictions) == 0:
             return
-        outcomes = measure_sets(predictions)
+        outcomes = measure_sets(predictions, self._numbers)
         true, predicted = true_sets(predictions), predictions.labels
         known = outcomes if not outcomes.n_unknown.any() else replace(outcomes, n_unknown=outcomes.n_unknown * 0)
         self._parts.append(sum_outcomes(known, 0))
@@ -178,7 +184,7 @@ class MultilabelEvaluator:
         if len(self._pairs) > MAX_PAIRS:
             self._pairs = Counter(dict(self._pairs.most_common(MAX_PAIRS // 2)))
 
-    def evaluation(self) -> MultilabelEvaluation:
+    def evaluation(self) -> Evaluation:
         """Compute the metrics; InputError if no document was added."""
         if not self._parts:
             raise InputError("SOURCE has no documents to evaluate on")
@@ -192,13 +198,13 @@ class MultilabelEvaluator:
         thresholds = [None if math.isnan(threshold) else threshold for threshold in found]
         rows = zip(labels, *(column.tolist() for column in columns), thresholds, strict=True)
         common = sorted(self._pairs.items(), key=lambda pair: (-pair[1], pair[0][:2], pair[0][2] or ""))[:PAIRS_SHOWN]
-        return MultilabelEvaluation(
+        return Evaluation(
             documents=totals.n_documents,
             unlabeled=totals.n_documents - totals.n_labeled,
             unanswered=self._n_unanswered,
             metrics=compute_metrics(totals, MULTILABEL_METRICS),
             labels=labels,
-            per_label=tuple(MultilabelScore(*row) for row in rows),
+            per_label=tuple(ThresholdScore(*row) for row in rows),
             label_pairs=tuple(LabelPair(*pair, count) for pair, count in common),
         )
 

@@ -6,22 +6,20 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nbtext.bayes.scorer import Floats
-from nbtext.evaluation.bootstrap import Estimate, bias_corrected_interval, resample
-from nbtext.evaluation.error_log import PredictedBatch, TopExamples
-from nbtext.evaluation.metrics import compute_metrics
+from nbtext.evaluation.bootstrap import Estimate, intervals_of
+from nbtext.evaluation.error_log import TopExamples
+from nbtext.evaluation.evaluator import Evaluation
 from nbtext.evaluation.multilabel import (
     MULTILABEL_METRICS,
-    MultilabelEvaluation,
     MultilabelOutcomes,
     join_set_outcomes,
     sum_outcomes,
 )
 from nbtext.evaluation.multilabel_evaluator import PairKey, list_pairs, measure_sets
-from nbtext.evaluation.outcomes import true_sets
+from nbtext.evaluation.outcomes import LabelNumbers, PredictedBatch, true_sets
 from nbtext.evaluation.reliability import Reliability, ReliabilityBin
+from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.predictions import Predictions
 
 N_EXAMPLES = 3  # documents of each pair of labels
@@ -57,7 +55,7 @@ class SetDiagnosis:
     reliability  Bins of all pairs of a document and a label, by probability.
     """
 
-    evaluation: MultilabelEvaluation
+    evaluation: Evaluation
     intervals: dict[str, Estimate]
     examples: dict[PairKey, list[SetExample]]
     worst: tuple[SetExample, ...]
@@ -67,7 +65,8 @@ class SetDiagnosis:
 class SetLog:
     """Records outcomes of all documents, and examples of some."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, min_probability: float = 0.0) -> None:
+        self._numbers = LabelNumbers()
         self._parts: list[MultilabelOutcomes] = []
         self._examples: dict[PairKey, list[SetExample]] = {}
         self._worst = TopExamples[SetExample](N_WORST)
@@ -79,7 +78,7 @@ class SetLog:
         predictions = batch.predictions
         if len(predictions) == 0:
             return
-        self._parts.append(measure_sets(predictions))
+        self._parts.append(measure_sets(predictions, self._numbers))
         gaps = self._measure_gaps(predictions)
         for row, (true, predicted) in enumerate(zip(true_sets(predictions), predictions.labels, strict=True)):
             pairs = list_pairs(true, predicted)
@@ -113,31 +112,23 @@ class SetLog:
         gaps = np.abs(is_true - np.nan_to_num(predictions.probabilities))
         return [float(gap) for gap in gaps.max(axis=1, initial=0.0)]
 
-    def diagnose(self, evaluation: MultilabelEvaluation, *, seed: int = 1) -> SetDiagnosis:
-        """Collect the details of the evaluation of the same predictions.
-
-        Parameters
-        ----------
-        seed : int
-            Seed of the bootstrap.
-        """
-        shown = {(pair.kind, pair.label, pair.other) for pair in evaluation.label_pairs}
+    def diagnose(
+        self,
+        evaluation: Evaluation,
+        model: TrainedModel | None = None,
+        *,
+        has_all_probabilities: bool = True,
+        seed: int = 1,
+    ) -> SetDiagnosis:
+        """Collect the details of the evaluation of the same predictions; see `nbtext.evaluation.diagnosis.diagnose`."""
+        outcomes = join_set_outcomes(self._parts, self._numbers, evaluation.labels)
+        shown = {(pair.kind, pair.label, pair.other) for pair in evaluation.label_pairs or ()}
         return SetDiagnosis(
             evaluation,
-            compute_set_intervals(join_set_outcomes(self._parts), len(evaluation.labels), seed=seed),
+            intervals_of(
+                MULTILABEL_METRICS, partial(sum_outcomes, outcomes, len(evaluation.labels)), len(outcomes), seed
+            ),
             {pair: examples for pair, examples in self._examples.items() if pair in shown},
             tuple(example for _, example in self._worst.rank_examples()),
             self._reliability.bins(),
         )
-
-
-def compute_set_intervals(outcomes: MultilabelOutcomes, n_labels: int, *, seed: int = 1) -> dict[str, Estimate]:
-    """Compute an interval for every metric that single documents determine, by its name."""
-
-    def statistic(documents: NDArray[np.int64]) -> list[float]:
-        return list(compute_metrics(sum_outcomes(outcomes, n_labels, documents), MULTILABEL_METRICS).values())
-
-    values = compute_metrics(sum_outcomes(outcomes, n_labels), MULTILABEL_METRICS)
-    replicates: Floats = resample(len(outcomes), statistic, np.random.default_rng(seed))
-    pairs = zip(values.items(), replicates.T, strict=True)
-    return {name: bias_corrected_interval(value, found) for (name, value), found in pairs}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,18 @@ class Outcomes:
     def log_losses(self) -> Floats:
         """The log-loss of each document, in nats."""
         return np.asarray(-np.log(np.maximum(self.of_true, MIN_PROBABILITY)))
+
+
+class PredictedBatch(NamedTuple):
+    """Predictions of a batch, of one label or of several, with what they were made from where it is known.
+
+    columns  The texts, a list for each text field.
+    scores   Shape (n_documents, n_classes): the scores before calibration.
+    """
+
+    predictions: Predictions
+    columns: tuple[Sequence[str], ...] | None = None
+    scores: Floats | None = None
 
 
 class LabelNumbers:

@@ -10,7 +10,7 @@ from typing import Any
 from nbtext.errors import BelowThreshold, SettingsError, list_some
 from nbtext.evaluation.evaluator import Evaluation
 from nbtext.evaluation.metrics import LABEL_METRICS, METRICS, Metric
-from nbtext.evaluation.multilabel import MULTILABEL_METRICS, MultilabelEvaluation
+from nbtext.evaluation.multilabel import MULTILABEL_METRICS
 
 ALL_METRICS: dict[str, Metric[Any]] = {**METRICS, **MULTILABEL_METRICS}
 
@@ -47,7 +47,7 @@ def parse_thresholds(text: str) -> dict[str, float]:
     return thresholds
 
 
-def check_thresholds(evaluation: Evaluation | MultilabelEvaluation, thresholds: Mapping[str, float]) -> None:
+def check_thresholds(evaluation: Evaluation, thresholds: Mapping[str, float]) -> None:
     """Check every threshold.
 
     Raises
@@ -66,7 +66,7 @@ def check_thresholds(evaluation: Evaluation | MultilabelEvaluation, thresholds: 
         raise BelowThreshold("; ".join(missed))
 
 
-def _find_value(evaluation: Evaluation | MultilabelEvaluation, name: str) -> float:
+def _find_value(evaluation: Evaluation, name: str) -> float:
     if name in ALL_METRICS:
         if name not in evaluation.metrics:
             needed = ALL_METRICS[name].needs

@@ -1,17 +1,17 @@
-"""An evaluation, of one label or of several, as a table, as rows for programs, and as JSON."""
+"""An evaluation as a table, as rows for programs, and as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.diagnostics import RepeatedTexts
 from nbtext.bayes.settings import TOGETHER
 from nbtext.errors import number_of, printable
-from nbtext.evaluation.evaluator import Evaluation
-from nbtext.evaluation.metrics import METRICS, Metric, T
-from nbtext.evaluation.multilabel import MULTILABEL_METRICS, LabelPair, MultilabelEvaluation
+from nbtext.evaluation.evaluator import Evaluation, LabelPair, ThresholdScore
+from nbtext.evaluation.metrics import Metric
+from nbtext.evaluation.thresholds import ALL_METRICS
 from nbtext.report.records import Row, format_json, format_repeated, format_rows
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 
@@ -24,7 +24,6 @@ COLUMNS = ("metric", "value", "label")
 MAX_COLUMNS = 12  # labels of a confusion matrix with numbers; with more, a heat map and the most frequent confusions
 MAX_CONFUSIONS = 10
 MAX_PAIRS = 10  # of a wrong label and another label, in a table for people
-SET_SCORES = ("precision", "recall", "f1", "support", "threshold")  # of a label, if documents have several
 BAR = 12  # characters for a share of 1
 CONFUSION_STYLES = ("", "dim", "", "yellow", "bold yellow")  # by the share of the row
 # heat map
@@ -37,13 +36,13 @@ CORRECT, WRONG = "blue", "yellow"  # the color-blind can tell them apart
 def format_evaluation(evaluation: Evaluation, *, output_format: str, screen: Screen = PLAIN) -> str:
     """Format an evaluation as a table for a screen, tsv, csv, json, jsonl or markdown.
 
-    TSV and CSV have a row for each metric, and for the precision, recall, F1 and support of each label.
+    TSV and CSV have a row for each metric, and for each figure of each label, such as its precision.
     """
     if output_format == "table":
         return format_screen(_tables(evaluation, screen.width), screen)
     if output_format in ("json", "jsonl"):
         record = asdict(evaluation)
-        record = {name: record[name] for name in ("documents", "unanswered")} | dict(record.pop("metrics")) | record
+        record = _counts(evaluation) | dict(record.pop("metrics")) | record
         return format_json(
             {name: value for name, value in record.items() if value is not None}, output_format=output_format
         )
@@ -58,34 +57,25 @@ def _rows(evaluation: Evaluation) -> Iterator[Row]:
     for check in evaluation.targets or ():
         yield f"target_{check.metric}", check.target, check.label
     for score in evaluation.per_label:
-        for name in ("precision", "recall", "f1", "support"):
-            yield name, getattr(score, name), score.label
+        for name, value in asdict(score).items():
+            if name != "label" and value is not None:
+                yield name, value, score.label
+
+
+def _counts(evaluation: Evaluation) -> dict[str, int | float]:
+    found = {name: getattr(evaluation, name) for name in ("documents", "unlabeled", "unanswered")}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _summary(evaluation: Evaluation) -> dict[str, int | float]:
     """Return the counts of documents and all metrics, by name."""
-    counts = {"documents": evaluation.documents, "unanswered": evaluation.unanswered}
     foreign = {"foreign_documents": evaluation.foreign_documents} if evaluation.foreign_documents is not None else {}
-    return counts | dict(evaluation.metrics) | foreign | _count_repeated(evaluation.repeated)
+    return _counts(evaluation) | dict(evaluation.metrics) | foreign | _count_repeated(evaluation.repeated)
 
 
 def _markdown(evaluation: Evaluation) -> str:
     tables: list[tuple[Sequence[str], list[Row]]] = [
-        (("metric", "value"), [(name.replace("_", " "), value) for name, value in _summary(evaluation).items()]),
-        (
-            ("label", "precision", "recall", "F1", "documents"),
-            [
-                (s.label, f"{s.precision:.3f}", f"{s.recall:.3f}", f"{s.f1:.3f}", s.support)
-                for s in evaluation.per_label
-            ],
-        ),
-        (
-            ("probability", "documents", "mean probability", "accuracy"),
-            [
-                (f"{b.low:.3f} to {b.high:.3f}", b.documents, f"{b.mean_probability:.4f}", f"{b.accuracy:.4f}")
-                for b in evaluation.reliability
-            ],
-        ),
+        (("metric", "value"), [(name.replace("_", " "), value) for name, value in _summary(evaluation).items()])
     ]
     if evaluation.targets:
         columns = ("target", "label", "at least", "value", "interval", "result")
@@ -94,16 +84,52 @@ def _markdown(evaluation: Evaluation) -> str:
              each.result)
             for each in evaluation.targets
         ]  # fmt: skip
-        tables.insert(1, (columns, rows))
+        tables.append((columns, rows))
+    tables.append((_label_columns(evaluation), list(_label_rows(evaluation, "{}"))))
+    if evaluation.reliability is not None:
+        rows = [
+            (f"{b.low:.3f} to {b.high:.3f}", b.documents, f"{b.mean_probability:.4f}", f"{b.accuracy:.4f}")
+            for b in evaluation.reliability
+        ]
+        tables.append((("probability", "documents", "mean probability", "accuracy"), rows))
+    if evaluation.label_pairs is not None:
+        tables.append((("error", "label", "other label", "documents"), list(_pair_rows(evaluation.label_pairs))))
     return "\n".join(format_rows(*table, output_format="markdown") for table in tables)
+
+
+def _label_columns(evaluation: Evaluation) -> tuple[str, ...]:
+    has_thresholds = any(isinstance(score, ThresholdScore) for score in evaluation.per_label)
+    return ("label", "precision", "recall", "F1", "documents", *(("threshold",) if has_thresholds else ()))
+
+
+def _label_rows(evaluation: Evaluation, count: str) -> Iterator[tuple[str, ...]]:
+    """Yield the figures of each label as text; `count` formats its number of documents."""
+    for score in evaluation.per_label:
+        shares = (f"{share:.3f}" for share in (score.precision, score.recall, score.f1))
+        row = (score.label, *shares, count.format(score.support))
+        if isinstance(score, ThresholdScore):
+            row = (*row, f"{score.threshold:.3f}" if score.threshold is not None else "")
+        yield row
+
+
+def _pair_rows(pairs: tuple[LabelPair, ...]) -> Iterator[tuple[str, ...]]:
+    for pair in pairs[:MAX_PAIRS]:
+        yield pair.kind, pair.label, pair.other if pair.other is not None else "", f"{pair.documents:,}"
 
 
 def _tables(evaluation: Evaluation, width: int) -> Iterator[RenderableType]:
     yield from _summary_lines(evaluation, width)
-    table = new_table("label", "precision", "recall", "F1", "documents")
-    for s in evaluation.per_label:
-        table.add_row(printable(s.label), f"{s.precision:.3f}", f"{s.recall:.3f}", f"{s.f1:.3f}", f"{s.support:,}")
+    table = new_table(*_label_columns(evaluation))
+    for row in _label_rows(evaluation, "{:,}"):
+        table.add_row(*map(printable, row))
     yield table
+    if evaluation.label_pairs:
+        table = new_table("wrong label", "error", "another label of the document", "documents", texts=(0, 1, 2))
+        for kind, label, other, documents in _pair_rows(evaluation.label_pairs):
+            table.add_row(printable(label), kind, printable(other) or "–", documents)
+        yield table
+    if evaluation.reliability is None:
+        return
     table = new_table("probability", "documents", "mean", "accuracy")
     table.add_column("")
     for b in evaluation.reliability:
@@ -123,15 +149,17 @@ def _tables(evaluation: Evaluation, width: int) -> Iterator[RenderableType]:
 def _summary_lines(evaluation: Evaluation, width: int) -> Iterator[str]:
     """Yield the number of documents, then the metrics, as many in a line as fit."""
     line = number_of(evaluation.documents, "document")
+    if evaluation.unlabeled:
+        line += f", {evaluation.unlabeled:,} without a label"
     if evaluation.unanswered:
         line += f", {evaluation.unanswered:,} without a predicted label"
     if evaluation.foreign_documents is not None:
         line += f"; {number_of(evaluation.foreign_documents, 'foreign document')}"
     yield line
     yield from _repeated_lines(evaluation.repeated)
+    shown = {ALL_METRICS[name]: value for name, value in evaluation.metrics.items()}
     has_all = not evaluation.unanswered
-    shown = {name: value for name, value in evaluation.metrics.items() if not (METRICS[name].is_abstention and has_all)}
-    yield from wrap_metrics(shown, METRICS, width)
+    yield from wrap_metrics({each: shown[each] for each in shown if not (each.is_abstention and has_all)}, width)
     for each in evaluation.targets or ():
         found = f"{each.value:.4f} (interval {each.low:.4f} to {each.high:.4f})"
         name = f"target {each.metric} of {printable(each.label)} {each.target:g}"
@@ -158,11 +186,11 @@ def _count_repeated(repeated: RepeatedTexts | None) -> dict[str, int | float]:
     return {"duplicates": repeated.documents} | {name: value for name, value in figures.items() if value is not None}
 
 
-def wrap_metrics(metrics: Mapping[str, float], registry: Mapping[str, Metric[T]], width: int) -> Iterator[str]:
+def wrap_metrics(metrics: Mapping[Metric[Any], float], width: int) -> Iterator[str]:
     """Yield lines with the titles and values of metrics, as many in a line as fit."""
     line = ""
-    for name, value in metrics.items():
-        shown = f"{registry[name].title} {value:.4f}"
+    for metric, value in metrics.items():
+        shown = f"{metric.title} {value:.4f}"
         if line and len(line) + len(shown) + 2 > width:
             yield line + ","
             line = ""
@@ -239,76 +267,3 @@ def _short(label: str) -> str:
 
     shown = printable(label)
     return shown if cell_len(shown) <= WIDEST_LABEL else set_cell_size(shown, WIDEST_LABEL - 1).rstrip() + "…"
-
-
-def format_set_evaluation(evaluation: MultilabelEvaluation, *, output_format: str, screen: Screen = PLAIN) -> str:
-    """Format an evaluation as a table for a screen, tsv, csv, json, jsonl or markdown.
-
-    TSV and CSV have a row for each metric, and for the precision, recall, F1, support and threshold of each label.
-    """
-    if output_format == "table":
-        return format_screen(_set_tables(evaluation, screen.width), screen)
-    if output_format in ("json", "jsonl"):
-        record = asdict(evaluation)
-        record = _counts(evaluation) | dict(record.pop("metrics")) | record
-        if evaluation.repeated is None:
-            del record["repeated"]
-        return format_json(record, output_format=output_format)
-    if output_format == "markdown":
-        return _set_markdown(evaluation)
-    return format_rows(COLUMNS, _set_rows(evaluation), output_format=output_format)
-
-
-def _counts(evaluation: MultilabelEvaluation) -> dict[str, int | float]:
-    return {name: getattr(evaluation, name) for name in ("documents", "unlabeled", "unanswered")}
-
-
-def _set_rows(evaluation: MultilabelEvaluation) -> Iterator[Row]:
-    for name, value in {**_counts(evaluation), **evaluation.metrics, **_count_repeated(evaluation.repeated)}.items():
-        yield name, value, ""
-    for score in evaluation.per_label:
-        for name in SET_SCORES:
-            if getattr(score, name) is not None:
-                yield name, getattr(score, name), score.label
-
-
-def _set_markdown(evaluation: MultilabelEvaluation) -> str:
-    summary = {**_counts(evaluation), **evaluation.metrics, **_count_repeated(evaluation.repeated)}
-    tables: list[tuple[tuple[str, ...], list[Row]]] = [
-        (("metric", "value"), [(name.replace("_", " "), value) for name, value in summary.items()]),
-        (("label", "precision", "recall", "F1", "documents", "threshold"), list(_set_label_rows(evaluation))),
-        (("error", "label", "other label", "documents"), list(_pair_rows(evaluation.label_pairs))),
-    ]
-    return "\n".join(format_rows(*table, output_format="markdown") for table in tables)
-
-
-def _set_label_rows(evaluation: MultilabelEvaluation) -> Iterator[tuple[str, ...]]:
-    for score in evaluation.per_label:
-        threshold = f"{score.threshold:.3f}" if score.threshold is not None else ""
-        shares = (f"{share:.3f}" for share in (score.precision, score.recall, score.f1))
-        yield score.label, *shares, f"{score.support:,}", threshold
-
-
-def _pair_rows(pairs: tuple[LabelPair, ...]) -> Iterator[tuple[str, ...]]:
-    for pair in pairs[:MAX_PAIRS]:
-        yield pair.kind, pair.label, pair.other if pair.other is not None else "", f"{pair.documents:,}"
-
-
-def _set_tables(evaluation: MultilabelEvaluation, width: int) -> Iterator[RenderableType]:
-    line = number_of(evaluation.documents, "document")
-    if evaluation.unlabeled:
-        line += f", {evaluation.unlabeled:,} without a label"
-    if evaluation.unanswered:
-        line += f", {evaluation.unanswered:,} without a predicted label"
-    yield line
-    yield from _repeated_lines(evaluation.repeated)
-    yield from wrap_metrics(evaluation.metrics, MULTILABEL_METRICS, width)
-    table = new_table("label", "precision", "recall", "F1", "documents", "threshold")
-    for row in _set_label_rows(evaluation):
-        table.add_row(*map(printable, row))
-    yield table
-    if evaluation.label_pairs:
-        table = new_table("wrong label", "error", "another label of the document", "documents", texts=(0, 1, 2))
-        for kind, label, other, documents in _pair_rows(evaluation.label_pairs):
-            table.add_row(printable(label), kind, printable(other) or "–", documents)
-        yield table

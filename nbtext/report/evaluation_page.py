@@ -9,9 +9,8 @@ from nbtext.errors import printable
 from nbtext.evaluation.bootstrap import Estimate
 from nbtext.evaluation.diagnosis import N_TYPICALITY_BINS, Diagnosis, Mistake
 from nbtext.evaluation.error_log import Example
-from nbtext.evaluation.metrics import METRICS, Metric
-from nbtext.evaluation.multilabel import MULTILABEL_METRICS
 from nbtext.evaluation.multilabel_log import SetDiagnosis
+from nbtext.evaluation.thresholds import ALL_METRICS
 from nbtext.features.occurrences import Locator
 from nbtext.report.explanation import Run, cut_runs, highlight, part_weights
 from nbtext.report.inspection import summary_lines
@@ -24,9 +23,9 @@ EXCERPT = 110  # characters of a document in a list
 
 
 def render_evaluation_page(
-    diagnosis: Diagnosis, *, subject: str, settings: dict[str, str], locate: Locator | None = None
+    diagnosis: Diagnosis | SetDiagnosis, *, subject: str, settings: dict[str, str], locate: Locator | None = None
 ) -> bytes:
-    """Render the page of an evaluation.
+    """Render the page of an evaluation, of one label or of several.
 
     Parameters
     ----------
@@ -37,17 +36,25 @@ def render_evaluation_page(
     locate : Locator, optional
         Finds the features in the text of mistakes; None: they are not marked.
     """
-    evaluation, outliers = diagnosis.evaluation, diagnosis.outliers
+    evaluation = diagnosis.evaluation
     by_support = sorted(evaluation.per_label, key=lambda score: (-score.support, score.label))
-    (target,) = (each for each in diagnosis.trust.targets if each.accuracy == 0.95)
     content: dict[str, Any] = {
         "subject": subject,
         "settings": settings,
-        "diagnosis": diagnosis,
         "evaluation": evaluation,
         "metrics": evaluation.metrics,
-        "tiles": list(_tiles(METRICS, evaluation.metrics, diagnosis.intervals)),
+        "intervals": diagnosis.intervals,
+        "tiles": list(_tiles(evaluation.metrics, diagnosis.intervals)),
         "scores": sorted(by_support[:MAX_SCORES], key=lambda score: score.label),
+    }
+    if isinstance(diagnosis, SetDiagnosis):
+        return render_page(
+            "multilabel.html", content | _list_errors(diagnosis), charts=[_set_reliability_chart(diagnosis)]
+        )
+    outliers = diagnosis.outliers
+    (target,) = (each for each in diagnosis.trust.targets if each.accuracy == 0.95)
+    content |= {
+        "diagnosis": diagnosis,
         "target": target,
         "areas": {curve.label: curve for curve in diagnosis.curves.labels} if diagnosis.curves is not None else {},
         "mistakes": [_mistake(mistake, locate) for mistake in diagnosis.mistakes],
@@ -69,12 +76,11 @@ def _shorten(text: str, *, is_cut: bool = False) -> str:
     return line[:EXCERPT].rstrip() + "…" if line and (is_cut or len(line) > EXCERPT) else line
 
 
-def _tiles(
-    registry: Mapping[str, Metric[Any]], values: Mapping[str, float], intervals: Mapping[str, Estimate]
-) -> Iterator[dict[str, str]]:
+def _tiles(values: Mapping[str, float], intervals: Mapping[str, Estimate]) -> Iterator[dict[str, str]]:
     """Yield each metric that has a note, with its interval if it has one."""
-    for name, metric in registry.items():
-        if metric.note and name in values:
+    for name in values:
+        metric = ALL_METRICS[name]
+        if metric.note:
             interval = f"{intervals[name].low:.4f} to {intervals[name].high:.4f}" if name in intervals else ""
             yield {"name": metric.title, "value": f"{values[name]:.4f}", "range": interval, "note": metric.note}
 
@@ -184,7 +190,10 @@ def _reliability_chart(diagnosis: Diagnosis) -> Chart:
     else:
         words += f"The mean distance from the line is {error}."
     kinds = [
-        ("calibrated" if diagnosis.trust.calibration is not None else "as they are", diagnosis.evaluation.reliability)
+        (
+            "calibrated" if diagnosis.trust.calibration is not None else "as they are",
+            diagnosis.evaluation.reliability or (),
+        )
     ]
     kinds += [("not calibrated", before.bins())] if before is not None else []
     rows = [(kind, b.mean_probability, b.accuracy, b.documents) for kind, bins in kinds for b in bins]
@@ -194,39 +203,13 @@ def _reliability_chart(diagnosis: Diagnosis) -> Chart:
     )  # fmt: skip
 
 
-def render_set_page(diagnosis: SetDiagnosis, *, subject: str, settings: dict[str, str]) -> bytes:
-    """Render the page of an evaluation of several labels.
-
-    Parameters
-    ----------
-    subject : str
-        What was evaluated.
-    settings : dict[str, str]
-        The options that were given, by name.
-    """
-    evaluation = diagnosis.evaluation
-    by_support = sorted(evaluation.per_label, key=lambda score: (-score.support, score.label))
-    content: dict[str, Any] = {
-        "subject": subject,
-        "settings": settings,
-        "evaluation": evaluation,
-        "metrics": evaluation.metrics,
-        "intervals": diagnosis.intervals,
-        "tiles": list(_tiles(MULTILABEL_METRICS, evaluation.metrics, diagnosis.intervals)),
-        "scores": sorted(by_support[:MAX_SCORES], key=lambda score: score.label),
-        "pairs": [
-            (
-                pair,
-                [
-                    (each.id, _shorten(each.text))
-                    for each in diagnosis.examples.get((pair.kind, pair.label, pair.other), ())
-                ],
-            )
-            for pair in evaluation.label_pairs
-        ],
-        "worst": [(each, _shorten(each.text)) for each in diagnosis.worst],
-    }
-    return render_page("multilabel.html", content, charts=[_set_reliability_chart(diagnosis)])
+def _list_errors(diagnosis: SetDiagnosis) -> dict[str, Any]:
+    """Return the pairs of labels with examples, and the worst documents."""
+    pairs = []
+    for pair in diagnosis.evaluation.label_pairs or ():
+        examples = diagnosis.examples.get((pair.kind, pair.label, pair.other), ())
+        pairs.append((pair, [(each.id, _shorten(each.text)) for each in examples]))
+    return {"pairs": pairs, "worst": [(each, _shorten(each.text)) for each in diagnosis.worst]}
 
 
 def _set_reliability_chart(diagnosis: SetDiagnosis) -> Chart:

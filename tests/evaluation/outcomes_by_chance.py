@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from nbtext.bayes.scorer import Floats
-from nbtext.evaluation.error_log import ErrorLog, PredictedBatch, select_predictions
+from nbtext.evaluation.error_log import ErrorLog
 from nbtext.evaluation.evaluator import Evaluator
-from nbtext.evaluation.outcomes import Outcomes
+from nbtext.evaluation.outcomes import Outcomes, PredictedBatch
+from nbtext.evaluation.predicted import select_predictions
 from nbtext.model.predictions import Predictions
 
 

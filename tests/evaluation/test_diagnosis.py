@@ -15,8 +15,9 @@ from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.evaluation.confusions import find_common_words, order_by_confusion
 from nbtext.evaluation.diagnosis import TARGETS, Diagnosis, diagnose
-from nbtext.evaluation.error_log import ErrorLog, predict_by_model, select_predictions
+from nbtext.evaluation.error_log import ErrorLog
 from nbtext.evaluation.evaluator import Evaluation, Evaluator
+from nbtext.evaluation.predicted import predict_by_model, select_predictions
 from nbtext.model.explanation import Explainer
 from nbtext.text_classifier import TextClassifier
 

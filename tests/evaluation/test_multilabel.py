@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from nbtext.bayes.scorer import Floats
 from nbtext.errors import InputError
 from nbtext.evaluation import multilabel_evaluator
-from nbtext.evaluation.multilabel import MULTILABEL_METRICS, LabelPair, MultilabelEvaluation, sum_outcomes
+from nbtext.evaluation.evaluator import Evaluation, LabelPair
+from nbtext.evaluation.multilabel import MULTILABEL_METRICS, sum_outcomes
 from nbtext.evaluation.multilabel_evaluator import MultilabelEvaluator, measure_sets
+from nbtext.evaluation.outcomes import LabelNumbers
 from nbtext.model.predictions import Predictions, select_labels
 
 Sets = list[tuple[str, ...]]
@@ -58,7 +60,7 @@ def found_by_chance(
     return predictions_of(probabilities, labels, true)
 
 
-def evaluate(found: Predictions, *, size: int = 7) -> MultilabelEvaluation:
+def evaluate(found: Predictions, *, size: int = 7) -> Evaluation:
     """Evaluate in batches."""
     evaluator = MultilabelEvaluator()
     evaluator.add_all(part(found, start, start + size) for start in range(0, len(found), size))
@@ -149,7 +151,7 @@ def test_any_batches(n: int, n_labels: int, size: int, seed: int) -> None:
     assert whole.per_label == parts.per_label
     assert sorted(whole.label_pairs, key=repr) == sorted(parts.label_pairs, key=repr)
     assert whole.metrics == pytest.approx(parts.metrics)
-    outcomes = measure_sets(found)
+    outcomes = measure_sets(found, LabelNumbers())
     totals = sum_outcomes(outcomes, len(whole.labels))
     for name, metric in MULTILABEL_METRICS.items():
         if (value := metric.compute(totals)) is not None:

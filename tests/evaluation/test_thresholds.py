@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nbtext.errors import BelowThreshold, SettingsError
-from nbtext.evaluation.evaluator import Evaluation, LabelScore
-from nbtext.evaluation.multilabel import MultilabelEvaluation, MultilabelScore
+from nbtext.evaluation.evaluator import Evaluation, LabelScore, ThresholdScore
 from nbtext.evaluation.thresholds import check_thresholds, parse_thresholds
 
 METRICS = {"accuracy": 0.8, "macro_f1": 0.7, "log_loss": 0.5, "expected_calibration_error": 0.05}
@@ -63,9 +62,9 @@ def test_thresholds_of_a_label() -> None:
 
 def test_metrics_of_several_labels() -> None:
     """The same options; a metric of the other kind of model is named as such."""
-    score = MultilabelScore("tax", 0.5, 0.75, 0.6, 8, 0.4)
+    score = ThresholdScore("tax", 0.5, 0.75, 0.6, 8, 0.4)
     metrics = {"micro_f1": 0.8, "classwise_calibration_error": 0.01}
-    evaluation = MultilabelEvaluation(9, 0, 1, metrics, ("tax",), (score,), ())
+    evaluation = Evaluation(9, 1, metrics, ("tax",), (score,), unlabeled=0, label_pairs=())
     check_thresholds(evaluation, parse_thresholds("micro_f1=0.8,recall:tax=0.75,classwise_calibration_error=0.02"))
     with pytest.raises(BelowThreshold, match=r"micro_f1 is 0.8000, below 0.81; f1:tax is 0.6000, below 0.7"):
         check_thresholds(evaluation, parse_thresholds("micro_f1=0.81,f1:tax=0.7"))

@@ -12,7 +12,7 @@ import pytest
 from nbtext.evaluation.bootstrap import Estimate
 from nbtext.evaluation.comparison import Comparison, PairedTest, Result
 from nbtext.evaluation.learning_curves import LearningCurves, Point
-from nbtext.evaluation.metrics import COMPARED
+from nbtext.evaluation.metrics import METRICS
 from nbtext.report.comparison import MAX_PAIRS, render_comparison_page
 from nbtext.report.learning_curves import render_learning_curves_page
 from nbtext.report.page.rendering import write_page
@@ -38,7 +38,8 @@ def comparison(*names: str) -> Comparison:
         PairedTest(one, other, estimates(0.01, 0.0, 0.0), 3, 1, 0.625 if k else 1e-9)
         for k, (one, other) in enumerate(combinations(names, 2))
     )
-    return Comparison(84, ("calm", HOSTILE), results, tests, COMPARED, "accuracy")
+    compared = tuple(metric for metric in METRICS.values() if metric.is_compared)
+    return Comparison(84, ("calm", HOSTILE), results, tests, compared, "accuracy")
 
 
 def learning(*models: str) -> LearningCurves:

@@ -18,7 +18,7 @@ from nbtext.evaluation.multilabel_evaluator import MultilabelEvaluator
 from nbtext.model.predictions import Predictions, select_labels
 from nbtext.model.settings import DecisionSettings
 from nbtext.report import columns as columns_module
-from nbtext.report.evaluation import format_set_evaluation
+from nbtext.report.evaluation import format_evaluation
 from nbtext.report.predictions import write_predictions
 from nbtext.report.records import OUTPUT_FORMATS, PREDICTION_FORMATS
 from nbtext.report.settings import ColumnSettings
@@ -163,7 +163,7 @@ def test_evaluation(form: str) -> None:
     evaluator = MultilabelEvaluator()
     evaluator.add(predictions())
     evaluation = evaluator.evaluation()
-    text = format_set_evaluation(evaluation, output_format=form)
+    text = format_evaluation(evaluation, output_format=form)
     if form in ("json", "jsonl"):
         record = json.loads(text)
         assert record["micro_f1"] == evaluation.metrics["micro_f1"]

@@ -13,8 +13,10 @@ import pytest
 
 from nbtext.documents.batch import Batch
 from nbtext.evaluation.diagnosis import diagnose
-from nbtext.evaluation.error_log import ErrorLog, PredictedBatch, select_predictions
+from nbtext.evaluation.error_log import ErrorLog
 from nbtext.evaluation.evaluator import Evaluator
+from nbtext.evaluation.outcomes import PredictedBatch
+from nbtext.evaluation.predicted import select_predictions
 from nbtext.features.occurrences import Locator
 from nbtext.model.predictor import Predictor
 from nbtext.report.evaluation_page import render_evaluation_page

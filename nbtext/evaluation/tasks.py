@@ -1,0 +1,77 @@
+"""What an evaluation of each task needs: its metrics, and how predictions are measured and errors recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from nbtext.documents.batch import Batch
+from nbtext.evaluation.bootstrap import TotalsOf
+from nbtext.evaluation.error_log import ErrorLog
+from nbtext.evaluation.evaluator import Evaluator
+from nbtext.evaluation.metrics import METRICS, Metric
+from nbtext.evaluation.multilabel import MULTILABEL_METRICS, join_set_outcomes, sum_outcomes
+from nbtext.evaluation.multilabel_evaluator import MultilabelEvaluator, measure_sets
+from nbtext.evaluation.multilabel_log import SetLog
+from nbtext.evaluation.outcomes import join_outcomes, measure
+from nbtext.model.predictions import Predictions
+
+
+@dataclass(frozen=True)
+class EvaluatedTask:
+    """What an evaluation of a task needs.
+
+    metrics      The registry of its metrics.
+    main         The name of the metric that stands for all.
+    correct      The name of the metric that is the share of correct documents.
+    check        Raises InputError if a document of a batch cannot be evaluated.
+    count_right  Returns the numerator and the denominator of the main metric.
+    measure      Returns the outcomes of a batch of predictions; numbers all labels.
+    join         Returns the outcomes of several batches; the labels are all labels, sorted.
+    totals_of    Returns the function that computes the totals of any of the documents of outcomes.
+    evaluator    Makes what computes all metrics from batches of predictions.
+    log          Makes what collects the details of a page from batches of predictions.
+    diagnose     Returns the details of a page from a log and an evaluation; see `nbtext.evaluation.diagnosis.diagnose`.
+    """
+
+    metrics: Mapping[str, Metric[Any]]
+    main: str
+    correct: str
+    check: Callable[[Batch], object]
+    count_right: Callable[[Predictions], tuple[int, int]]
+    measure: Callable[..., Any]
+    join: Callable[..., Any]
+    totals_of: Callable[..., Any]
+    evaluator: Callable[..., Any]
+    log: Callable[..., Any]
+    diagnose: Callable[..., Any]
+
+
+def _diagnose(*arguments: Any, **settings: Any) -> Any:
+    from nbtext.evaluation.diagnosis import diagnose
+
+    return diagnose(*arguments, **settings)
+
+
+def _count_correct(part: Predictions) -> tuple[int, int]:
+    return sum(true == labels for true, labels in zip(part.true_labels, part.labels, strict=True)), len(part)
+
+
+def _count_pairs(part: Predictions) -> tuple[int, int]:
+    pairs = [(set(true or ()), set(labels)) for true, labels in zip(part.true_labels, part.labels, strict=True)]
+    return 2 * sum(len(a & b) for a, b in pairs), sum(len(a) + len(b) for a, b in pairs)
+
+
+TASKS = {
+    "one": EvaluatedTask(
+        METRICS, "accuracy", "accuracy", Batch.single_labels, _count_correct, measure, join_outcomes,
+        lambda outcomes, n_labels: TotalsOf(outcomes), Evaluator, ErrorLog, _diagnose,
+    ),
+    "several": EvaluatedTask(
+        MULTILABEL_METRICS, "micro_f1", "subset_accuracy", Batch.list_labels, _count_pairs, measure_sets,
+        join_set_outcomes, lambda outcomes, n_labels: partial(sum_outcomes, outcomes, n_labels), MultilabelEvaluator,
+        SetLog, SetLog.diagnose,
+    ),
+}  # fmt: skip
