@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import IO, Any
 
 from nbtext.documents.arrow_documents import ArrowDocuments, ArrowRows, convert_errors
+from nbtext.documents.arrow_sizes import CheckedFile, CheckedStream
 from nbtext.documents.blocks import ByteRange, ReadOptions
 from nbtext.documents.fields import find_fields
 from nbtext.documents.streams import ByteStream, is_regular
@@ -96,7 +97,8 @@ def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[ArrowDocume
             if options.byte_range is not None and options.byte_range.start:
                 return  # a stream has no index, so the first shard contains all rows
             stream.skip(len(FILE_MAGIC) if is_file else 0)
-            table = pa.ipc.open_stream(pa.PythonFile(_StreamFile(stream), mode="r"))
+            messages = pa.ipc.MessageReader.open_stream(pa.PythonFile(_StreamFile(stream), mode="r"))
+            table = pa.ipc.open_stream(pa.PythonFile(CheckedStream(messages, stream.path), mode="r"))
             columns = find_fields(table.schema.names, options.settings, stream.path)
             start = ArrowDocuments(None, 1, columns, options, stream.path, 0, rows)
             yield from _read_batches(start, table, stream)
@@ -106,8 +108,9 @@ def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[ArrowDocume
         start = ArrowDocuments(None, 1, columns, options, stream.path, 0, rows)
         wanted = range(len(schema.names)) if start.rows is not None else columns.places()
         table = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=sorted(wanted)))
-        counts = Counts(table.num_record_batches, lambda place: table.get_batch(place).num_rows)
-        yield from _read_groups(start, counts, lambda place: _cut(table.get_batch(place)), schema, stream.size)
+        checked = CheckedFile(file, table, stream.path)
+        counts = Counts(table.num_record_batches, lambda place: checked.batch(place).num_rows)
+        yield from _read_groups(start, counts, lambda place: _cut(checked.batch(place)), schema, stream.size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -244,3 +244,73 @@ def test_a_small_file_of_long_texts_takes_little(tmp_path: Path, name: str, kind
         assert sum(map(len, batch.columns[0])) < 1_500_000 and len(batch) < N_LONG
     assert n_rows == N_LONG and path.stat().st_size < 1_000_000
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 100_000  # KiB
+
+
+@pytest.mark.parametrize("codec", ["zstd", "lz4"])
+@pytest.mark.parametrize("place", ["column", "dictionary", "dictionaries"])
+@pytest.mark.parametrize("name", ["t.arrow", "t.arrows"])
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, name: str, place: str, codec: str) -> None:
+    """A record batch, or the dictionaries together, that unpack to 400 MB from 2 MB or less."""
+    n = 400 if place == "column" else 100
+    texts = pa.array(["x" * 1_000_000 for _ in range(n)], pa.large_string())
+    columns = {"text": texts}
+    if place != "column":
+        indices = pa.array([0] * n, pa.int32())
+        columns = {f"{number}": pa.DictionaryArray.from_arrays(indices, texts) for number in range(4)}
+        columns["text"] = pa.array(["word"] * n)
+    if place == "dictionary":
+        columns = {"text": pa.DictionaryArray.from_arrays(indices, pa.concat_arrays([texts] * 4))}
+    table = pa.table(columns)
+    del columns, texts
+    options = ipc.IpcWriteOptions(compression=codec)
+    with (ipc.new_file if name == "t.arrow" else ipc.new_stream)(
+        tmp_path / name, table.schema, options=options
+    ) as file:
+        file.write_table(table)
+    del table
+    assert (tmp_path / name).stat().st_size < 2_000_000
+    pool = pa.default_memory_pool()
+    before = pool.bytes_allocated()
+    message = (
+        r"(a record batch|its dictionaries) of [0-9,]+ bytes would unpack to [34]0\d,\d{3},\d{3} bytes; write it again"
+    )
+    with pytest.raises(InputError, match=message):
+        for block in open_source([str(tmp_path / name)], InputSettings()).blocks():
+            block.batch()
+    assert pool.bytes_allocated() - before < 10_000_000
+
+
+@pytest.mark.parametrize("codec", [None, "zstd", "lz4"])
+@pytest.mark.parametrize("name", ["t.arrow", "t.arrows"])
+def test_usual_compressed_files_are_read(tmp_path: Path, name: str, codec: str | None) -> None:
+    """With dictionaries, nulls, nested columns and buffers that are not smaller when compressed."""
+    labels = pa.array(["a", None, "b"] * 500).dictionary_encode()
+    table = pa.table({"text": [f"word{n}" for n in range(1500)], "label": labels, "more": [[{"x": 1}], None, []] * 500})
+    options = ipc.IpcWriteOptions(compression=codec)
+    with (ipc.new_file if name == "t.arrow" else ipc.new_stream)(
+        tmp_path / name, table.schema, options=options
+    ) as file:
+        file.write_table(table, max_chunksize=400)
+    rows = [row for batch in open_source([str(tmp_path / name)], InputSettings()).batches() for row in batch.columns[0]]
+    assert rows == table["text"].to_pylist()
+
+
+def test_damaged_compressed_files(tmp_path: Path) -> None:
+    """Each gives its rows or one line."""
+    table = pa.table({"text": ["some words"] * 20, "label": pa.array(["a", "b"] * 10).dictionary_encode()})
+    rng = random.Random(5)
+    for name in ("t.arrow", "t.arrows"):
+        options = ipc.IpcWriteOptions(compression="lz4")
+        path = tmp_path / name
+        with (ipc.new_file if name == "t.arrow" else ipc.new_stream)(path, table.schema, options=options) as file:
+            file.write_table(table)
+        content = path.read_bytes()
+        for _ in range(150):
+            damaged = bytearray(content)
+            for _ in range(rng.randint(1, 3)):
+                damaged[rng.randrange(len(damaged))] = rng.choice([0, 1, 0x7F, 0x80, 0xFF])
+            path.write_bytes(damaged[: rng.choice([len(damaged)] * 3 + [rng.randrange(len(damaged))])])
+            try:
+                list(open_source([str(path)], InputSettings()).batches())
+            except InputError as error:
+                assert str(error).isprintable()
