@@ -76,7 +76,6 @@ lowest: dist
 	CC=false $(VENV)/lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-build-isolation --no-deps dist/*.tar.gz
 	PATH="$(CURDIR)/$(VENV)/lowest/bin:$$PATH" $(VENV)/lowest/bin/python -m pytest -q $(LOWEST)
 	env -u NBTEXT_KERNEL $(VENV)/lowest/bin/nbtext train --cluster local -q corpora/letters/train -o $(VENV)/lowest/letters.joblib
-	env -u NBTEXT_KERNEL $(VENV)/lowest/bin/nbtext export $(VENV)/lowest/letters.joblib --to onnx -o $(VENV)/lowest/letters.onnx
 	env -u NBTEXT_KERNEL $(VENV)/lowest/bin/nbtext predict file://$(CURDIR)/corpora/letters/test/trash/001.txt -m $(VENV)/lowest/letters.joblib
 
 # The documentation site, in $(VENV)/site: the guides, and references of the commands and the library.

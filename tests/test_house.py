@@ -30,7 +30,6 @@ LIBRARY_LAYERS = {  # the layers that may import a library
     "vl_convert": {"report"},
     "distributed": {"cluster"},
     "dask": {"cluster"},
-    "onnx": {"export"},
     "starlette": {"serve"},
     "uvicorn": {"serve"},
     "prometheus_client": {"serve"},

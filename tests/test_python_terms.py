@@ -151,7 +151,7 @@ def test_functions(tmp_path: Path) -> None:
         lambda: classifier.fit(TEXTS, LABELS[:1]),
         *(
             lambda name=name, each=each: export(each.fitted_, name, str(tmp_path / "x"))
-            for name in ("json", "c", "js", "onnx", "csv", "tsv", "sklearn", "nonsense")
+            for name in ("json", "c", "js", "csv", "tsv", "sklearn", "nonsense")
             for each in (classifier, hashed)
         ),
     ]

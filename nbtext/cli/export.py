@@ -36,7 +36,7 @@ class Export:
     "the default weight of the label).",
 )
 def export(given: Export) -> None:
-    """Export a model for other programs: C, JavaScript, ONNX, scikit-learn, spreadsheets.
+    """Export a model for other programs: C, JavaScript, scikit-learn, spreadsheets.
 
     The exported model predicts the same labels and calibrated probabilities. In scikit-learn, the calibration is a
     separate step. Models with --hash-bits, gaussian models and categorical models cannot be exported. Multi-label

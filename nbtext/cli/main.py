@@ -51,7 +51,7 @@ COMMANDS = {
         "calibrate": "Refit smoothing and calibration of a model on labeled documents.",
     },
     "Use elsewhere": {
-        "export": "Export a model for other programs: C, JavaScript, ONNX, scikit-learn, spreadsheets.",
+        "export": "Export a model for other programs: C, JavaScript, scikit-learn, spreadsheets.",
         "serve": "Serve models over HTTP: predictions, explanations, and a page to try them.",
     },
 }

@@ -90,7 +90,7 @@ class InputSettings:
     id_field: str = setting("id", "Column, JSON key or mail header of the document id.", metavar="NAME")
     query: str | None = setting(
         None, "Query whose rows are the documents of SOURCE: a SQLite file, or the URL of a database, such as "
-        "postgresql://USER@HOST/NAME, which needs the extra nbtext[sql], or nbtext[adbc] for postgresql+adbc://. "
+        "postgresql://USER@HOST/NAME, which needs the extra nbtext[sql]. "
         "Nothing is written to the database.", metavar="SQL",
     )  # fmt: skip
     separate_fields: bool = setting(

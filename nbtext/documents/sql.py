@@ -1,4 +1,4 @@
-"""Read the rows of a query: of a SQLite file, or of a database by SQLAlchemy or ADBC. Nothing is written.
+"""Read the rows of a query: of a SQLite file, or of a database by SQLAlchemy. Nothing is written.
 
 Each row is a document, whose fields are the columns of the query. Nothing in the folder of a SQLite file changes, also
 while another program writes to it; see `_open_sqlite`.
@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from importlib import import_module
 from time import monotonic
 from typing import Any
 from urllib.parse import quote, unquote
@@ -58,8 +57,7 @@ READ_ONLY = {  # by dialect: the statement after which a transaction cannot writ
     "mariadb": "set transaction read only",
     "oracle": "set transaction read only",
 }
-ADBC = "+adbc"  # the end of the scheme of a URL that an ADBC driver reads
-SQLITE_SCHEMES = ("sqlite", "sqlite+pysqlite", "sqlite+adbc")  # URLs of files that are read like a file
+SQLITE_SCHEMES = ("sqlite", "sqlite+pysqlite")  # URLs of files that are read like a file
 VIRTUAL = 2  # the mark of a column that is computed when it is read, in `pragma table_xinfo`
 FILE_DIALECTS = ("sqlite", "duckdb")  # whose drivers create a file that does not exist
 Row = Sequence[Any]
@@ -402,7 +400,7 @@ def read_database(url: str, options: ReadOptions) -> Iterator[SqlDocuments]:
     InputError
         The database cannot be reached, or the query is wrong; the password is not in the message.
     MissingExtra
-        SQLAlchemy, or the ADBC driver of a URL such as `postgresql+adbc://`, is not installed.
+        SQLAlchemy is not installed.
     """
     path, query = hide_credentials(url), options.settings.query
     if query is None:
@@ -420,8 +418,7 @@ def read_database(url: str, options: ReadOptions) -> Iterator[SqlDocuments]:
             raise InputError("cannot be read: there is no such file", where=path, hint="check the path")
         yield from _read_sqlite_file(file, path, options, n_bytes=0)
         return
-    select = _select_by_adbc if url.partition(":")[0].endswith(ADBC) else _select_by_sqlalchemy
-    with _convert_database_errors(url), select(url, query) as (names, rows):
+    with _convert_database_errors(url), _select(url, query) as (names, rows):
         if not names:
             raise InputError("the query returns no rows", where=path, hint=QUERY_HINT)
         fields = find_fields(names, options.settings, path)
@@ -429,7 +426,7 @@ def read_database(url: str, options: ReadOptions) -> Iterator[SqlDocuments]:
 
 
 @contextmanager
-def _select_by_sqlalchemy(url: str, query: str) -> Iterator[Selected]:
+def _select(url: str, query: str) -> Iterator[Selected]:
     """Open the columns and the rows of a query, by the driver that SQLAlchemy selects."""
     try:
         import sqlalchemy
@@ -453,26 +450,6 @@ def _select_by_sqlalchemy(url: str, query: str) -> Iterator[Selected]:
         streaming = connection.execution_options(stream_results=True, max_row_buffer=BUFFERED_ROWS, no_parameters=True)
         result = streaming.exec_driver_sql(query)
         yield tuple(map(str, result.keys())) if result.returns_rows else (), result
-
-
-@contextmanager
-def _select_by_adbc(url: str, query: str) -> Iterator[Selected]:
-    """Open the columns and the rows of a query, by the ADBC driver of the database, which sends Arrow batches."""
-    scheme, _, rest = url.partition(":")
-    database = scheme.removesuffix(ADBC).lower()
-    try:
-        driver = import_module(f"adbc_driver_{database}.dbapi")
-    except ImportError as error:
-        library = error.name or f"adbc_driver_{database}"
-        raise MissingExtra(f"--query of a {scheme} URL", library=library, extra="adbc") from None
-    with driver.connect(f"{database}:{rest}") as connection, connection.cursor() as cursor:
-        if statement := READ_ONLY.get(database):
-            cursor.execute(statement)
-        cursor.execute(f"{query.strip().rstrip(';')}\n")  # PostgreSQL gets it in parentheses, where a comment must end
-        batches = cursor.fetch_record_batch()
-        rows = (row for batch in batches for row in zip(*(each.to_pylist() for each in batch.columns), strict=True))
-        yield tuple(batches.schema.names), rows
-        connection.rollback()
 
 
 @contextmanager

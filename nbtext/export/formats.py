@@ -7,14 +7,13 @@ from collections.abc import Callable
 from nbtext.errors import ModelError, in_python_terms
 from nbtext.export.c_source import C_SOURCE
 from nbtext.export.javascript import JAVASCRIPT
-from nbtext.export.onnx_graph import ONNX
 from nbtext.export.sklearn_json import SKLEARN_JSON
 from nbtext.export.table import CSV
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.task import OneLabel
 from nbtext.output import atomic_output
 
-EXPORTERS = {exporter.name: exporter for exporter in (C_SOURCE, CSV, JAVASCRIPT, ONNX, SKLEARN_JSON)}
+EXPORTERS = {exporter.name: exporter for exporter in (C_SOURCE, CSV, JAVASCRIPT, SKLEARN_JSON)}
 
 
 def format_of(path: str) -> str | None:

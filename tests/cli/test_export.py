@@ -8,29 +8,24 @@ import json
 from pathlib import Path
 from typing import Any
 
-import onnxruntime
 import pytest
 
 
-@pytest.mark.parametrize("form", ["c", "csv", "js", "sklearn-json", "onnx"])
+@pytest.mark.parametrize("form", ["c", "csv", "js", "sklearn-json"])
 def test_on_a_pipe_and_into_a_file(nbtext: Any, model: str, tmp_path: Path, form: str) -> None:
     """The same bytes; nothing on standard error."""
     for target in ("one", "two"):
         assert nbtext("export", model, "--to", form, "-o", target, cwd=tmp_path).err == ""
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    if form != "onnx":  # which is not text
-        assert nbtext("export", model, "--to", form).out.encode() == (tmp_path / "one").read_bytes()
+    assert nbtext("export", model, "--to", form).out.encode() == (tmp_path / "one").read_bytes()
 
 
-def test_what_is_written(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """A table of all features and labels, JSON, and a graph that onnxruntime opens."""
+def test_what_is_written(nbtext: Any, model: str) -> None:
+    """A table of all features and labels, and JSON."""
     rows = list(csv.reader(io.StringIO(nbtext("export", model, "--to", "csv").out)))
     assert rows[0] == ["kind", "feature", "idf", "noise", "parking", "permits", "streets", "taxes", "trash"]
     assert {len(row) for row in rows} == {9}
     assert json.loads(nbtext("export", model, "--to", "sklearn-json").out)["steps"][-1]["class"] == "MultinomialNB"
-    assert nbtext("export", model, "--to", "onnx", "-o", "m.onnx", cwd=tmp_path).status == 0
-    session = onnxruntime.InferenceSession(str(tmp_path / "m.onnx"), providers=["CPUExecutionProvider"])
-    assert [each.name for each in session.get_outputs()] == ["label", "probabilities"]
 
 
 def test_errors(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
@@ -41,7 +36,7 @@ def test_errors(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
     assert (result.status, result.err.count("\n")) == (2, 1)
     result = nbtext("export", model)
     problem = "is needed, because the suffix of -o does not name a format"
-    expected = f"nbtext: --to: {problem}; choose one of c, csv, js, onnx, sklearn-json\n"
+    expected = f"nbtext: --to: {problem}; choose one of c, csv, js, sklearn-json\n"
     assert (result.status, result.err) == (2, expected)
     result = nbtext("export", hashed, "--to", "csv", "-o", str(tmp_path / "out.csv"))
     assert (result.status, result.err) == (

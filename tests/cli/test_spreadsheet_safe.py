@@ -105,5 +105,5 @@ def test_the_suffix_is_the_format(nbtext: Any, model: str, tmp_path: Path) -> No
     result = nbtext("export", model, "-o", "x.unknown", cwd=tmp_path)
     assert (result.status, result.err) == (
         2, "nbtext: --to: is needed, because the suffix of -o does not name a format; choose one of c, csv, "
-           "js, onnx, sklearn-json\n"
+           "js, sklearn-json\n"
     )  # fmt: skip

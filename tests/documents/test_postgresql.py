@@ -1,4 +1,4 @@
-"""`--query` with a real PostgreSQL server, by SQLAlchemy and by ADBC. Skipped where no server is installed."""
+"""`--query` with a real PostgreSQL server. Skipped where no server is installed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from nbtext.documents.source import open_source
 from nbtext.errors import InputError, NbtextError
 
 TEXTS = [("the bins are full", "trash"), ("a pothole in the road", "streets"), ("bins", "trash"), ("lamp", "streets")]
-SCHEMES = {"postgresql+psycopg": "psycopg", "postgresql+adbc": "adbc_driver_postgresql"}
 
 
 def find_programs() -> Path | None:
@@ -67,11 +66,11 @@ def server() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture(params=SCHEMES)
-def url(request: pytest.FixtureRequest, server: str) -> str:
-    pytest.importorskip(SCHEMES[request.param])
+@pytest.fixture
+def url(server: str) -> str:
+    pytest.importorskip("psycopg")
     pytest.importorskip("sqlalchemy")
-    return f"{request.param}://nb:secret@/postgres?host={server}"
+    return f"postgresql+psycopg://nb:secret@/postgres?host={server}"
 
 
 def read(url: str, query: str, **given: Any) -> list[Any]:

@@ -36,13 +36,12 @@ def read(path: Path | str, **given: Any) -> list[Any]:
     return found
 
 
-@pytest.fixture(params=["file", "url", "adbc"])
+@pytest.fixture(params=["file", "url"])
 def ask(request: pytest.FixtureRequest, database: Path) -> Callable[..., list[Any]]:
-    """ask(query): return the documents, read as a file, by SQLAlchemy or by ADBC."""
+    """ask(query): return the documents, read as a file, or by its URL."""
     if request.param != "file":
-        pytest.importorskip({"url": "sqlalchemy", "adbc": "adbc_driver_sqlite"}[request.param])
-        driver = "+adbc" if request.param == "adbc" else ""
-        url = f"sqlite{driver}:///{database.rename(database.with_name('plain.db'))}"
+        pytest.importorskip("sqlalchemy")
+        url = f"sqlite:///{database.rename(database.with_name('plain.db'))}"
         return lambda query, **given: read(url, query=query, **given)
     return lambda query, **given: read(database, query=query, **given)
 

@@ -90,7 +90,6 @@ FORMS: dict[str, Callable[[Path], str]] = {
     "file": str,
     "url": lambda path: f"sqlite:///{path}",
     "driver": lambda path: f"sqlite+pysqlite:///{path}",
-    "adbc": lambda path: f"sqlite+adbc:///{path}",
 }
 
 
@@ -173,7 +172,7 @@ def test_a_copy_is_bounded_and_a_large_one_is_named(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("url", ["missing.db", "sqlite:///missing.db", "sqlite+pysqlite:///missing.db",
-                                 "sqlite+adbc:///missing.db", "sqlite+aiosqlite:///missing.db"])  # fmt: skip
+                                 "sqlite+aiosqlite:///missing.db"])  # fmt: skip
 def test_a_database_that_is_missing_is_not_created(tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=r"cannot be read|needs aiosqlite"):

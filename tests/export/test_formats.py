@@ -15,16 +15,14 @@ from random import Random
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import pytest
 from demo_models import documents, export, exported
 
 import nbtext
 from nbtext.documents.batch import Batch
-from nbtext.errors import MissingExtra, ModelError
+from nbtext.errors import ModelError
 from nbtext.export.formats import EXPORTERS
 from nbtext.export.javascript import javascript
-from nbtext.export.onnx_graph import ONNX, onnx_graph
 from nbtext.export.sklearn_json import sklearn_json
 from nbtext.export.table import table
 from nbtext.features.analyzer import MARKS_PATTERN, Analyzer
@@ -158,37 +156,6 @@ def test_javascript_of_any_names(node: str, tmp_path: Path) -> None:
     assert b"</script" not in b"".join(javascript(classifier.fitted_)).partition(b"\n")[0]
 
 
-def run_onnx(model: bytes, documents: list[list[str]]) -> tuple[list[str], Any]:
-    """What onnxruntime says of documents as their features."""
-    longest = max(map(len, documents))
-    padded = np.array([document + [""] * (longest - len(document)) for document in documents], dtype=object)
-    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
-    labels, probabilities = session.run(["label", "probabilities"], {"features": padded})
-    return list(labels), probabilities
-
-
-@pytest.mark.exhaustive(every=3)
-def test_onnx(classifier: TextClassifier, texts: list[str]) -> None:
-    """onnxruntime gives the same labels, and probabilities to 1e-9; the label is empty without a known word."""
-    features = [Analyzer(classifier.feature_settings)(text) for text in texts]
-    labels, probabilities = run_onnx(exported(classifier, "onnx"), features)
-    np.testing.assert_allclose(probabilities, classifier.predict_proba(texts), rtol=0, atol=1e-9)
-    found = zip(classifier.predict(texts).tolist(), known_texts(classifier, texts), strict=True)
-    assert labels == [label if known else "" for label, known in found]
-
-
-def test_onnx_says_what_it_takes(classifier: TextClassifier) -> None:
-    """The file passes ONNX's own check, and documents its input and outputs."""
-    import onnx
-
-    model = onnx.load_model_from_string(exported(classifier, "onnx"))
-    onnx.checker.check_model(model, full_check=True)
-    assert [each.name for each in model.graph.input] == ["features"]
-    for name in ("features", "label", "probabilities"):
-        assert re.search(rf"^{name} ", model.doc_string, re.MULTILINE)
-    assert json.loads(model.metadata_props[0].value) == list(classifier.fitted_.labels)
-
-
 @pytest.mark.exhaustive(every=3)
 def test_csv(classifier: TextClassifier, texts: list[str]) -> None:
     """From the table alone, the scores of every text."""
@@ -223,18 +190,16 @@ def test_csv_has_the_prior(model: str) -> None:
 
 
 def test_a_word_of_no_letters() -> None:
-    """A token pattern can find nothing, and that is a feature: of the table, not of ONNX, which fills up with it."""
+    """A token pattern can find nothing, and that is a feature."""
     classifier = TextClassifier(token_pattern=r"\w*").fit(["one two", "three, four"], ["a", "b"])
     rows = list(csv.reader(io.StringIO(exported(classifier, "csv").decode())))
     assert [row[:2] for row in rows[1:4]] == [["bias", ""], ["log_prior", ""], ["weight", ""]]
-    with pytest.raises(ModelError, match="empty word"):
-        ONNX.check(classifier.fitted_)
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"hash_bits": 10}, "c csv js onnx sklearn-json"),
-    ({"model": "gaussian"}, "c csv js onnx sklearn-json"),
-    ({"model": "categorical"}, "c csv js onnx sklearn-json"),
+    ({"hash_bits": 10}, "c csv js sklearn-json"),
+    ({"model": "gaussian"}, "c csv js sklearn-json"),
+    ({"model": "categorical"}, "c csv js sklearn-json"),
     ({"stem": "english"}, "c js sklearn-json"),
     ({"token_pattern": r"\w+"}, "c js"),
     ({"analyzer": "char"}, "c"),
@@ -260,17 +225,9 @@ def test_what_a_format_cannot_hold(options: dict[str, Any], refusing: str, form:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_onnx_without_onnx(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error names the library to install."""
-    monkeypatch.setitem(__import__("sys").modules, "onnx", None)
-    classifier = TextClassifier().fit(["one", "two"], ["a", "b"])
-    with pytest.raises(MissingExtra, match=re.escape("nbtext[onnx]")):
-        list(onnx_graph(classifier.fitted_))
-
-
 @pytest.mark.exhaustive(every=4)
 def test_equal_models_are_equal_bytes(classifier: TextClassifier) -> None:
     """Exports of equal models have equal bytes in each format."""
-    forms: list[Callable[[FittedModel], Any]] = [table, javascript, onnx_graph, sklearn_json]
+    forms: list[Callable[[FittedModel], Any]] = [table, javascript, sklearn_json]
     for form in forms:
         assert b"".join(form(classifier.fitted_)) == b"".join(form(classifier.fitted_))

@@ -84,7 +84,7 @@ def test_other_formats_refuse(options: dict[str, Any], tmp_path: Path) -> None:
     """In one line that names a format which holds the model; nothing is written."""
     classifier = TextClassifier(**options).fit(*joined("train"))
     kind = "linear multi-label model" if options else "a multi-label model"
-    others = {"csv", "onnx", *(("js", "c") if options else ())}
+    others = {"csv", *(("js", "c") if options else ())}
     assert others < set(EXPORTERS)
     for name in sorted(others):
         with pytest.raises(
