@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.settings import ModelSettings
+from nbtext.documents.settings import ModelInput
 from nbtext.errors import in_python_terms
 from nbtext.features.settings import FeatureSettings
 from nbtext.model import growth
@@ -29,6 +30,7 @@ from nbtext.model.sklearn_compat import (
     spread_rows,
     text_batch,
 )
+from nbtext.model.sklearn_matrix import count_rows, is_matrix, row_log_posterior
 from nbtext.model.sklearn_multilabel import (
     accuracy,
     arrange_columns,
@@ -52,6 +54,8 @@ class TextClassifier:
 
     It follows scikit-learn's conventions without importing it. Texts are any iterable of str, such as a list or a
     column of pandas. Labels are str, int, float or bool, all of one kind. The parameters are those of `nbtext train`.
+    After a vectorizer, X may be its matrix of counts or weights, (n_documents, n_columns), sparse or an array: then
+    the columns are the features.
 
     Attributes
     ----------
@@ -153,6 +157,8 @@ class TextClassifier:
         counts, label_type, rows = self._count(X, y, sample_size(self.feature_settings, settings))
         model = train_on_counts(counts, self.feature_settings, settings)
         fitted = replace(model.fitted, label_type=label_type, label_columns=n_columns)
+        if is_matrix(X):
+            fitted = replace(fitted, input=ModelInput(matrix_columns=X.shape[1]))
         self._become(replace(model, fitted=fitted))
         self._rows, self._n_fitted = rows, counts.statistics.n_documents
         return self
@@ -282,11 +288,17 @@ class TextClassifier:
     ) -> tuple[CorpusCounts, str, NDArray[np.int64]]:
         """Return the counts of texts for a model, the type of the labels, and which texts are retained."""
         settings = self.feature_settings if fitted is None else fitted.feature_settings
+        if is_matrix(X):
+            return count_rows(X, y, settings, sample_size=size, fitted=fitted)
+        if fitted is not None:
+            fitted.check_takes_texts()
         label_type = None if fitted is None else fitted.label_type
         return count_texts(X, y, settings, sample_size=size, label_type=label_type)
 
     def _log_posterior(self, X: Iterable[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return log-probabilities in the order of the model's classes, and whether each text has a known word."""
+        if is_matrix(X):
+            return row_log_posterior(self.fitted_, X)
         if self._predictor is None:
             self._predictor = Predictor(self.fitted_)
         scores = self._predictor.score((list_texts(X, self.fitted_.feature_settings),))

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import nbtext
-from nbtext import TextClassifier, Vectorizer, estimators
+from nbtext import TextClassifier, Vectorizer
 from nbtext.errors import NbtextError
 from nbtext.export import from_sklearn
 from nbtext.export.formats import export
@@ -111,16 +111,22 @@ def test_models_of_each_kind() -> None:
                 refuse_options(message)
 
 
-@pytest.mark.parametrize("name", estimators.__all__)
-def test_estimators(name: str) -> None:
-    kind = getattr(estimators, name)
-    if not isinstance(kind, type):
-        calls: list[Callable[[], Any]] = [lambda: kind("nonsense"), lambda: kind("")]
-    else:
-        sets = list(parameter_sets(kind, 50))
-        calls = [lambda each=each: kind(**each).fit(MATRIX, "abab").predict(MATRIX) for each in sets]
-        calls += [lambda X=X: kind().fit(X, ["a", "b", "a", "b"]) for X in (-MATRIX, MATRIX[:2], MATRIX * np.nan, [])]
-        calls += [lambda: kind().predict(MATRIX), lambda: kind().fit(MATRIX, ["a"] * 4).predict(MATRIX[:, :1])]
+@pytest.mark.parametrize("model", MODELS)
+def test_matrices(model: str) -> None:
+    """In place of texts."""
+    sets = list(parameter_sets(TextClassifier, 50))
+    calls: list[Callable[[], Any]] = [
+        lambda each=each: TextClassifier(**{"model": model, **each}).fit(MATRIX, "abab").predict(MATRIX)
+        for each in sets
+    ]
+    wrong = (-MATRIX, MATRIX[:2], MATRIX * np.nan, [])
+    calls += [lambda X=X: TextClassifier(model=model).fit(X, ["a", "b", "a", "b"]) for X in wrong]
+    calls += [
+        lambda: TextClassifier().predict(MATRIX),
+        lambda: fitted.predict(MATRIX[:, :1]),
+        lambda: fitted.predict(["a"]),
+    ]
+    fitted = TextClassifier(model=model).fit(MATRIX, ["a", "b", "a", "b"])
     for call in calls:
         for message in words(call):
             refuse_options(message)

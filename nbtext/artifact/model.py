@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -275,6 +276,10 @@ def _read_fitted_model(
     estimate, known = read_estimate(record, n_classes), read_input(record)
     if known.separate_fields and not features.fields:
         raise audit.invalid_value("input.separate_fields", "is true, and the features are of no separate fields")
+    n_columns = known.matrix_columns
+    names = () if selected is None or n_columns is None else selected.terms
+    if not all(re.fullmatch("[0-9]{1,10}", name) and int(name) < (n_columns or 0) for name in names):
+        raise audit.invalid_value("input.matrix_columns", "does not match the features")
     if not {label for _, label, _ in model_settings.targets} <= set(labels):
         raise audit.invalid_value("model", "has a target for a label that it does not have")
     if estimate is not None and len(estimate.targets) != len(model_settings.targets):

@@ -27,7 +27,7 @@ from nbtext.documents.formats import INPUT_UNITS
 from nbtext.documents.settings import ModelInput
 
 Record = dict[str, Any]
-SEVERAL_LABELS = ("label_separator", "label_fields")  # keys of the input, which only some models have
+LATER_INPUT = ("label_separator", "label_fields", "matrix_columns")  # keys of the input, which only some models have
 MIN_PRIOR = 1e-300  # of a class, so that its logarithm is finite
 SUM_TOLERANCE = 1e-6  # of probabilities
 
@@ -55,7 +55,7 @@ def read_hyperparameters(record: Record) -> Hyperparameters:
 
 def write_input(known: ModelInput) -> Record:
     """Return the record of the input of the training documents, without keys of several labels that have no value."""
-    return {name: value for name, value in asdict(known).items() if value or name not in SEVERAL_LABELS}
+    return {name: value for name, value in asdict(known).items() if value or name not in LATER_INPUT}
 
 
 def read_input(record: Record) -> ModelInput:
@@ -71,7 +71,9 @@ def read_input(record: Record) -> ModelInput:
     given = (*names, label, *labels, "," if separator is None else separator)
     if not names or not all(0 < len(name) <= MAX_LABEL_CHARACTERS for name in given):
         raise audit.invalid_value("input.text_field", "should be names of columns, keys or headers")
-    return ModelInput(unit, names, label, is_separate, separator, labels)
+    has_columns = audit.read_optional(record, "input.matrix_columns", int) is not None
+    n_columns = audit.read_integer(record, "input.matrix_columns") if has_columns else None
+    return ModelInput(unit, names, label, is_separate, separator, labels, n_columns)
 
 
 def read_calibration(record: Record, n_classes: int) -> Calibration:

@@ -22,6 +22,7 @@ class ModelInput:
     separate_fields  whether each text field has its own features
     label_separator  separator of several labels in a text; None: a text is one label
     label_fields  columns or keys of 0 and 1, one for each label, instead of `label_field`
+    matrix_columns  number of columns, if they were rows of a matrix that TextClassifier was fitted to
     """
 
     unit: str | None = None
@@ -30,6 +31,7 @@ class ModelInput:
     separate_fields: bool = False
     label_separator: str | None = None
     label_fields: tuple[str, ...] = ()
+    matrix_columns: int | None = None
 
 
 UNKNOWN_INPUT = ModelInput()

@@ -100,6 +100,12 @@ class FittedModel:
     input: ModelInput = UNKNOWN_INPUT
     label_columns: int | None = None
 
+    def check_takes_texts(self) -> None:
+        """Raise ModelError if the features are the columns of a matrix that TextClassifier was fitted to."""
+        if self.input.matrix_columns is not None:
+            hint = "give TextClassifier a matrix with the same columns, or train on texts"
+            raise ModelError("the model was trained on the columns of a matrix, not on words", hint=hint)
+
     @property
     def labels(self) -> Labels:
         """The labels, sorted by code point; class k is `labels[k]`."""
@@ -216,6 +222,9 @@ def are_columns(labels: Iterable[str], n_columns: int) -> bool:
 def check_settings(one: TrainedModel, other: TrainedModel) -> None:
     """Raise ModelError, which names the setting, unless both models have the same settings and types of labels."""
     check_kinds(one, other)
+    if one.fitted.input.matrix_columns != other.fitted.input.matrix_columns:
+        hint = "train them on matrices with the same columns"
+        raise ModelError("the models were trained on matrices of different width, or one on texts", hint=hint)
     if one.fitted.label_type != other.fitted.label_type:
         what = f"the labels of one model are {one.fitted.label_type}, and those of the other {other.fitted.label_type}"
         raise ModelError(what, hint="train the models on labels of one type")

@@ -68,6 +68,7 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     if model_settings.model == AUTO:
         selected = _select_event_model(counts, unseen, features, model_settings, goals, jobs)
         features, model_settings, corpus = selected
+    _refuse_negative(counts.sample, model_settings)
     if model_settings.is_linear:
         fitted = fit_linear_model(counts, features, model_settings, n_hapax=unseen[0], jobs=jobs, check=check)
         return replace(fitted, columns=columns)
@@ -239,6 +240,14 @@ def _weighting(counts: CorpusCounts, features: FeatureSettings, event_model: Eve
     if event_model.is_of_counts and not features.is_counting:
         return Weighting("count")
     return counts.weighting or fit_weighting(counts.statistics, features)
+
+
+def _refuse_negative(documents: DocumentCounts, settings: ModelSettings) -> None:
+    """Raise ModelError if a matrix has negative numbers and the model needs counts or weights >= 0."""
+    allows_negative = settings.model != "nbsvm" if settings.is_linear else settings.event_model.allows_negative
+    if not allows_negative and documents.counts.min(initial=0) < 0:
+        hint = "use a model of any numbers, such as gaussian or svm"
+        raise ModelError(f"{settings.model} needs numbers >= 0, and the matrix has negative ones", hint=hint)
 
 
 def _check_signs(event_model: EventModel, model_settings: ModelSettings, weighting: Weighting) -> None:

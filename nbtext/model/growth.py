@@ -64,6 +64,7 @@ def update_source(
         The model cannot be updated.
     """
     check_growth(model)
+    model.fitted.check_takes_texts()
     counts = _count(model, source, jobs=jobs, sample_size=growth_sample_size(model), on_batch=on_batch)
     return update(model, counts, jobs=jobs, factor=factor)
 
@@ -82,6 +83,7 @@ def forget_source(
     """
     check_growth(model)
     check_undecayed(model)
+    model.fitted.check_takes_texts()
     size = None if model.counts.sample_size != 0 else 0
     counts = _count(model, source, jobs=jobs, sample_size=size, on_batch=on_batch)
     return forget(model, counts, jobs=jobs)

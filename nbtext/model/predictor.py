@@ -46,6 +46,7 @@ class Predictor:
     """Predicts with a fitted model; several threads may share it."""
 
     def __init__(self, model: FittedModel) -> None:
+        model.check_takes_texts()
         self.model = model
         self._counter = counter(model.feature_settings, model.vocabulary)
 

@@ -7,7 +7,9 @@ import pytest
 from scipy.optimize import minimize
 
 from nbtext.bayes.calibration import PRIOR_DEVIATION, PRIOR_MEAN, TemperatureScaling, fit_temperature
+from nbtext.bayes.decision_offsets import fit_decision_offsets
 from nbtext.bayes.scorer import log_posterior
+from nbtext.errors import ModelError
 
 
 def overconfident(n: int, a: float, b: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -92,3 +94,25 @@ def test_extremes_are_finite() -> None:
         lengths = np.full(len(classes), 10)
         found = fit_temperature(scores, lengths, np.array(classes, dtype=np.int32))
         assert np.isfinite(found.log_posterior(scores, lengths)).all()
+
+
+@pytest.mark.parametrize("scale", [1e150, 1e308])
+def test_huge_scores_end(scale: float) -> None:
+    """Calibration ends for any finite scores, with a result or an error."""
+    scores = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, -1.0]]) * scale
+    classes = np.array([0, 1, 1], dtype=np.int32)
+    try:
+        assert np.isfinite(fit_temperature(scores, np.array([3, 2, 1]), classes).a)
+    except ModelError as error:
+        assert "finite" in str(error)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_scores_that_are_not_finite_are_refused(value: float) -> None:
+    """One line says so; nothing loops."""
+    scores = np.array([[value, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    classes = np.array([0, 1, 0], dtype=np.int32)
+    with pytest.raises(ModelError, match="finite"):
+        fit_temperature(scores, np.array([3, 2, 1]), classes)
+    with pytest.raises(ModelError, match="finite"):
+        fit_decision_offsets(scores, classes, "log_loss")

@@ -11,7 +11,6 @@ import pytest
 
 from nbtext import TextClassifier, Vectorizer
 from nbtext.errors import InputError, MissingExtra, ModelError, NbtextError, SettingsError, name_parameters
-from nbtext.estimators import MultinomialNB
 from nbtext.model.growth import refit
 
 TEXTS = ["red apple", "green apple", "yellow banana", "a long banana", "red plum", "apple", "apple", "banana red"]
@@ -180,7 +179,7 @@ def test_errors_of_other_classes_name_parameters() -> None:
         Vectorizer(select=("mi", 1)).fit(TEXTS)
     assert "--" not in str(caught.value)
     with pytest.raises((ValueError, NbtextError)) as other:
-        MultinomialNB(smoothing=-1.0).fit([[1, 2]], [0])
+        TextClassifier(smoothing=-1.0)
     assert "--" not in str(other.value)
 
 
