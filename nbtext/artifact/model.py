@@ -276,9 +276,9 @@ def _read_fitted_model(
     estimate, known = read_estimate(record, n_classes), read_input(record)
     if known.separate_fields and not features.fields:
         raise audit.invalid_value("input.separate_fields", "is true, and the features are of no separate fields")
-    n_columns = known.matrix_columns
-    names = () if selected is None or n_columns is None else selected.terms
-    if not all(re.fullmatch("[0-9]{1,10}", name) and int(name) < (n_columns or 0) for name in names):
+    n_matrix = known.matrix_columns
+    names = () if selected is None or n_matrix is None else selected.terms
+    if not all(re.fullmatch("[0-9]{1,10}", name) and int(name) < (n_matrix or 0) for name in names):
         raise audit.invalid_value("input.matrix_columns", "does not match the features")
     if not {label for _, label, _ in model_settings.targets} <= set(labels):
         raise audit.invalid_value("model", "has a target for a label that it does not have")

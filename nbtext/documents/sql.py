@@ -418,7 +418,7 @@ def read_database(url: str, options: ReadOptions) -> Iterator[SqlDocuments]:
             raise InputError("cannot be read: there is no such file", where=path, hint="check the path")
         yield from _read_sqlite_file(file, path, options, n_bytes=0)
         return
-    with _convert_database_errors(url), _select(url, query) as (names, rows):
+    with _convert_database_errors(url), _run_query(url, query) as (names, rows):
         if not names:
             raise InputError("the query returns no rows", where=path, hint=QUERY_HINT)
         fields = find_fields(names, options.settings, path)
@@ -426,7 +426,7 @@ def read_database(url: str, options: ReadOptions) -> Iterator[SqlDocuments]:
 
 
 @contextmanager
-def _select(url: str, query: str) -> Iterator[Selected]:
+def _run_query(url: str, query: str) -> Iterator[Selected]:
     """Open the columns and the rows of a query, by the driver that SQLAlchemy selects."""
     try:
         import sqlalchemy

@@ -7,7 +7,7 @@ of the columns.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 LARGEST_COUNT = np.iinfo(np.int32).max
 
 
-def is_matrix(X: Any) -> bool:
+def is_matrix(X: Any) -> TypeGuard[Any]:
     """Return whether documents are a sparse matrix, or an array of rows and columns of numbers."""
     return hasattr(X, "tocsr") or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biufc")
 

@@ -207,7 +207,7 @@ def test_a_file_with_other_columns_is_refused(tmp_path: Path) -> None:
     model = TextClassifier().fit(TEXTS, FRUITS)
     trained = replace(model.model_, fitted=replace(model.fitted_, input=ModelInput(matrix_columns=3)))
     TextClassifier.from_model(trained).save(tmp_path / "m.joblib")
-    with pytest.raises(ArtifactError, match='"input.matrix_columns" does not match the features'):
+    with pytest.raises(ArtifactError, match=r'"input\.matrix_columns" does not match the features'):
         TextClassifier.load(tmp_path / "m.joblib")
 
 
