@@ -109,7 +109,8 @@ def row_log_posterior(model: FittedModel, X: Any) -> tuple[Floats, NDArray[np.bo
     if model.vocabulary is not None and len(model.vocabulary) < rows.shape[1]:
         columns = np.array(list(map(int, model.vocabulary.terms)), dtype=np.int64)
         documents = documents.restrict(columns, rows.shape[1])
-    return model.log_probabilities(documents), np.diff(documents.indptr) > 0
+    evidence = model.evidence(documents)
+    return model.task.log_probabilities(*evidence), evidence[-1]
 
 
 def _read_rows(X: Any) -> csr_array:
