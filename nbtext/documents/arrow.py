@@ -1,7 +1,8 @@
-"""Read Parquet and Arrow (Feather) files: each row of the table is a document.
+"""Parquet and Arrow (Feather) files: each row of the table is a document; columns are found by their names.
 
 Row groups and record batches are read one by one, and cut by the size of their decoded values: a value of a dictionary,
-or of a view, is stored once for any number of rows. A shard of a file contains some of them.
+or of a view, is stored once for any number of rows. A shard of a file contains some of them. Rows are written again
+with columns added or labels changed; types and metadata stay.
 """
 
 from __future__ import annotations
@@ -11,13 +12,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import IO, Any
 
-from nbtext.documents.arrow_documents import ArrowDocuments, ArrowRows, convert_errors
 from nbtext.documents.arrow_sizes import CheckedFile, CheckedStream
+from nbtext.documents.batch import Batch, BatchBuilder
 from nbtext.documents.blocks import ByteRange, ReadOptions
-from nbtext.documents.fields import find_fields
+from nbtext.documents.fields import Fields, find_fields
+from nbtext.documents.labels import Label, or_error, read_cells, read_label
+from nbtext.documents.lines import origin_of
+from nbtext.documents.rows import LINES_HINT, PREFIX_HINT, ChangedRows, Column, NewLabel, Target, name_labels
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, is_regular
 from nbtext.documents.urls import is_url, open_seekable
-from nbtext.errors import InputError, MissingExtra
+from nbtext.errors import InputError, MissingExtra, SettingsError
+from nbtext.output import Writer
 
 BLOCK_ROWS = 1 << 12
 BLOCK_BYTES = 1 << 20
@@ -298,3 +304,339 @@ class _StreamFile:
 
     def close(self) -> None:
         """Leave the stream open; the caller that opened it closes it."""
+
+
+MAX_REASON = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowRows:
+    """Rows of a Parquet or Arrow file.
+
+    Attributes
+    ----------
+    format : str
+    path : str
+    table : pyarrow.RecordBatch
+    metadata : pyarrow.parquet.FileMetaData, optional
+        Of a Parquet file.
+    """
+
+    format: str
+    path: str
+    table: Any
+    metadata: Any = None
+
+    def fields(self, row: int) -> dict[str, Any]:
+        """Return the values of all columns of a row."""
+        with convert_errors(self.path):
+            found: dict[str, Any] = self.table.slice(row, 1).to_pylist()[0]
+        return found
+
+    def slice(self, start: int, stop: int) -> ArrowRows:
+        """Return some rows."""
+        return replace(self, table=self.table.slice(start, stop - start))
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowDocuments:
+    """Documents that are some rows of a table.
+
+    Attributes
+    ----------
+    table : pyarrow.RecordBatch
+    first_row : int
+        The number of the first row in the file, from 1.
+    size : int
+        The number of bytes of the file that these rows account for.
+    rows : ArrowRows, optional
+        All columns of the rows, if they are kept.
+    """
+
+    table: Any
+    first_row: int
+    columns: Fields
+    options: ReadOptions
+    path: str
+    size: int
+    rows: ArrowRows | None = None
+
+    def batch(self) -> Batch:
+        """Return the rows as documents, with ids `FILE:ROW`. A row without a text is a problem.
+
+        Raises
+        ------
+        InputError
+            The columns are broken, or have a type that is not text.
+        """
+        settings, origin = self.options.settings, origin_of(self.path)
+        builder = BatchBuilder(settings)
+        builder.batch.names = tuple(self.table.schema.names)
+        with convert_errors(self.path):
+            if self.rows is not None:
+                self.rows.table.validate(full=True)
+            columns = [self._texts(column, builder) for column in self.columns.texts]
+            labels = self._labels(builder)
+            ids, groups = self._names(self.columns.id, builder), self._names(self.columns.group, builder)
+        rows = zip(zip(*columns, strict=True), labels, ids, groups, strict=True)
+        for row, (fields, label, identity, group) in enumerate(rows, self.first_row):
+            place = f"{origin}{row}"
+            builder.add_values(fields, label=label, place=place, identity=identity, group=group)
+        batch = builder.finish()
+        batch.rows = self.rows
+        return batch
+
+    def _labels(self, builder: BatchBuilder) -> list[Label | InputError]:
+        """Return the labels of each row; an error for a row whose labels are not valid."""
+        import pyarrow as pa
+
+        settings, columns = self.options.settings, self.columns.labels
+        if not settings.label_fields and columns:
+            name = self.columns.names[columns[0]]
+            array = self.table.column(name)
+            kind = array.type
+            if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+                array.validate(full=True)
+                if not (pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type)):
+                    raise InputError(f"`{name}` is {kind}, expected strings", where=self.path)
+                return [or_error(read_label, labels, name, settings) for labels in array.to_pylist()]
+        cells = [self._names(column, builder) for column in columns]
+        if not cells:
+            return [None] * self.table.num_rows
+        return [or_error(read_cells, row, settings) for row in zip(*cells, strict=True)]
+
+    def _names(self, column: int | None, builder: BatchBuilder) -> list[str | None]:
+        """Return labels, ids or groups."""
+        if column is None:
+            return [None] * self.table.num_rows
+        return [text if isinstance(text, str) else None for text in self._texts(column, builder)]
+
+    def _texts(self, column: int, builder: BatchBuilder) -> list[str | InputError | None]:
+        """Return a column as texts, numbers as they are written; an error for bytes that are not text."""
+        import pyarrow as pa
+
+        name = self.columns.names[column]
+        array = self.table.column(name)
+        if isinstance(array.type, pa.BaseExtensionType):
+            array = array.storage
+        if pa.types.is_dictionary(array.type):
+            array.validate(full=True)
+            array = array.dictionary_decode()
+        kind = array.type
+        if pa.types.is_nested(kind):
+            hint = "name a column of strings"
+            raise InputError(f"`{name}` is {kind}, expected a string", where=self.path, hint=hint)
+        is_text = kind in (pa.string(), pa.large_string(), pa.string_view())
+        is_binary = kind in (pa.binary(), pa.large_binary(), pa.binary_view())
+        try:
+            array.validate(full=True)
+        except pa.ArrowInvalid:
+            if not is_text:
+                raise
+            is_text, is_binary = False, True  # not valid UTF-8, or broken
+        texts: list[str | InputError | None]
+        if is_text:
+            texts = array.to_pylist()
+        elif is_binary or pa.types.is_fixed_size_binary(kind):
+            array = array.cast(pa.large_binary())
+            array.validate(full=True)
+            texts = [self._decode(content, builder) for content in array.to_pylist()]
+        else:
+            texts = array.cast(pa.large_string()).to_pylist()
+        return texts
+
+    def _decode(self, content: bytes | None, builder: BatchBuilder) -> str | InputError | None:
+        if content is None:
+            return None
+        try:
+            text, repaired = self.options.encoding.decode_rest(content)
+        except InputError as problem:
+            return problem
+        builder.batch.repaired_documents += repaired > 0
+        builder.batch.repaired_bytes += repaired
+        return text
+
+
+@contextmanager
+def convert_errors(path: str) -> Iterator[None]:
+    """Convert any error of pyarrow into an InputError of one line."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, OverflowError, UnicodeDecodeError, KeyError, IndexError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        short = reason if len(reason) <= MAX_REASON else f"{reason[:MAX_REASON]}…"
+        raise InputError(
+            f"is broken: {short or type(error).__name__}", where=path, hint="write the file again"
+        ) from None
+
+
+GROUP_BYTES = 128 << 20  # of a row group of a Parquet file that is written
+
+
+def write_parquet(changed: Iterable[ChangedRows], target: Target, settings: InputSettings) -> None:
+    """Write the rows of Parquet files after some changes. The compression is that of the first column of the source.
+
+    Raises
+    ------
+    SettingsError
+        The output is a terminal.
+    InputError
+        There is a column of one of the names, a label does not fit into its column, or files have different columns.
+    """
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
+
+    tables = _change_tables(changed, settings)
+    schema, first = next(tables)
+    codec = "snappy"
+    if first.metadata.num_row_groups:  # their rows were read: pyarrow ends the process for columns that are broken
+        with convert_errors(first.path):
+            codec = first.metadata.row_group(0).column(0).compression.lower().replace("uncompressed", "none")
+    with _open(target) as file, ParquetWriter(file, schema, compression=codec) as writer:
+        group: list[Any] = []
+        for table, _ in tables:
+            group.append(table)
+            if sum(part.nbytes for part in group) >= GROUP_BYTES:
+                writer.write_table(pa.Table.from_batches(group, schema))
+                group = []
+        if group:
+            writer.write_table(pa.Table.from_batches(group, schema))
+
+
+def write_arrow(changed: Iterable[ChangedRows], target: Target, settings: InputSettings) -> None:
+    """Write the rows of Arrow files after some changes; compressed with LZ4 if the name ends with .feather.
+
+    It raises the errors of `write_parquet`.
+    """
+    from pyarrow import ipc
+
+    tables = _change_tables(changed, settings)
+    schema, _ = next(tables)
+    codec = "lz4" if target.path.lower().endswith(".feather") else None
+    options = ipc.IpcWriteOptions(compression=codec, emit_dictionary_deltas=True)
+    with _open(target) as file, ipc.new_file(file, schema, options=options) as writer:
+        for table, _ in tables:
+            writer.write_batch(table)
+
+
+def _change_tables(changed: Iterable[ChangedRows], settings: InputSettings) -> Iterator[tuple[Any, ArrowRows]]:
+    """Yield the new schema with the first rows; then each changed table with its rows."""
+    import pyarrow as pa
+
+    schema: Any = None
+    old_schema: Any = None
+    for rows, _, columns, labels in changed:
+        assert isinstance(rows, ArrowRows)
+        arrays = list(rows.table.columns)
+        if schema is None:
+            old_schema = schema = rows.table.schema
+            for column in columns:
+                if column.name in old_schema.names:
+                    raise InputError(f"there is a column `{column.name}` already", where=rows.path, hint=PREFIX_HINT)
+                schema = schema.append(pa.field(column.name, _type_of(column)))
+            yield schema, rows
+        elif not rows.table.schema.equals(old_schema):
+            hint = "write the rows of each file to a file of its own"
+            raise InputError("its columns are not those of the first file", where=rows.path, hint=hint)
+        new_labels = {row: label for row, label in labels.items() if label is not None}
+        for name in settings.label_names if new_labels else ():
+            if name not in old_schema.names:
+                raise InputError(f"no column `{name}` for the new labels", where=rows.path, hint=LINES_HINT)
+            place = old_schema.names.index(name)
+            arrays[place] = _replace_labels(arrays[place], new_labels, name, settings, rows.path)
+        arrays += [pa.array(_values_of(column), _type_of(column)) for column in columns]
+        table = pa.RecordBatch.from_arrays(arrays, schema=schema)
+        if len(new_labels) < len(labels):
+            table = table.filter(pa.array([labels.get(row, "") is not None for row in range(table.num_rows)]))
+        yield table, rows
+
+
+def _replace_labels(column: Any, labels: dict[int, NewLabel], name: str, settings: InputSettings, path: str) -> Any:
+    """Return a column with other labels in some rows; the other values and the type stay."""
+    import pyarrow as pa
+
+    kind, values = column.type, list[Any]()
+    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    for label in labels.values():
+        value = name_labels(label, settings, is_list=is_list)[name]
+        if isinstance(value, list) and not is_list:
+            if len(value) != 1:
+                raise InputError(f"a cell of `{name}` holds one label", where=path, hint=LINES_HINT)
+            value = value[0]
+        values.append(value if is_list else str(value))
+    rows = list(range(len(column)))
+    for place, row in enumerate(labels):
+        rows[row] = len(column) + place
+    try:
+        new = pa.array(values, kind) if is_list else pa.array(values, pa.string())
+        plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+        new = new if is_list else new.cast(plain)
+        joined = pa.concat_arrays([column.cast(plain), new]).take(pa.array(rows, pa.int64()))
+        return joined.dictionary_encode().cast(kind) if pa.types.is_dictionary(kind) else joined
+    except (pa.ArrowException, TypeError):
+        what = f"a new label does not fit into the column `{name}`, whose type is {kind}"
+        raise InputError(what, where=path, hint=LINES_HINT) from None
+
+
+def _type_of(column: Column) -> Any:
+    """Return the Arrow type of a column."""
+    import pyarrow as pa
+
+    types = {
+        "text": pa.string(),
+        "number": pa.float64(),
+        "boolean": pa.bool_(),
+        "labels": pa.list_(pa.string()),
+        "numbers": pa.list_(pa.float64()),
+        "scores": pa.list_(pa.struct([("label", pa.string()), ("probability", pa.float64())])),
+        "contributions": pa.list_(pa.struct([("feature", pa.string()), ("log_odds", pa.float64())])),
+    }
+    return types[column.kind]
+
+
+def _values_of(column: Column) -> list[Any]:
+    if column.kind == "scores":
+        return [
+            [{"label": label, "probability": share} for label, share in scores.items()] if scores is not None else None
+            for scores in column.values
+        ]
+    return list(column.values)
+
+
+@contextmanager
+def _open(target: Target) -> Iterator[Any]:
+    if target.is_terminal:
+        raise SettingsError(
+            "the result is binary, and standard output is a terminal", where="-o", hint="write it to a file with -o"
+        )
+    with target.open() as file:
+        yield _Sink(file)
+
+
+class _Sink:
+    """A write-only file object, which remains open; pyarrow asks for its position."""
+
+    closed = False
+
+    def __init__(self, file: Writer) -> None:
+        self._file = file
+        self._position = 0
+
+    def write(self, data: Any) -> int:
+        self._file.write(data)
+        self._position += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self._position
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def close(self) -> None:
+        self.flush()
+
+    def writable(self) -> bool:
+        return True

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from nbtext.documents.decoding import Encoding, count_byte, to_utf8
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, open_stream
 from nbtext.records import dataclass
 
+Item = TypeVar("Item")
 NEWLINE = ord("\n")
 MAX_LINES = 1 << 14  # of a block; short lines would make large batches
 
@@ -181,6 +182,22 @@ class LineSplitter:
     def _too_long_line(self) -> LineBlock:
         self._line += 1
         return LineBlock(b"", self._line - 1, 0, is_too_long=True)
+
+
+def group_items(
+    items: Iterable[Item], size_of: Callable[[Item], int], *, n_items: int, size: int
+) -> Iterator[list[Item]]:
+    """Yield several items at a time: at most `n_items`, and no further ones when they have this size together."""
+    group: list[Item] = []
+    total = 0
+    for item in items:
+        group.append(item)
+        total += size_of(item)
+        if len(group) == n_items or total >= size:
+            yield group
+            group, total = [], 0
+    if group:
+        yield group
 
 
 def read_raw_blocks(stream: ByteStream) -> Iterator[bytes]:

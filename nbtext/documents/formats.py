@@ -154,7 +154,7 @@ _records = (
         magic=(b"PAR1",),
         is_splittable=True,
         is_indexed=True,
-        writer="arrow_writer:write_parquet",
+        writer="arrow:write_parquet",
     ),
     Format(
         "arrow",
@@ -164,7 +164,7 @@ _records = (
         magic=(b"ARROW1\0\0", b"\xff\xff\xff\xff"),
         is_splittable=True,
         is_indexed=True,
-        writer="arrow_writer:write_arrow",
+        writer="arrow:write_arrow",
     ),
     Format(
         "sqlite",
@@ -173,7 +173,7 @@ _records = (
         (".db", ".sqlite", ".sqlite3"),
         magic=(b"SQLite format 3\0",),
         has_queries=True,
-        writer="sqlite_writer:write_sqlite",
+        writer="sql:write_sqlite",
         changes=("columns",),
     ),
     Format(

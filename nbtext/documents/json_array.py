@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from json import JSONDecodeError
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.documents.batch import Batch, BatchBuilder
-from nbtext.documents.blocks import ReadOptions, read_raw_blocks
+from nbtext.documents.blocks import ReadOptions, group_items, read_raw_blocks
 from nbtext.documents.decompression import too_long
 from nbtext.documents.jsonl import add_record, decoder, too_deep
 from nbtext.documents.lines import origin_of
@@ -28,11 +28,32 @@ ARRAY_HINT = "a JSON array is [item, item, ...]; is the file complete?"
 _blanks = re.compile(r"[ \t\n\r]*")
 
 
+class Item(NamedTuple):
+    """An item of a JSON array, or the error of one that is too long.
+
+    Attributes
+    ----------
+    value : object
+    length : int
+        Its number of characters.
+    repaired : int
+        Its number of replacement characters for invalid bytes.
+    gap, text : str
+        What precedes it, and its own text, if they are kept.
+    """
+
+    value: Any
+    length: int
+    repaired: int
+    gap: str
+    text: str
+
+
 @dataclass(slots=True)
 class ArrayDocuments:
-    """Documents that are items of a JSON array: the value and the number of replacement characters of each."""
+    """Documents that are items of a JSON array."""
 
-    items: list[tuple[Any, int]]
+    items: list[Item]
     first_number: int
     origin: str
     settings: InputSettings
@@ -42,16 +63,16 @@ class ArrayDocuments:
     def batch(self) -> Batch:
         """Return the items as documents, with ids `FILE:NUMBER`. An error in an item becomes a problem of its row."""
         builder = BatchBuilder(self.settings)
-        for number, (item, repaired) in enumerate(self.items, self.first_number):
+        for number, item in enumerate(self.items, self.first_number):
             place = f"{self.origin}{number}"
-            if isinstance(item, InputError):
+            if isinstance(item.value, InputError):
                 if self.rows is not None:  # as for a line that is too long
-                    raise item.locate(place)
-                builder.add_problem(item, place=place)
+                    raise item.value.locate(place)
+                builder.add_problem(item.value, place=place)
             else:
-                add_record(builder, item, self.settings, place=place)
-            builder.batch.repaired_documents += repaired > 0
-            builder.batch.repaired_bytes += repaired
+                add_record(builder, item.value, self.settings, place=place)
+            builder.batch.repaired_documents += item.repaired > 0
+            builder.batch.repaired_bytes += item.repaired
         batch = builder.finish()
         batch.rows = self.rows
         return batch
@@ -65,39 +86,35 @@ def read_json_array(stream: ByteStream, options: ReadOptions) -> Iterator[ArrayD
     InputError
         The text is not a JSON array, or an item has more characters than a document may have.
     """
-    settings, origin = options.settings, origin_of(stream.path)
-    text = _Text(stream, options)
-    items: list[tuple[Any, int]] = []
-    texts: list[str] = []
-    gaps: list[str] = []
-    first_number, n_characters, position = 1, 0, 0
+    settings, text, first_number, position = options.settings, _Text(stream, options), 1, 0
 
-    def block() -> ArrayDocuments:
-        rows = text.keep_rows(texts, gaps, first_number) if settings.keeps_rows else None
-        return ArrayDocuments(items, first_number, origin, settings, stream.position - position, rows)
-
-    for item, length, repaired in _read_items(text):
-        items.append((item, repaired))
-        n_characters += length
+    def block(items: list[Item], end: str = "") -> ArrayDocuments:
+        rows = None
         if settings.keeps_rows:
-            piece = text.take()
-            gaps.append(piece[:-length])
-            texts.append(piece[-length:])
-        if len(items) == BLOCK_ITEMS or n_characters >= BLOCK_CHARACTERS:
-            gaps.append("")
-            yield block()
-            n_items, items, texts, gaps = len(items), [], [], []
-            first_number, n_characters, position = first_number + n_items, 0, stream.position
-    gaps.append(text.take())
-    if items or settings.keeps_rows:
-        yield block()
+            from nbtext.documents.rows import ObjectRows
+
+            numbers = range(first_number, first_number + len(items))
+            rows = ObjectRows(
+                "json", stream.path, options.encoding, [item.text for item in items],
+                [*(item.gap for item in items), end], numbers,
+                newline="", is_start=first_number == 1, bom=stream.bom,
+            )  # fmt: skip
+        size = stream.position - position
+        return ArrayDocuments(items, first_number, origin_of(stream.path), settings, size, rows)
+
+    groups = group_items(_read_items(text), lambda item: item.length, n_items=BLOCK_ITEMS, size=BLOCK_CHARACTERS)
+    for items in groups:
+        yield block(items)
+        first_number, position = first_number + len(items), stream.position
+    if settings.keeps_rows:
+        yield block([], text.take())
 
 
 class _Text:
     """The decoded text of a stream, parsed up to `at`, and returned by `take` up to `_taken`."""
 
     def __init__(self, stream: ByteStream, options: ReadOptions) -> None:
-        self.encoding, self.bom = options.encoding, stream.bom
+        self.encoding = options.encoding
         self.path, self.limit = stream.path, options.settings.max_document_bytes
         self._keeps_text = options.settings.keeps_rows
         self._kept: list[str] = []
@@ -143,20 +160,12 @@ class _Text:
             self.read_more()
 
     def take(self) -> str:
-        """Return the parsed text since the last call, if text is kept."""
+        """Return the parsed text since the last call; "" if text is not kept."""
+        if not self._keeps_text:
+            return ""
         text = "".join((*self._kept, self.buffer[self._taken : self.at]))
         self._kept, self._taken = [], self.at
         return text
-
-    def keep_rows(self, texts: list[str], gaps: list[str], first_number: int) -> ObjectRows:
-        """Return the text of the items of a block, and what is between them."""
-        from nbtext.documents.rows import ObjectRows
-
-        numbers = range(first_number, first_number + len(texts))
-        is_start = first_number == 1
-        return ObjectRows(
-            "json", self.path, self.encoding, texts, gaps, numbers, newline="", is_start=is_start, bom=self.bom
-        )
 
     def error(self, what: str, hint: str = ARRAY_HINT) -> InputError:
         """Return an error at the current line."""
@@ -164,8 +173,8 @@ class _Text:
         return InputError(what, where=f"{origin_of(self.path)}{line}", hint=hint)
 
 
-def _read_items(text: _Text) -> Iterator[tuple[Any, int, int]]:
-    """Yield each item, its length in characters, and its number of replacement characters for invalid bytes."""
+def _read_items(text: _Text) -> Iterator[Item]:
+    """Yield each item."""
     if text.skip_blanks() != "[":
         raise text.error("is not a JSON array")
     separator = text.buffer[text.at]
@@ -182,7 +191,7 @@ def _read_items(text: _Text) -> Iterator[tuple[Any, int, int]]:
         raise text.error("broken JSON: there is text after the array")
 
 
-def _read_item(text: _Text) -> tuple[Any, int, int]:
+def _read_item(text: _Text) -> Item:
     while True:
         try:
             item, end = decoder.raw_decode(text.buffer, text.at)
@@ -195,7 +204,9 @@ def _read_item(text: _Text) -> tuple[Any, int, int]:
             if end < len(text.buffer) or text.is_ended:  # otherwise more digits of a number may follow
                 length, repaired = end - text.at, text.buffer.count("\ufffd", text.at, end)
                 text.at = end
-                return (item if length <= text.limit else too_long(text.limit)), length, repaired
+                taken = text.take()
+                value = item if length <= text.limit else too_long(text.limit)
+                return Item(value, length, repaired, taken[:-length], taken[-length:])
         if len(text.buffer) - text.at > text.limit:
             raise text.error(
                 too_long(text.limit).what, "raise the limit with --max-document-bytes, if the JSON is not broken"

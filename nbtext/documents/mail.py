@@ -18,7 +18,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from nbtext.documents.batch import Batch, BatchBuilder
-from nbtext.documents.blocks import ReadOptions, read_line_blocks, read_raw_blocks
+from nbtext.documents.blocks import ReadOptions, group_items, read_line_blocks, read_raw_blocks
 from nbtext.documents.decoding import BOMS, Decoded, Encoding, text_codec
 from nbtext.documents.decompression import too_long
 from nbtext.documents.formats import MBOX_SEPARATOR
@@ -333,14 +333,10 @@ def _group_mails(
     mails: Iterator[tuple[RawMail, int]], encoding: Encoding, settings: InputSettings
 ) -> Iterator[MailDocuments]:
     """Yield mails, which come with their sizes in the source, in blocks."""
-    group: list[RawMail] = []
-    size = n_bytes = 0
-    for mail, share in mails:
-        group.append(mail)
-        size += share
-        n_bytes += len(mail.content) if isinstance(mail.content, bytes) else 0
-        if len(group) == BLOCK_MAILS or n_bytes >= BLOCK_BYTES:
-            yield MailDocuments(group, encoding, settings, size)
-            group, size, n_bytes = [], 0, 0
-    if group:
-        yield MailDocuments(group, encoding, settings, size)
+
+    def size_of(item: tuple[RawMail, int]) -> int:
+        content = item[0].content
+        return len(content) if isinstance(content, bytes) else 0
+
+    for group in group_items(mails, size_of, n_items=BLOCK_MAILS, size=BLOCK_BYTES):
+        yield MailDocuments([mail for mail, _ in group], encoding, settings, sum(share for _, share in group))

@@ -300,7 +300,7 @@ class TableRows(TextRows):
     def join(self, cells: Sequence[str]) -> str:
         """Return the text of a row.
 
-        In TSV, a quote is an ordinary character unless it begins a cell; see `delimited.read_tsv_records`.
+        In TSV, a quote is an ordinary character unless it begins a cell; see `tables.read_tsv_records`.
         """
         if self.format == "tsv" and not self.is_quoted and not any(map(_needs_quotes, cells)):
             return "\t".join(cells)

@@ -101,8 +101,8 @@ def _detect_as_trained(path: str, text: str, settings: InputSettings) -> Format:
     """
     if settings.input_unit != "row":
         return FORMATS["lines"]
-    from nbtext.documents.delimited import SEPARATORS
     from nbtext.documents.fields import is_number
+    from nbtext.documents.tables import SEPARATORS
 
     lines = text.removeprefix("\ufeff").splitlines()[:2]
     names = {name for name in settings.text_field if not is_number(name)}

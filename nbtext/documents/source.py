@@ -7,11 +7,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, BatchBuilder, Block, Document, LabeledBlock, ReadBlock
+from nbtext.documents.batch import (
+    MAX_LABEL_CHARACTERS,
+    Batch,
+    BatchBuilder,
+    Block,
+    Document,
+    ExcludingBlock,
+    LabeledBlock,
+    ReadBlock,
+)
 from nbtext.documents.blocks import ByteRange, ReadOptions
 from nbtext.documents.decoding import encoding_of
 from nbtext.documents.directory import is_directory
-from nbtext.documents.exclusion import ExcludingBlock
 from nbtext.documents.fields import check_joined, check_label_columns
 from nbtext.documents.formats import FORMAT_NAMES, FORMATS, WRITABLE_NAMES, is_mail
 from nbtext.documents.labels import check_label_settings

@@ -1,11 +1,12 @@
-"""Read the rows of a query: of a SQLite file, or of a database by SQLAlchemy. Nothing is written.
+"""Read the rows of a query: of a SQLite file, or of a database by SQLAlchemy. Nothing is written there.
 
 Each row is a document, whose fields are the columns of the query. Nothing in the folder of a SQLite file changes, also
-while another program writes to it; see `_open_sqlite`.
+while another program writes to it; see `_open_sqlite`. Rows with columns added go to a new table of another file.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -14,18 +15,21 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import chain, pairwise
 from time import monotonic
 from typing import Any
 from urllib.parse import quote, unquote
 
 from nbtext.documents.batch import Batch, BatchBuilder, format_names
-from nbtext.documents.blocks import ReadOptions
+from nbtext.documents.blocks import ReadOptions, group_items
 from nbtext.documents.fields import Fields, find_fields
 from nbtext.documents.labels import Label, or_error, read_cells, read_label
 from nbtext.documents.lines import origin_of
+from nbtext.documents.rows import PREFIX_HINT, ChangedRows, Column, Target
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, is_regular, unreadable
 from nbtext.documents.urls import hide_credentials, is_url
-from nbtext.errors import InputError, MissingExtra, NbtextError, NbtextWarning, number_of
+from nbtext.errors import InputError, MissingExtra, NbtextError, NbtextWarning, OutputError, SettingsError, number_of
 
 BLOCK_ROWS = 1 << 12
 BLOCK_CHARACTERS = 1 << 20
@@ -483,13 +487,122 @@ def _read_rows(
     n_bytes : int
         The size of the file, which the last block reports.
     """
-    block: list[Row] = []
-    first_row, n_characters, is_empty = 1, 0, True
-    for row in rows:
-        block.append(tuple(row))
-        n_characters += sum(len(value) for value in row if isinstance(value, str | bytes))
-        if len(block) == BLOCK_ROWS or n_characters >= BLOCK_CHARACTERS:
-            yield SqlDocuments(replace(start, rows=block, first_row=first_row), fields, options, 0)
-            first_row, block, n_characters, is_empty = first_row + len(block), [], 0, False
-    if block or (is_empty and options.settings.keeps_rows):
-        yield SqlDocuments(replace(start, rows=block, first_row=first_row), fields, options, n_bytes)
+
+    def size_of(row: Row) -> int:
+        return sum(len(value) for value in row if isinstance(value, str | bytes))
+
+    first_row = 1
+    blocks = group_items(map(tuple, rows), size_of, n_items=BLOCK_ROWS, size=BLOCK_CHARACTERS)
+    for block, following in pairwise(chain(blocks, (None, None))):
+        if block is not None:
+            size = n_bytes if following is None else 0
+            yield SqlDocuments(replace(start, rows=block, first_row=first_row), fields, options, size)
+            first_row += len(block)
+    if first_row == 1 and options.settings.keeps_rows:
+        yield SqlDocuments(replace(start, first_row=first_row), fields, options, n_bytes)
+
+
+TABLE = "predictions"  # the name of the table by default
+TYPES = {"text": "TEXT", "number": "REAL", "boolean": "INTEGER"}
+WAIT = 30.0  # seconds for another program that writes to the file
+
+
+def write_sqlite(changed: Iterable[ChangedRows], target: Target, settings: InputSettings) -> None:
+    """Write rows with columns added into a new table. Other tables of the file stay.
+
+    Raises
+    ------
+    SettingsError
+        The output is not a file, or has a table of this name.
+    InputError
+        The query has a column of one of the names, or several sources have different columns.
+    OutputError
+        The file cannot be written, or is not a database.
+    """
+    if target.path == "-" or target.is_terminal:
+        raise SettingsError(
+            "the rows of a database cannot be written to standard output", where="-o", hint="name a SQLite file"
+        )
+    table = target.table or TABLE
+    with _open_database(target.path) as connection:
+        if connection.execute("select 1 from sqlite_schema where lower(name) = lower(?)", (table,)).fetchone():
+            what = f"{target.path} has a table `{table}` already"
+            raise SettingsError(what, where="--table", hint="give the new table another name")
+        first: SqlRows | None = None
+        for rows, columns, _, _ in changed:
+            assert isinstance(rows, SqlRows)
+            if first is None:
+                first = rows
+                connection.execute(_create_table(table, rows, columns))
+            elif rows.names != first.names:
+                hint = "write the rows of each source to a table of its own"
+                raise InputError(f"its columns are not those of {first.path}", where=rows.path, hint=hint)
+            marks = ", ".join("?" * (len(rows.names) + len(columns)))
+            values = zip(*(map(_plain_value, _values_of(column)) for column in columns), strict=True)
+            connection.executemany(
+                f"insert into {quote_name(table)} values ({marks})",
+                ((*map(_plain_value, row), *new) for row, new in zip(rows.rows, values, strict=True)),
+            )
+
+
+def _create_table(table: str, rows: SqlRows, columns: Iterable[Column]) -> str:
+    """Return the statement that creates the table, with the declared types of the source."""
+    known = {name.lower() for name in rows.names}
+    if len(known) < len(rows.names):
+        raise InputError("the query has two columns with the same name", where=rows.path, hint="name them with `as`")
+    defined = [f"{quote_name(name)} {kind}" for name, kind in zip(rows.names, rows.types, strict=True)]
+    for column in columns:
+        if column.name.lower() in known:
+            raise InputError(f"there is a column `{column.name}` already", where=rows.path, hint=PREFIX_HINT)
+        defined.append(f"{quote_name(column.name)} {TYPES.get(column.kind, 'TEXT')}")
+    return f"create table {quote_name(table)} ({', '.join(defined)})"
+
+
+def _values_of(column: Column) -> Iterable[Any]:
+    """Return the values; those for which SQLite has no type become text."""
+    if column.kind in TYPES:
+        return column.values
+    return (None if value is None else column.cells(value) for value in column.values)
+
+
+def _plain_value(value: Any) -> Any:
+    """Return a value as SQLite stores it: JSON for lists and objects, text for dates and the like."""
+    if value is None or isinstance(value, int | float | bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, memoryview | bytearray):
+        return bytes(value)
+    if isinstance(value, list | tuple | dict):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return str(value)
+
+
+@contextmanager
+def _open_database(path: str) -> Iterator[sqlite3.Connection]:
+    """Open a SQLite file in a transaction; a new file gets its name when it is complete."""
+    is_new = not os.path.exists(path) or os.path.getsize(path) == 0
+    folder, name = os.path.split(os.path.realpath(path))
+    opened = os.path.join(folder, f".nbtext-{os.urandom(8).hex()}.part") if is_new else path
+    try:
+        with closing(sqlite3.connect(opened, timeout=WAIT, isolation_level=None)) as connection:
+            connection.execute("pragma trusted_schema = off")
+            connection.execute("begin immediate")
+            try:
+                yield connection
+            except BaseException:
+                connection.execute("rollback")
+                raise
+            connection.execute("commit")
+        if is_new:
+            os.replace(opened, os.path.join(folder, name))
+    except sqlite3.Error as error:
+        hint = "name a new file, or a SQLite file that can be written"
+        raise OutputError(f"cannot be written: {error}", where=path, hint=hint) from None
+    except OSError as error:
+        raise OutputError(f"cannot be written: {(error.strerror or str(error)).lower()}", where=path) from None
+    finally:
+        if is_new:
+            for leftover in (opened, f"{opened}-journal"):
+                with suppress(OSError):
+                    os.unlink(leftover)

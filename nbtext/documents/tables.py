@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import csv
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.documents.batch import Batch, BatchBuilder
-from nbtext.documents.blocks import ReadOptions, read_line_blocks, read_raw_blocks
-from nbtext.documents.delimited import (
-    SEPARATORS,
-    LineFeed,
-    Record,
-    find_separator,
-    read_csv_records,
-    read_tsv_records,
-)
+from nbtext.documents.blocks import LineBlock, ReadOptions, group_items, read_line_blocks, read_raw_blocks
+from nbtext.documents.decoding import Encoding, decode_lines
+from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import Fields, find_fields, is_number
 from nbtext.documents.labels import read_cells
 from nbtext.documents.lines import origin_of
@@ -26,6 +23,249 @@ from nbtext.errors import InputError
 
 if TYPE_CHECKING:
     from nbtext.documents.rows import TableRows
+
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
+QUOTE_HINT = "double the quotes within a quoted column"
+
+_separator_line = re.compile(r"(?i)sep=([,;\t|])\s*")
+_inside_quotes = re.compile(r'[^"]*+(?:""[^"]*+)*+')
+
+
+class Record(NamedTuple):
+    """A row: its columns (empty for a blank line), the numbers of its first and last line, and its error."""
+
+    columns: list[str]
+    first_line: int
+    last_line: int
+    problem: InputError | None = None
+    repaired: int = 0
+
+
+class LineFeed:
+    """The lines of a file one by one, decoded, with their line ends.
+
+    Attributes
+    ----------
+    line : int
+        The number of the last line that was returned.
+    limit : int
+        The maximum size of a line, in bytes.
+    is_ended : bool
+        Whether the last line that was read ends with a line feed.
+
+    Parameters
+    ----------
+    keeps_bytes : bool
+        Whether invalid bytes become lone surrogates; see `Encoding.decode_exactly`.
+    """
+
+    def __init__(
+        self, blocks: Iterable[LineBlock], encoding: Encoding, limit: int, *, keeps_bytes: bool = False
+    ) -> None:
+        self.line = 0
+        self.limit = limit
+        self.is_ended = True
+        self._keeps_bytes = keeps_bytes
+        self._oddities: dict[
+            int, int | InputError
+        ] = {}  # by line: number of repairs, or the error of a line that was replaced by an empty one
+        self._lines = self._decode(blocks, encoding)
+        self._returned: deque[str] = deque()
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self._returned.popleft() if self._returned else next(self._lines)
+        self.line += 1
+        return line
+
+    def put_back(self, lines: list[str]) -> None:
+        """Put back the last lines, so that they are returned again."""
+        self._returned.extendleft(reversed(lines))
+        self.line -= len(lines)
+
+    def _decode(self, blocks: Iterable[LineBlock], encoding: Encoding) -> Iterator[str]:
+        for block in blocks:
+            self.is_ended = block.is_too_long or block.data.endswith(b"\n")
+            if block.is_too_long:
+                self._oddities[block.first_line] = too_long(self.limit)
+                yield "\n"
+                continue
+            decoded = decode_lines(block.data, encoding)
+            for oddities in (decoded.repaired, decoded.problems):
+                self._oddities.update({block.first_line + line: odd for line, odd in oddities.items()})
+            texts = decoded.texts
+            if self._keeps_bytes and (decoded.repaired or decoded.problems):
+                texts = encoding.decode_exactly(block.data).split("\n")[: len(texts)]
+            for text in texts:
+                yield text + "\n"
+
+    def check(self, records: Iterator[Record]) -> Iterator[Record]:
+        """Yield the records that are not blank, with the repairs and the problems of their lines."""
+        for record in records:
+            if not self._oddities:
+                if record.columns or record.problem:
+                    yield record
+                continue
+            lines = range(record.first_line, record.last_line + 1)
+            oddities = [self._oddities.pop(line, 0) for line in lines]
+            problem = record.problem or next((odd for odd in oddities if isinstance(odd, InputError)), None)
+            if record.columns or problem:
+                repaired = sum(odd for odd in oddities if isinstance(odd, int))
+                yield record._replace(problem=problem, repaired=repaired)
+
+
+def find_separator(feed: LineFeed, names: Set[str], n_columns: int) -> str:
+    """Return the separator of a CSV file: that of a line `sep=;`, which spreadsheets write, or that of the first line.
+
+    names      a line with one of these columns is a header
+    n_columns  the highest number of a column that is wanted
+    """
+    line = next(feed, "")
+    if found := _separator_line.fullmatch(line):
+        return found[1]
+    feed.put_back([line] if line else [])
+    return separator_of(line, names, n_columns)
+
+
+def separator_of(line: str, names: Set[str], n_columns: int) -> str:
+    """Return the separator of a line: comma, semicolon or tab, because that of spreadsheets depends on the country.
+
+    It is the first of these with which the line is a header; else the first with which it has `n_columns`; else the one
+    with which it has most columns.
+    """
+    found = {separator: _split_line(line, separator) for separator in SEPARATORS}
+    for separator, columns in found.items():
+        if not names.isdisjoint(columns):
+            return separator
+    enough = (separator for separator, columns in found.items() if len(columns) >= n_columns > 0)
+    return next(enough, max(SEPARATORS, key=lambda separator: len(found[separator])))
+
+
+def _split_line(line: str, separator: str) -> list[str]:
+    """Return the columns of a line; an empty list if it is broken, which the reader of rows reports."""
+    try:
+        return [column.strip() for column in next(csv.reader([line], delimiter=separator), [])]
+    except csv.Error:
+        return []
+
+
+def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Iterator[Record]:
+    """Yield rows of separated columns; quoted columns may hold separators, line ends and doubled quotes.
+
+    where   what precedes the number of a line in an error
+    raises  InputError: a row, or the text after a quote that is never closed, is longer than a document may be
+    """
+    csv.field_size_limit(
+        max(csv.field_size_limit(), feed.limit)
+    )  # a setting of the process; Python's default is 128 KiB
+    lines = _RowLines(feed, where)
+    reader = csv.reader(lines, delimiter=separator)
+    while True:
+        first_line = lines.begin_row()
+        problem = None
+        try:
+            columns = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            columns, problem = [], InputError(f"broken CSV: {error}")
+            if "new-line character" in str(error):
+                hint = "put quotes around the value, or convert the line ends to one kind"
+                problem = InputError("broken CSV: a carriage return outside of quotes", hint=hint)
+        if lines.is_ended:
+            problem = InputError("a quote that is opened in this row is never closed", hint=QUOTE_HINT)
+        yield Record(columns, first_line, feed.line, problem)
+
+
+class _RowLines:
+    """The lines of a row; `is_ended` if the file ended within it."""
+
+    def __init__(self, feed: LineFeed, where: str) -> None:
+        self.is_ended = False
+        self._feed = feed
+        self._where = where
+        self._first_line = self._size = 0
+
+    def begin_row(self) -> int:
+        """Return the number of the next line, which is the first of a row."""
+        self._first_line, self._size = self._feed.line + 1, 0
+        return self._first_line
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._feed, None)
+        if line is None:
+            self.is_ended = True
+            raise StopIteration
+        self._size += len(line)
+        if self._size > self._feed.limit:
+            what = f"the row that begins here does not end within {self._feed.limit:,} characters"
+            where = f"{self._where}{self._first_line}"
+            raise InputError(what, where=where, hint=f"close an open quote; {QUOTE_HINT}")
+        return line
+
+
+def read_tsv_records(feed: LineFeed) -> Iterator[Record]:
+    """Yield rows of tab-separated columns.
+
+    A column is quoted only if its first and its last character are quotes and every quote within it is doubled
+    (RFC 4180); then it may contain tabs and line ends. Any other quote is an ordinary character.
+    """
+    for line in feed:
+        first_line = feed.line
+        text = _strip_line_end(line)
+        columns = _split_tsv(line, feed) if '"' in text else text.split("\t")
+        yield Record(columns if text else [], first_line, feed.line)
+
+
+def _split_tsv(line: str, feed: LineFeed) -> list[str]:
+    """Return the columns of a row that begins with this line; further lines of a quoted column come from the feed."""
+    columns = []
+    text, start = _strip_line_end(line), 0
+    while start <= len(text):
+        quoted = _read_quoted(line, start, feed) if text.startswith('"', start) else None
+        if quoted is None:
+            end = text.find("\t", start)
+            end = end if end >= 0 else len(text)
+            columns.append(text[start:end])
+        else:
+            column, line, end = quoted
+            text = _strip_line_end(line)
+            columns.append(column)
+        start = end + 1
+    return columns
+
+
+def _read_quoted(line: str, start: int, feed: LineFeed) -> tuple[str, str, int] | None:
+    """Return a quoted column, the line on which it ends, and its end in this line; None if its quotes are invalid."""
+    contents: list[str] = []
+    taken: list[str] = []
+    size, begin = 0, start + 1
+    while True:
+        match = _inside_quotes.match(line, begin)
+        end = match.end() if match else begin
+        contents.append(line[begin:end])
+        if end < len(line):  # at a quote that is not doubled
+            if line[end + 1 : end + 2] in ("", "\t", "\n") or line.startswith("\r\n", end + 1):
+                return "".join(contents).replace('""', '"'), line, end + 1
+            break
+        size += len(line)
+        following = next(feed, None) if size <= feed.limit else None
+        if following is None:
+            break
+        line, begin = following, 0
+        taken.append(line)
+    feed.put_back(taken)
+    return None
+
+
+def _strip_line_end(line: str) -> str:
+    return line.removesuffix("\n").removesuffix("\r")
+
 
 BLOCK_ROWS = 1 << 12
 BLOCK_CHARACTERS = 1 << 20
@@ -131,7 +371,10 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     names = [encoding.repair(name) for name in first.columns] if settings.keeps_rows else first.columns
     columns, is_header = find_columns(names, settings, place=place)
     documents = TableDocuments([], columns, origin, settings, SEPARATORS.get(separator, separator), 0)
-    groups = _group_records(records if is_header else chain((first,), records))
+    rows_of_file = records if is_header else chain((first,), records)
+    groups = group_items(
+        rows_of_file, lambda record: sum(map(len, record.columns)), n_items=BLOCK_ROWS, size=BLOCK_CHARACTERS
+    )
     if settings.keeps_rows:
         from nbtext.documents.rows import TableRows
 
@@ -207,20 +450,6 @@ def _convert_returns(stream: ByteStream, *, is_strict: bool) -> Iterator[bytes]:
                 "some lines end with a carriage return, others with a line feed", where=stream.path, hint=hint
             )
         yield raw.replace(b"\r", b"\n")
-
-
-def _group_records(records: Iterator[Record]) -> Iterator[list[Record]]:
-    """Yield several thousand records, or about a megabyte, at a time."""
-    group: list[Record] = []
-    size = 0
-    for record in records:
-        group.append(record)
-        size += sum(map(len, record.columns))
-        if len(group) == BLOCK_ROWS or size >= BLOCK_CHARACTERS:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
 
 
 def find_columns(first: list[str], settings: InputSettings, *, place: str) -> tuple[Fields, bool]:

@@ -92,7 +92,7 @@ def _rows(path: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the columns of each line that is not blank."""
     import csv
 
-    from nbtext.documents.delimited import separator_of
+    from nbtext.documents.tables import separator_of
 
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:

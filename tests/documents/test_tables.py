@@ -60,7 +60,7 @@ def test_blocks_of_any_size_give_the_same_rows(
 def test_a_quote_in_a_tsv_file_is_a_quote_unless_it_is_well_formed(stream_of: Callable[..., Any], content: str) -> None:
     """Read by the rule, letter by letter, gives the same columns as the reader."""
     from nbtext.documents.blocks import read_line_blocks, read_raw_blocks
-    from nbtext.documents.delimited import LineFeed, read_tsv_records
+    from nbtext.documents.tables import LineFeed, read_tsv_records
 
     stream = stream_of(content.encode(), 7)
     encoding = encoding_of(InputSettings())
