@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nbtext.features.counting import merge_sorted
 from nbtext.model.fitted_model import TrainedModel, check_kinds
-from nbtext.model.inspection import Inspection, MultilabelInspection, inspect
+from nbtext.model.inspection import Inspection, inspect
 from nbtext.model.inspector import Inspector
 
 MAX_MOVES = 1000  # of a label
@@ -87,8 +87,7 @@ def compare_models(before: TrainedModel, after: TrainedModel, *, n_features: int
 
 def _sizes(old: Inspection, new: Inspection) -> tuple[Change, ...]:
     changes = [Change(name, getattr(old, name), getattr(new, name)) for name in SIZES]
-    is_multilabel = isinstance(old, MultilabelInspection) or isinstance(new, MultilabelInspection)
-    for name in ("micro_f1", "macro_f1", "log_loss") if is_multilabel else ("accuracy", "log_loss"):
+    for name in ("accuracy", "log_loss") if old.decisions is None else ("micro_f1", "macro_f1", "log_loss"):
         values = (inspection.expected.get(name) if inspection.expected else None for inspection in (old, new))
         changes.append(Change(f"expected_{name}", *values))
     return tuple(changes)

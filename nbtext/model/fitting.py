@@ -25,7 +25,7 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CALIBRATION_SIZE, CorpusCounts
 from nbtext.model.fitted_model import FittedModel
-from nbtext.model.linear_fitting import check_complete, fit_linear_model, fit_linear_multilabel_model, fit_weighting
+from nbtext.model.linear_fitting import check_complete, fit_linear_model, fit_weighting
 from nbtext.model.task import OneLabel
 
 if TYPE_CHECKING:
@@ -54,15 +54,21 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     check      called often by a linear model; an error that it raises ends the fit
     raises     ModelError: no documents or features are left; SettingsError: the settings do not fit the model
     """
-    _check_counts(counts, features, model_settings)
+    if counts.statistics.n_documents == 0:
+        raise ModelError("the counts contain no documents to train on")
+    if counts.is_multilabel:
+        from nbtext.model.multilabel import check_multilabel_settings, fit_several_labels
+
+        check_multilabel_settings(features, model_settings)
+        counts, columns = select_features(align_to_vocabulary(counts, features), features)
+        n_hapax, known = count_unseen(counts, features)[0], selection if not isinstance(selection, Selection) else None
+        return fit_several_labels(counts, columns, n_hapax, features, model_settings, known, jobs=jobs)
     counts = replace(counts, empty=counts.empty_documents)
     counts, columns = select_features(align_to_vocabulary(counts, features), features)
     is_model_selected = is_model_selected or model_settings.model == AUTO
     if is_model_selected and is_new is None and not model_settings.has_targets:
         counts = _drop_unused_documents(counts, features)
     unseen = count_unseen(counts, features, is_new)
-    if counts.is_multilabel:
-        return _fit_multilabel_model(counts, columns, unseen[0], features, model_settings, selection, jobs)
     goals = _find_goals(model_settings, counts.labels, adjusts_prior=is_model_selected)
     tf, corpus, empty = features.tf, None, _count_empty(counts)
     if model_settings.model == AUTO:
@@ -108,37 +114,9 @@ def _drop_unused_documents(counts: CorpusCounts, features: FeatureSettings) -> C
 
     There is one more, because the last of a sample may lack some of its duplicates.
     """
-    if counts.is_multilabel or not features.is_counting:  # with weights, all documents may be needed for the statistics
+    if not features.is_counting:  # with weights, all documents may be needed for the statistics
         return counts
     return replace(counts, sample=counts.sample.first(CALIBRATION_SIZE + 1))
-
-
-def _check_counts(counts: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings) -> None:
-    """Raise ModelError without documents, SettingsError if a setting does not fit documents with several labels."""
-    if counts.statistics.n_documents == 0:
-        raise ModelError("the counts contain no documents to train on")
-    if counts.is_multilabel:
-        from nbtext.model.multilabel import check_multilabel_settings
-
-        check_multilabel_settings(features, model_settings)
-
-
-def _fit_multilabel_model(
-    counts: CorpusCounts,
-    columns: NDArray[np.int64] | None,
-    n_hapax: NDArray[np.float64] | None,
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    selection: Selection | MultilabelFit | None,
-    jobs: int,
-) -> FittedModel:
-    """Fit a multi-label model: a linear one, or Naive Bayes."""
-    from nbtext.model.multilabel import fit_multilabel_model
-
-    if model_settings.is_linear:
-        return fit_linear_multilabel_model(counts, columns, n_hapax, features, model_settings, jobs)
-    known = None if isinstance(selection, Selection) else selection
-    return fit_multilabel_model(counts, columns, n_hapax, features, model_settings, known, jobs=jobs)
 
 
 def _find_goals(model_settings: ModelSettings, labels: tuple[str, ...], *, adjusts_prior: bool) -> Goals:
@@ -199,7 +177,7 @@ def select_features(counts: CorpusCounts, features: FeatureSettings) -> tuple[Co
                 hint="by default a token has at least two characters; see --token-pattern",
             )
         return counts, None
-    statistics = keep_totals(counts.statistics) if counts.is_multilabel else counts.statistics
+    statistics = keep_totals(counts.statistics) if counts.statistics.has_totals else counts.statistics
     columns = select_columns(statistics, statistics.class_documents, features)
     return counts.restrict(columns), columns
 

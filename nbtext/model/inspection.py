@@ -21,8 +21,8 @@ from nbtext.model.inspector import FeatureView, Inspector, Names
 from nbtext.model.task import OneLabel
 
 if TYPE_CHECKING:
+    from nbtext.bayes.label_selection import MultilabelFit
     from nbtext.documents.matrix import Matrix
-    from nbtext.model.several_labels import SeveralLabels
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,18 @@ class ConfusionView:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelDecision:
+    """When a label is predicted, if documents can have several labels."""
+
+    label: str
+    threshold: float  # the probability from which it is predicted
+    f1: float | None  # leave-one-out; None: no document could be left out
+    is_fallback: bool  # whether its F1 was too low for a threshold of its own (FBR.1)
+
+
+@dataclass(frozen=True, slots=True)
 class Inspection:
-    """A summary of a model."""
+    """A summary of a model; `mu`, `alpha` and `decisions` are of one whose documents can have several labels."""
 
     model: str
     documents: float  # a whole number, or the sum of their weights if older documents weigh less
@@ -91,25 +101,9 @@ class Inspection:
     labels: tuple[LabelView, ...]
     hyperplane: Hyperplane | None
     words: tuple[WordView, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class LabelDecision:
-    """When a label is predicted, if documents can have several labels."""
-
-    label: str
-    threshold: float  # the probability from which it is predicted
-    f1: float | None  # leave-one-out; None: no document could be left out
-    is_fallback: bool  # whether its F1 was too low for a threshold of its own (FBR.1)
-
-
-@dataclass(frozen=True, slots=True)
-class MultilabelInspection(Inspection):
-    """A summary of a model of documents with several labels."""
-
     mu: float | None = None  # of the smoothing towards the corpus; None: the model is linear
     alpha: float | None = None  # of the contrast with the other labels; None: it is not used
-    decisions: tuple[LabelDecision, ...] = ()
+    decisions: tuple[LabelDecision, ...] | None = None  # None: each document has one label
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +154,15 @@ def inspect(
     statistics, expected = inspector.statistics, fitted.estimate
     priors = _priors(model)
     classes = [model.fitted.class_of(label) for label in labels] or range(len(model.fitted.labels))
-    inspection = Inspection(
+    fit = None if isinstance(fitted.task, OneLabel) else fitted.several_labels.fit
+    smoothing = None if fit is None else fit.smoothing
+    return Inspection(
         model.fitted.model_settings.model,
         inspector.n_documents,
         len(model.fitted.labels),
         statistics.n_features,
         inspector.n_occurrences,
-        hyperparameters.smoothing if hyperparameters.C is None else None,
+        hyperparameters.smoothing if hyperparameters.C is None and fit is None else None,
         hyperparameters.C,
         hyperparameters.is_converged if hyperparameters.C is not None else None,
         _selection_method(model),
@@ -182,29 +178,15 @@ def inspect(
         tuple(_label(inspector, model, k, priors, inspector.best(k, by, n_features)) for k in classes),
         _hyperplane(inspector, model, by, n_features),
         tuple(_word(inspector, model, word) for word in words),
+        None if smoothing is None else smoothing.mu,
+        None if smoothing is None else smoothing.alpha,
+        None if fit is None else tuple(_decision(fit, fitted.labels, k) for k in sorted(classes)),
     )
-    return inspection if isinstance(fitted.task, OneLabel) else _add_decisions(inspection, fitted.several_labels)
 
 
-def _add_decisions(inspection: Inspection, task: SeveralLabels) -> MultilabelInspection:
-    """Return the inspection of a multi-label model: its estimate, and when it predicts each label."""
-    fit, shown = task.fit, {view.label for view in inspection.labels}
-    smoothing, estimate = fit.smoothing, fit.estimate
-    known: dict[str, Any] = {field.name: getattr(inspection, field.name) for field in fields(inspection)}
-    known["smoothing"] = None
-    decisions = (
-        LabelDecision(
-            label,
-            float(fit.thresholds[k]),
-            None if estimate is None else float(estimate.label_f1[k]),
-            k in fit.fallback,
-        )
-        for k, label in enumerate(task.labels)
-        if label in shown
-    )
-    if smoothing is not None:
-        known |= {"mu": smoothing.mu, "alpha": smoothing.alpha}
-    return MultilabelInspection(**known, decisions=tuple(decisions))
+def _decision(fit: MultilabelFit, labels: Sequence[str], k: int) -> LabelDecision:
+    f1 = None if fit.estimate is None else float(fit.estimate.label_f1[k])
+    return LabelDecision(labels[k], float(fit.thresholds[k]), f1, k in fit.fallback)
 
 
 def changed_settings(model: TrainedModel) -> dict[str, Any]:
@@ -265,7 +247,7 @@ def _confused(model: TrainedModel, classes: Sequence[int]) -> tuple[ConfusionVie
 
 def _hyperplane(inspector: Inspector, model: TrainedModel, by: str, n_features: int) -> Hyperplane | None:
     """Return the hyperplane of a model of two labels, with the weights of the shown features; otherwise None."""
-    if len(model.fitted.labels) != 2 or not isinstance(model.fitted.task, OneLabel):
+    if len(model.fitted.labels) != 2 or inspector.statistics is not inspector.everything:
         return None
     weights = inspector.log_odds(1)
     shown = np.unique(np.concatenate([inspector.best(k, by, n_features) for k in (0, 1)]))

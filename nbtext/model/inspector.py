@@ -50,9 +50,10 @@ class Inspector:
     def __init__(self, model: TrainedModel, names: Names | None = None) -> None:
         self._model, self._names = model, names or {}
         self.labels, self._scorer = model.fitted.labels, model.fitted.scorer
-        self._everything = self.statistics = used_statistics(model)
-        self._is_multilabel = self.statistics.has_totals
-        if self._is_multilabel:  # the weights of the first score are already against the rest
+        self.everything = self.statistics = used_statistics(model)
+        self._n_others = len(self.labels) - 1  # labels that a label is compared with
+        if self.everything.has_totals:  # the weights of the first score are already against the rest
+            self._n_others = 0
             self.statistics, self._scorer = drop_totals(self.statistics), first_score(self._scorer, len(self.labels))
         self._weights = ClassWeights(self._scorer)
         self._sums = self._weights.sums()
@@ -68,8 +69,7 @@ class Inspector:
 
     def _against_others(self, own: Floats, sums: Floats) -> Floats:
         """Return weights minus the mean of the weights in the other classes, given the sums of all classes' weights."""
-        others = 0 if self._is_multilabel else len(self.labels) - 1
-        return np.asarray(own - (sums - own) / others) if others else own
+        return np.asarray(own - (sums - own) / self._n_others) if self._n_others else own
 
     def _total(self, k: int) -> float:
         """Return the largest possible count of a feature in a class."""
@@ -79,13 +79,13 @@ class Inspector:
     @property
     def n_documents(self) -> float:
         """The number of all documents, or the sum of their weights."""
-        return self._everything.n_documents
+        return self.everything.n_documents
 
     @property
     def n_occurrences(self) -> float:
         """The number of features in all documents."""
-        totals = self._everything.class_occurrences
-        number: float = (totals[0] if self._is_multilabel else totals.sum()).item()
+        totals = self.everything.class_occurrences
+        number: float = (totals[0] if self.everything.has_totals else totals.sum()).item()
         return number
 
     @cached_property
@@ -98,7 +98,7 @@ class Inspector:
 
     def best(self, k: int, by: str, n_features: int) -> NDArray[np.int64]:
         """Return the columns of the n most characteristic features of a class, best first; ties by column."""
-        if self._is_multilabel and by in ("mi", "chi2"):
+        if self.everything.has_totals and by in ("mi", "chi2"):
             what = "association with the label is not defined for documents with several labels"
             raise ModelError(what, where=f"--by {by}", hint="use --by z, log-odds or frequency")
         if by == "mi" and not self.statistics.knows_documents:
@@ -169,7 +169,7 @@ class Inspector:
         counts = documents if self._counts_documents else occurrences
         z = z_scores(counts, self._total(k), self._everywhere[columns], self._whole)
         is_known = statistics.knows_documents
-        has_association = not self._is_multilabel
+        has_association = not self.everything.has_totals
         for place, j in enumerate(columns.tolist()):
             yield FeatureView(
                 self.name(j), float(log_odds[place]), float(z[place]),
@@ -185,12 +185,12 @@ class Inspector:
 
     @cached_property
     def _everywhere(self) -> NDArray[Any]:
-        statistics = self._everything
+        statistics = self.everything
         return statistics.feature_sums(statistics.documents if self._counts_documents else statistics.occurrences)
 
     @cached_property
     def _whole(self) -> float:
-        return float(self._everything.n_documents if self._counts_documents else self.n_occurrences)
+        return float(self.everything.n_documents if self._counts_documents else self.n_occurrences)
 
     @cached_property
     def _most_frequent_class(self) -> NDArray[np.int64]:

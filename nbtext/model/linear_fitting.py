@@ -41,7 +41,7 @@ def fit_linear_model(
     statistics = counts.statistics
     counts, weighting = weigh_documents(counts, features)
     sample = counts.sample
-    lengths = _count_known(sample, n_hapax, model_settings)
+    lengths = count_known(sample, n_hapax, model_settings)
     class_weights = model_settings.class_weights_of(counts.labels, statistics.class_documents.tolist())
     data = TrainingData(
         sample.indptr, sample.indices, np.asarray(sample.counts, dtype=np.float64), sample.classes,
@@ -60,42 +60,7 @@ def fit_linear_model(
     )
 
 
-def fit_linear_multilabel_model(
-    counts: CorpusCounts,
-    columns: NDArray[np.int64] | None,
-    n_hapax: NDArray[np.float64] | None,
-    features: FeatureSettings,
-    settings: ModelSettings,
-    jobs: int,
-) -> FittedModel:
-    """Fit a discriminative model to all documents with several labels, over its features.
-
-    columns  which features of the corpus these are; None: all
-    n_hapax  (n_documents,), tokens of each document whose features occur in no other document; None: no such tokens
-    """
-    from nbtext.bayes.label_sets import LabelSets
-    from nbtext.linear.data import TrainingData
-    from nbtext.linear.label_learning import learn_labels
-    from nbtext.model.multilabel import check_labels, log_shares
-    from nbtext.model.several_labels import SeveralLabels
-
-    labels, label_sets = check_labels(counts)
-    counts, weighting = weigh_documents(counts, features)
-    sets, sample = LabelSets.of(label_sets, counts.labels), counts.sample
-    data = TrainingData(
-        sample.indptr, sample.indices, np.asarray(sample.counts, dtype=np.float64), sample.classes,
-        counts.statistics.n_features, len(labels), sample.hashes, sets=replace(sets, classes=sets.classes - 1),
-    )  # fmt: skip
-    n_known = _count_known(sample, n_hapax, settings)
-    learned = learn_labels(data, settings, lengths=n_known * (np.diff(sample.indptr) > 0), jobs=jobs)
-    priors = learned.scorer.bias[: len(labels)]
-    task = SeveralLabels(labels, log_shares(counts.statistics.class_documents), priors, learned.fit)
-    return FittedModel(
-        task, features, settings, counts.vocabulary, columns, weighting, learned.scorer, learned.hyperparameters
-    )
-
-
-def _count_known(
+def count_known(
     sample: DocumentCounts, n_hapax: NDArray[np.float64] | None, settings: ModelSettings
 ) -> NDArray[np.float64]:
     """Return the tokens of each document that models of other folds know, (n_documents,); see `LeaveOneOut.n_known`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,8 +17,9 @@ from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
-from nbtext.model.corpus_counts import CorpusCounts, LabelSet
+from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import FittedModel
+from nbtext.model.linear_fitting import count_known, weigh_documents
 from nbtext.model.several_labels import SeveralLabels
 
 SINGLE_HINT = "leave out this option, or train on documents with one label each"
@@ -49,7 +52,7 @@ def check_multilabel_settings(features: FeatureSettings, model_settings: ModelSe
             raise SettingsError(f"cannot be used with {several}", where=name, hint=SINGLE_HINT)
 
 
-def fit_multilabel_model(
+def fit_several_labels(
     counts: CorpusCounts,
     columns: NDArray[np.int64] | None,
     n_hapax: NDArray[np.float64] | None,
@@ -59,40 +62,45 @@ def fit_multilabel_model(
     *,
     jobs: int = 1,
 ) -> FittedModel:
-    """Fit a model to the counts of documents with several labels, over its features.
+    """Fit a model to the counts of documents with several labels, over its features: Naive Bayes, or a linear model.
 
     columns  which features of the corpus these are; None: all
     n_hapax  (n_sampled,), tokens of each retained document that are out of vocabulary without it; None: none are
-    fit      the smoothing, the calibration and the thresholds; None: they are selected by leave-one-out
+    fit      of Naive Bayes: the smoothing, the calibration and the thresholds; None: they are selected by leave-one-out
     jobs     number of threads
+    raises   ModelError: no document has a label, or the counts are of a matrix
     """
-    labels, label_sets = check_labels(counts)
-    statistics, sample = counts.statistics, counts.sample
-    if features.tf == "binary":
-        statistics, sample = statistics.binarize(), sample.binarize()
-    if fit is None:
-        sets = LabelSets.of(label_sets, counts.labels)
-        corpus = RelevanceLeaveOneOut(LabelCounts.of(statistics), sample, sets, n_hapax, model_settings.is_separate)
-        corpus = corpus if counts.has_all_documents else corpus.drop_last_content()
-        fit = select_multilabel(corpus, optimize=model_settings.optimize, jobs=jobs)
-    smoothing = fit.smoothing or DEFAULT
-    scorer = compile_relevance(statistics, smoothing)
-    task = SeveralLabels(labels, log_shares(statistics.class_documents), scorer.bias[: len(labels)], fit)
-    weighting = Weighting("binary" if features.tf == "binary" else "count")
-    hyperparameters = Hyperparameters(smoothing.alpha or 0.0)
-    return FittedModel(task, features, model_settings, counts.vocabulary, columns, weighting, scorer, hyperparameters)
-
-
-def check_labels(counts: CorpusCounts) -> tuple[tuple[str, ...], tuple[LabelSet, ...]]:
-    """Return the labels of counts, and the label sets of the documents; ModelError if there are none."""
-    if counts.label_sets is None or counts.weighting is not None:
-        raise ModelError(
-            "a matrix of documents with several labels cannot be used for training", hint="train on the texts"
-        )
-    labels = tuple(label for label in counts.labels if label != ALL_DOCUMENTS)
+    label_sets, labels = counts.label_sets, tuple(label for label in counts.labels if label != ALL_DOCUMENTS)
+    if label_sets is None or counts.weighting is not None:
+        what = "a matrix of documents with several labels cannot be used for training"
+        raise ModelError(what, hint="train on the texts")
     if not labels:
         raise ModelError("no document has a label", hint="add documents with labels")
-    return labels, counts.label_sets
+    sets, log_prior = LabelSets.of(label_sets, counts.labels), log_shares(counts.statistics.class_documents)
+    if model_settings.is_linear:
+        from nbtext.linear.data import TrainingData
+        from nbtext.linear.label_learning import learn_labels
+
+        counts, weighting = weigh_documents(counts, features)
+        sample = counts.sample
+        data = TrainingData(
+            sample.indptr, sample.indices, np.asarray(sample.counts, dtype=np.float64), sample.classes,
+            counts.statistics.n_features, len(labels), sample.hashes, sets=replace(sets, classes=sets.classes - 1),
+        )  # fmt: skip
+        n_known = count_known(sample, n_hapax, model_settings) * (np.diff(sample.indptr) > 0)
+        scorer, hyperparameters, fit = learn_labels(data, model_settings, lengths=n_known, jobs=jobs)
+    else:
+        statistics, sample = counts.statistics, counts.sample
+        if features.tf == "binary":
+            statistics, sample = statistics.binarize(), sample.binarize()
+        if fit is None:
+            corpus = RelevanceLeaveOneOut(LabelCounts.of(statistics), sample, sets, n_hapax, model_settings.is_separate)
+            corpus = corpus if counts.has_all_documents else corpus.drop_last_content()
+            fit = select_multilabel(corpus, optimize=model_settings.optimize, jobs=jobs)
+        smoothing, weighting = fit.smoothing or DEFAULT, Weighting("binary" if features.tf == "binary" else "count")
+        scorer, hyperparameters = compile_relevance(statistics, smoothing), Hyperparameters(smoothing.alpha or 0.0)
+    task = SeveralLabels(labels, log_prior, scorer.bias[: len(labels)], fit)
+    return FittedModel(task, features, model_settings, counts.vocabulary, columns, weighting, scorer, hyperparameters)
 
 
 def log_shares(class_documents: NDArray[np.int64]) -> Floats:

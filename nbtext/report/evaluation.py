@@ -106,10 +106,11 @@ def _label_rows(evaluation: Evaluation, count: str) -> Iterator[tuple[str, ...]]
     """Yield the figures of each label as text; `count` formats its number of documents."""
     for score in evaluation.per_label:
         shares = (f"{share:.3f}" for share in (score.precision, score.recall, score.f1))
-        row = (score.label, *shares, count.format(score.support))
         if isinstance(score, ThresholdScore):
-            row = (*row, f"{score.threshold:.3f}" if score.threshold is not None else "")
-        yield row
+            threshold = f"{score.threshold:.3f}" if score.threshold is not None else ""
+            yield score.label, *shares, f"{score.support:,}", threshold
+        else:
+            yield score.label, *shares, count.format(score.support)
 
 
 def _pair_rows(pairs: tuple[LabelPair, ...]) -> Iterator[tuple[str, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.label_thresholds import MIN_F1
@@ -14,7 +15,6 @@ from nbtext.model.inspection import (
     LabelDecision,
     LabelView,
     MatrixInspection,
-    MultilabelInspection,
     WordView,
 )
 from nbtext.model.settings import CRITERIA, Criterion
@@ -30,6 +30,7 @@ MAX_NAMES = 10  # labels that are listed
 FEATURE_COLUMNS = (
     "label", "feature", "log_odds", "z", "mutual_information", "chi_squared", "occurrences", "documents",
 )  # fmt: skip
+OF_SEVERAL_LABELS = ("mu", "alpha", "decisions")  # keys
 WORD_COLUMNS = ("word", *FEATURE_COLUMNS)
 CONFUSED_COLUMNS = ("label A", "label B", "confusions", "A predicted as B", "B predicted as A")
 
@@ -39,7 +40,10 @@ def format_inspection(inspection: Inspection, *, output_format: str, screen: Scr
     if output_format == "table":
         return format_screen(_parts(inspection, screen.width), screen)
     if output_format in ("json", "jsonl"):
-        return format_json(inspection, output_format=output_format)
+        record = asdict(inspection)
+        if inspection.decisions is None:
+            record = {name: value for name, value in record.items() if name not in OF_SEVERAL_LABELS}
+        return format_json(record, output_format=output_format)
     if inspection.words:
         found = ([view.word, label, *_fields(item)] for view in inspection.words for label, item in view.classes)
         return format_rows(WORD_COLUMNS, found, output_format=output_format)
@@ -83,15 +87,15 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         number_of(inspection.occurrences, "occurrence"),
     )
     yield "training", f"{documents}, {sizes}, {occurrences} of features"
-    if isinstance(inspection, MultilabelInspection):
-        yield from _multilabel_lines(inspection)
+    if inspection.decisions is not None:
+        yield from _multilabel_lines(inspection, inspection.decisions)
     elif inspection.C is None:
         yield "smoothing", f"{inspection.smoothing:.4g} ({inspection.chosen_by})"
     else:
         yield "C", f"{inspection.C:.4g} ({inspection.chosen_by})"
     if inspection.is_converged is False:
         yield "converged", "no: the solver stopped before it met its tolerance; scale large values down, or lower C"
-    if inspection.expected is not None and not isinstance(inspection, MultilabelInspection):
+    if inspection.expected is not None and inspection.decisions is None:
         yield (
             "estimate",
             (
@@ -109,8 +113,8 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         yield "unlabeled", format_unlabeled(inspection.unlabeled)
     if inspection.approximate:
         names = ", ".join(inspection.approximate).replace("_", " ")
-        is_multilabel = isinstance(inspection, MultilabelInspection)
-        advice = "train with --keep-sample to refit them" if is_multilabel else "refit them with nbtext calibrate"
+        is_calibrated = inspection.decisions is None
+        advice = "refit them with nbtext calibrate" if is_calibrated else "train with --keep-sample to refit them"
         yield "approximate", f"{names}: fitted before the last change of the documents; {advice}"
     if inspection.settings:
         yield "settings", ", ".join(f"{name}={_setting(value)}" for name, value in inspection.settings.items())
@@ -118,7 +122,7 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         yield "words", "not stored, because features are hashed; --words-from SOURCE looks them up in texts"
 
 
-def _multilabel_lines(inspection: MultilabelInspection) -> Iterator[tuple[str, str]]:
+def _multilabel_lines(inspection: Inspection, decisions: tuple[LabelDecision, ...]) -> Iterator[tuple[str, str]]:
     """Yield the lines of a multi-label model: its smoothing, its estimate and its thresholds."""
     yield "labels", "several for a document, or none"
     if inspection.mu is None:
@@ -131,12 +135,12 @@ def _multilabel_lines(inspection: MultilabelInspection) -> Iterator[tuple[str, s
         scores = (f"{name} {found[key]:.4f}" for name, key in (("micro-F1", "micro_f1"), ("macro-F1", "macro_f1")))
         precision = f"precision at 1 {found['precision_at_1']:.4f}"
         yield "estimate", f"{', '.join(scores)}, {precision} ({number_of(found['documents'], 'document')}, left out)"
-    thresholds = sorted({each.threshold for each in inspection.decisions})
+    thresholds = sorted({each.threshold for each in decisions})
     if len(thresholds) == 1:
         yield "threshold", f"{thresholds[0]:.4f}"
     elif thresholds:
         yield "thresholds", f"one for each label, from {thresholds[0]:.4f} to {thresholds[-1]:.4f}"
-    fallback = [each.label for each in inspection.decisions if each.is_fallback]
+    fallback = [each.label for each in decisions if each.is_fallback]
     if fallback:
         shown = list_some(fallback, MAX_NAMES)
         judge = "held-out" if inspection.mu is None else "leave-one-out"
@@ -180,8 +184,7 @@ def _parts(inspection: Inspection, width: int) -> Iterator[RenderableType]:
         yield ""
         yield from _plane_parts(inspection.hyperplane, width)
     criterion = CRITERIA[inspection.by]
-    decisions = inspection.decisions if isinstance(inspection, MultilabelInspection) else ()
-    by_label = {each.label: each for each in decisions}
+    by_label = {each.label: each for each in inspection.decisions or ()}
     for view in inspection.labels:
         yield ""
         yield _label_line(view, criterion, by_label.get(view.label))
