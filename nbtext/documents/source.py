@@ -21,7 +21,7 @@ from nbtext.documents.blocks import ByteRange, ReadOptions
 from nbtext.documents.decoding import encoding_of
 from nbtext.documents.directory import is_directory
 from nbtext.documents.fields import check_joined, check_label_columns
-from nbtext.documents.formats import FORMAT_NAMES, FORMATS, WRITABLE_NAMES, is_mail
+from nbtext.documents.formats import FORMAT_NAMES, FORMATS, WRITABLE_NAMES, Format, is_mail
 from nbtext.documents.labels import check_label_settings
 from nbtext.documents.read_ahead import ReadAhead
 from nbtext.documents.recognition import OUTPUTS, Kind, log_skipped, name_binary, recognize
@@ -251,19 +251,20 @@ def _list_files(
         if wanted is None and is_mail(path):
             return [Shard("mails", (path,), (None,))]
         is_whole = wanted is None and settings.input_unit in ("file", "mail") and byte_range is None
-        if is_whole and _is_plain_text(path, settings):
+        found = _detect_format(path, settings) if is_whole else None
+        if found is not None and found.name in ("lines", "files"):
             check_joined(path, settings)
             return [Shard("files", (path,), (None,))]
     return [Shard("file", (path,), (None,), byte_range)]
 
 
-def _is_plain_text(path: str, settings: InputSettings) -> bool:
-    """Return whether a file is plain text by its name and its first bytes."""
+def _detect_format(path: str, settings: InputSettings) -> Format | None:
+    """Return the format of a file; None if it cannot be detected, which is reported when the file is read."""
     stream = open_stream(path)
     try:
-        return detect_stream_format(stream, encoding_of(settings), settings).name in ("lines", "files")
-    except InputError:  # the error is reported when the file is read
-        return False
+        return detect_stream_format(stream, encoding_of(settings), settings)
+    except InputError:
+        return None
     finally:
         stream.close()
 
@@ -273,15 +274,8 @@ def _unit_of(shard: Shard, settings: InputSettings) -> str | None:
         return {"mails": "mail", "database": "row"}.get(shard.reader, "file")
     if settings.input_format is not None:
         return FORMATS[settings.input_format].unit
-    if not is_regular(shard.paths[0]):
-        return None
-    stream = open_stream(shard.paths[0])
-    try:
-        return detect_stream_format(stream, encoding_of(settings), settings).unit
-    except InputError:
-        return None
-    finally:
-        stream.close()
+    found = _detect_format(shard.paths[0], settings) if is_regular(shard.paths[0]) else None
+    return found.unit if found is not None else None
 
 
 def _read_shard(
