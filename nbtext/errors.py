@@ -16,7 +16,7 @@ The message of each is one line: the place, what is wrong, and what to do.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Any, ParamSpec, Self, TypeVar, cast
 
@@ -24,6 +24,7 @@ T = TypeVar("T", bound=Callable[..., Any])
 P = ParamSpec("P")
 R = TypeVar("R")
 OPTION = r"(?<![\w'\"-])--(?P<negation>no-)?(?P<name>[A-Za-z][a-z\d-]*)(?![\w'\"])"
+GIVEN = "\ufdd0"  # not a character; stands between the dashes of a name that the user gave
 PARAMETERS: set[str] = set()  # fields of settings, and options of requests: errors of the library name these
 
 
@@ -42,6 +43,19 @@ def list_some(names: Iterable[str], most: int = 10) -> str:
     """Return the first names, with a mark at the end if there are more."""
     found = list(names)
     return ", ".join([*found[:most], *(["…"] if len(found) > most else [])])
+
+
+def named(name: str) -> str:
+    """Return a name that the user gave, such as a label, for the message of an error, which leaves it as it is."""
+    return re.sub("-(?=-)", f"-{GIVEN}", name)
+
+
+def suggest(name: str, names: Sequence[str]) -> str:
+    """Return the hint of an error about a name that does not exist: the most similar one, or those that there are."""
+    from difflib import get_close_matches
+
+    nearest = get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"did you mean {named(nearest[0])}?" if nearest else f"there are {list_some(map(named, names))}"
 
 
 class NbtextError(Exception):
@@ -74,13 +88,13 @@ class NbtextError(Exception):
     def __str__(self) -> str:
         located = f"{self.where}: {self.what}" if self.where else self.what
         message = f"{located}; {self.hint}" if self.hint else located
-        return printable(name_parameters(message) if self.names_parameters else message)
+        return printable((name_parameters(message) if self.names_parameters else message).replace(GIVEN, ""))
 
 
 def name_parameters(text: str) -> str:
     """Return the text with the parameters of the library in place of options: `min_df` for `--min-df`.
 
-    Other words with dashes stay, such as a label, and so does what is in quotes.
+    Other words with dashes stay, and so do names that are `named`, and what is in quotes.
     """
 
     def rename(found: re.Match[str]) -> str:

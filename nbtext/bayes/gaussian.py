@@ -20,7 +20,7 @@ MIN_FLOOR = 1e-14  # replaces a smoothing of 0
 UNIT_BITS = 33  # significant bits of a large 1 / 2ε: its products with counts are exact, its relative error 1e-10
 LARGE = 1e6  # times the inverse of the largest variance
 NEGLIGIBLE = 1e-16  # a variance below this share of ε is 0
-MAX_WEIGHTS = 1 << 26  # of squares: 3 GB while they are sorted
+MAX_WEIGHTS = 1 << 24  # of squares: 2 GB while they are fitted and sorted
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def compute_moments(statistics: ClassStatistics, documents: DocumentCounts, *, n
     if statistics.n_features * statistics.n_classes > MAX_WEIGHTS:
         raise ModelError(
             f"a gaussian model of {statistics.n_classes:,} labels and {statistics.n_features:,} features is too large",
-            hint="it has a weight for each pair of them; use --min-df, --max-features, or another model",
+            hint="it has a weight for each pair; use --min-df, --max-features, fewer --hash-bits, or another model",
         )
     weights, entries = documents.counts.astype(np.float64), statistics.locate(documents)
     n_entries, n_documents = len(statistics.classes), max(1, statistics.n_documents)

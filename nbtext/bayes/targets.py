@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.diagnostics import Proportion
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import ModelSettings
-from nbtext.errors import SettingsError, list_some, number_of
+from nbtext.errors import SettingsError, named, number_of, suggest
 from nbtext.records import dataclass
 
 RECALL = "recall"  # the other metric is precision
@@ -68,11 +68,7 @@ def find_goals(settings: ModelSettings, labels: Sequence[str]) -> Goals:
     targets = []
     for metric, label, minimum in settings.targets:
         if label not in labels:
-            from difflib import get_close_matches
-
-            nearest = get_close_matches(label, labels, n=1, cutoff=0.5)
-            hint = f"did you mean {nearest[0]}?" if nearest else f"there are {list_some(labels)}"
-            raise SettingsError(f"there is no label {label}", where=f"min_{metric}", hint=hint)
+            raise SettingsError(f"there is no label {named(label)}", where=f"min_{metric}", hint=suggest(label, labels))
         targets.append(Target(metric, label, labels.index(label), minimum, settings.confidence))
     return Goals(settings.optimize, tuple(targets))
 
@@ -124,7 +120,7 @@ def fit_targets(
     found = tuple(measure(predicted, classes, target, int(missed[target.number])) for target in targets)
     for target, proportion in zip(targets, found, strict=True):
         if len(targets) > 1 and proportion.lower_bound(target.confidence) < target.minimum:
-            what = f"{target.metric} {target.minimum:g} of {target.label} cannot be reached"
+            what = f"{target.metric} {target.minimum:g} of {named(target.label)} cannot be reached"
             raise SettingsError(
                 f"{what} together with the other targets",
                 where=f"min_{target.metric}",
@@ -155,19 +151,19 @@ def _find_recall_step(scores: Floats, classes: NDArray[Any], target: Target, n_u
     """
     margins = np.sort(_margins(scores, target.number)[classes == target.number])
     margins = np.append(np.full(n_unanswered, -np.inf), margins)
-    n = len(margins)
+    n, label = len(margins), named(target.label)
     n_missed = _max_errors(n, target)
     if n_missed < 0:
         raise SettingsError(
-            f"recall {target.minimum:g} of {target.label} with {target.confidence:.4g} confidence needs at least "
-            f"{number_of(_least_documents(target), 'document')} of {target.label}; there are {n:,}",
+            f"recall {target.minimum:g} of {label} with {target.confidence:.4g} confidence needs at least "
+            f"{number_of(_least_documents(target), 'document')} of {label}; there are {n:,}",
             where="min_recall",
             hint=f"{n:,} documents can assure at most {Proportion(n, n).lower_bound(target.confidence):.4f}; "
             "lower the target or the confidence",
         )
     if n_missed < n_unanswered:
         raise SettingsError(
-            f"recall {target.minimum:g} of {target.label} with {target.confidence:.4g} confidence cannot be assured: "
+            f"recall {target.minimum:g} of {label} with {target.confidence:.4g} confidence cannot be assured: "
             f"{n_unanswered:,} of {number_of(n, 'document')} get no label, because no other document has their words",
             where="min_recall",
             hint=f"{n_missed:,} of them may be missed; lower the target or the confidence, or leave out empty texts",
@@ -202,12 +198,12 @@ def _find_precision_step(scores: Floats, classes: NDArray[Any], target: Target) 
         found, level = (size, level) if bound >= target.minimum else (found, 0.0)
     if not found:
         first = _least_documents(target, (1 - target.confidence) / 2)
-        what = f"it needs at least {first:,} predictions of {target.label}, and there are {len(order):,}"
+        what = f"it needs at least {first:,} predictions of {named(target.label)}, and there are {len(order):,}"
         if len(order) >= first:
             n = len(order)
             what = f"{n_correct[-1]:,} of {n:,} predictions are correct, and at most {best:.4f} can be assured"
         raise SettingsError(
-            f"precision {target.minimum:g} of {target.label} cannot be assured "
+            f"precision {target.minimum:g} of {named(target.label)} cannot be assured "
             f"with {target.confidence:.4g} confidence: {what}",
             where="min_precision",
             hint="lower the target or the confidence, or train on more documents",

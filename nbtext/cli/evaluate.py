@@ -238,7 +238,6 @@ def _cross_validate(given: Evaluate, source: Source, **listeners: Any) -> Iterat
     from nbtext.evaluation.cross_validation import cross_validate_search
 
     candidates = list_searched(given.features, given.trained, source)
-    del listeners["on_corpus"]  # a search has the counts of each fold only
     predicted = cross_validate_search(
         source, given.folds, candidates[0].features, partial(_search_fold, given, candidates),
         decisions=given.decisions, jobs=given.run.jobs, duplicates=given.trained.duplicates, **listeners,

@@ -97,10 +97,9 @@ class Source:
     @property
     def model_input(self) -> ModelInput:
         """The properties of the source that a model stores when it is trained on it."""
-        unit = self.input_unit
-        if unit not in ("row", "mail"):
+        unit, read = self.input_unit, self.settings
+        if unit not in ("row", "mail") and not read.separate_fields:
             return ModelInput(unit)
-        read = self.settings
         labels = (read.label_separator, read.label_fields)
         return ModelInput(unit, read.text_field, read.label_field, read.separate_fields, *labels)
 

@@ -188,6 +188,7 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
     duplicates: str = TOGETHER,
     jobs: int = 1,
     on_batch: OnBatch | None = None,
+    on_corpus: Callable[[CorpusCounts], None] | None = None,
     on_repeated: Callable[[RepeatedTexts], None] | None = None,
 ) -> Iterator[tuple[Predictions, tuple[Sequence[str], ...]]]:
     """Read a source once, search a model for each fold among the other folds, and predict the fold with it.
@@ -203,6 +204,8 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
         Whether duplicates are in one fold (`together`), or in any (`separate`).
     search : callable
         Returns a model that is trained on some documents. It gets a function that counts their features.
+    on_corpus : callable, optional
+        Is called with the counts of all documents.
     on_repeated : callable, optional
         Is called at the end if documents have equal content. Searches for other folds would take too long.
 
@@ -211,7 +214,10 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
     tuple of Predictions and texts
         Block by block.
     """
-    documents, sample = _read_documents(source, features, on_batch)
+    documents, corpus = _read_documents(source, features, on_batch)
+    if on_corpus is not None:
+        on_corpus(corpus)
+    sample = corpus.sample
     folds = _assign_folds_in_order(documents, sample, settings, is_separate=duplicates == SEPARATE)
     decisions.check(tuple(sorted({label for label in documents.labels if label is not None})))
     for is_training, is_held_out in split_folds(folds, is_forward=settings.order_field is not None):
@@ -228,9 +234,7 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
         on_repeated(RepeatedTexts(n_duplicates, duplicates, "accuracy", None, None))
 
 
-def _read_documents(
-    source: Source, features: FeatureSettings, on_batch: OnBatch | None
-) -> tuple[Batch, DocumentCounts]:
+def _read_documents(source: Source, features: FeatureSettings, on_batch: OnBatch | None) -> tuple[Batch, CorpusCounts]:
     """Return all documents of a source as one batch, and their counts, whose groups are the rows of the batch.
 
     raises  InputError: a document has no label, or several, or could not be read
@@ -251,7 +255,7 @@ def _read_documents(
         groups.extend(batch.groups or ())
         if on_batch is not None:
             on_batch(block, batch)
-    return replace(documents, groups=groups or None), counter.finish().sample
+    return replace(documents, groups=groups or None), counter.finish()
 
 
 def _assign_folds_in_order(

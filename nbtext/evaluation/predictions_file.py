@@ -51,7 +51,8 @@ class PredictionsFile:
     """Predictions by the ids of their documents: JSONL, JSON, TSV or CSV of `nbtext predict`, compressed or not.
 
     JSON holds the probability of every label. TSV and CSV hold only those of the predicted labels and of `--top-k`: of
-    one label, the rest is shared equally by the other labels; of several, it is 0. Equal ids are matched in order.
+    one label, the rest is shared equally by the other labels; of several, it is 0. Equal ids are matched in order, so a
+    file with different predictions of equal ids must have the order of the documents.
 
     Raises
     ------
@@ -67,8 +68,9 @@ class PredictionsFile:
 
     def _parse(self, *, is_several: bool) -> None:
         self._is_several = is_several
-        self._records: dict[str, list[Record]] = {}
+        self._records: dict[str, list[tuple[int, Record]]] = {}  # with their places in the file
         self._n_taken: Counter[str] = Counter()
+        self._last_place = 0
         separator = _find_separator(self._rows) if is_several else None
         for line, row in self._rows:
             try:
@@ -79,20 +81,17 @@ class PredictionsFile:
             if record.is_several != is_several:
                 what = "the file has records of one label and records of several labels"
                 raise InputError(what, where=f"{self._path}:{line}", hint=HINT)
-            self._records.setdefault(identity, []).append(record)
+            self._records.setdefault(identity, []).append((line, record))
         if self._has_kind:
             self._rows = []
+        self._is_ambiguous = any(
+            record != same[0][1] for same in self._records.values() if len(same) > 1 for _, record in same
+        )
         found = {label for record in self._all() for label in (*record.labels, *record.scores)}
         self._classes = tuple(sorted(found))
 
     def _all(self) -> Iterator[Record]:
-        return chain.from_iterable(self._records.values())
-
-    def choose_kind(self, batch: Batch) -> None:
-        """Read lines that can be of one label or of several, as TSV without a document of two labels, as the source."""
-        if not self._has_kind:
-            self._has_kind = True
-            self._parse(is_several=batch.label_lists is not None)
+        return (record for _, record in chain.from_iterable(self._records.values()))
 
     def of(self, batch: Batch) -> Predictions:
         """Return the predictions for these documents.
@@ -142,14 +141,19 @@ class PredictionsFile:
         # an id whose bytes are not UTF-8 was written with escapes
         escaped = identity.encode("utf-8", "backslashreplace").decode()
         same = self._records.get(identity) or self._records.get(escaped) or []
-        place = self._n_taken[identity] if len(same) > 1 else 0
+        n_taken, hint = self._n_taken[identity], "write SOURCE exactly as in the nbtext predict command"
+        number = n_taken if len(same) > 1 else 0
         self._n_taken[identity] += 1
-        if place >= len(same):
-            what = f"there is no prediction for {identity}"
-            if same:
-                what = f"the id {identity} has {len(same)} predictions, and more documents"
-            raise InputError(what, where=self._path, hint="write SOURCE exactly as in the nbtext predict command")
-        return same[place]
+        if number >= len(same):
+            what = f"the id {identity} has {len(same)} predictions, and more documents"
+            raise InputError(what if same else f"there is no prediction for {identity}", where=self._path, hint=hint)
+        place, record = same[number]
+        if self._is_ambiguous and n_taken == number:  # not a record that an earlier document has, too
+            if place < self._last_place:
+                what = "documents have equal ids, and the predictions are in another order than the documents"
+                raise InputError(what, where=self._path, hint=hint)
+            self._last_place = place
+        return record
 
     def _row(self, record: Record) -> list[float]:
         known = [record.scores[label] for label in self._classes if label in record.scores]

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 
 from nbtext.bayes.settings import BEST, ModelSettings
 from nbtext.documents.settings import InputSettings
-from nbtext.errors import SettingsError
+from nbtext.errors import SettingsError, suggest
 from nbtext.records import dataclass
 from nbtext.settings import Excludes, check_settings, choices_of, parse_names, parse_time, setting
 
@@ -104,11 +104,7 @@ class CurveSettings:
         known = (*models_to_compare(), BEST)
         for name in self.models or ():
             if name not in known:
-                from difflib import get_close_matches
-
-                nearest = get_close_matches(name, known, n=1)
-                hint = f"did you mean {nearest[0]}?" if nearest else f"choose from {', '.join(known)}"
-                raise SettingsError(f"{name!r} is not a model", where="models", hint=hint)
+                raise SettingsError(f"{name!r} is not a model", where="models", hint=suggest(name, known))
         if self.models is not None and not 0 < len(self.models) == len(set(self.models)):
             raise SettingsError("name each model once", where="models")
         if not self.is_search and BEST in (self.models or ()):

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from math import isfinite
 from typing import Any
 
-from nbtext.errors import BelowThreshold, SettingsError, list_some
+from nbtext.errors import BelowThreshold, SettingsError, named, suggest
 from nbtext.evaluation.evaluator import Evaluation
 from nbtext.evaluation.metrics import LABEL_METRICS, METRICS, Metric
 from nbtext.evaluation.multilabel import MULTILABEL_METRICS
@@ -77,7 +77,6 @@ def _find_value(evaluation: Evaluation, name: str) -> float:
     kind, _, label = name.partition(":")
     scores: dict[str, Any] = {score.label: score for score in evaluation.per_label}
     if label not in scores:
-        nearest = get_close_matches(label, scores, n=1)
-        hint = f"did you mean {kind}:{nearest[0]}?" if nearest else f"there are {list_some(scores)}"
-        raise SettingsError(f"there is no label {label}", where="--fail-under", hint=hint)
+        hint = suggest(name, [f"{kind}:{each}" for each in scores])
+        raise SettingsError(f"there is no label {named(label)}", where="--fail-under", hint=hint)
     return float(getattr(scores[label], kind))

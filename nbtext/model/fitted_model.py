@@ -15,7 +15,7 @@ from nbtext.bayes.diagnostics import Hyperparameters, Unlabeled
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.documents.settings import UNKNOWN_INPUT, ModelInput
-from nbtext.errors import ModelError, SettingsError, list_some
+from nbtext.errors import ModelError, SettingsError, named, suggest
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -172,11 +172,7 @@ class FittedModel:
         """
         if label in self.labels:
             return self.labels.index(label)
-        from difflib import get_close_matches
-
-        nearest = get_close_matches(label, self.labels, n=1, cutoff=0.5)
-        hint = f"did you mean {nearest[0]}?" if nearest else f"it knows {list_some(self.labels)}"
-        raise SettingsError(f"the model has no label {label!r}", hint=hint)
+        raise SettingsError(f"the model has no label {named(repr(label))}", hint=suggest(label, self.labels))
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from nbtext.errors import InputError, SettingsError, list_some
+from nbtext.errors import InputError, SettingsError, list_some, named
 from nbtext.records import dataclass
 from nbtext.settings import Excludes, Needs, check_settings, parse_label_share, parse_time, setting
 
@@ -51,9 +51,9 @@ class Costs:
             for label in (true, predicted or true):
                 if label not in known:
                     raise InputError(
-                        f"the model has no label {label!r}",
+                        f"the model has no label {named(repr(label))}",
                         where=f"{self.path}:{line}",
-                        hint=f"its labels are {list_some(sorted(known))}",
+                        hint=f"its labels are {list_some(map(named, sorted(known)))}",
                     )
 
 
@@ -182,7 +182,7 @@ class DecisionSettings:
         pairs = [each for each in self.threshold if isinstance(each, tuple)]
         for name, minimum in (*pairs, *(("", each) for each in self.threshold if isinstance(each, int | float))):
             if not 0 <= minimum <= 1:
-                shown = f"{name}={minimum:g}" if name else f"{minimum:g}"
+                shown = f"{named(name)}={minimum:g}" if name else f"{minimum:g}"
                 hint = "give a number from 0 to 1"
                 raise SettingsError(f"{shown} is not a probability", where="threshold", hint=hint)
         if len(dict(pairs)) < len(pairs):
@@ -224,8 +224,8 @@ class DecisionSettings:
             self.cost.check(known)
         for label in self.label_thresholds:
             if label not in known:
-                hint = f"its labels are {list_some(sorted(known))}"
-                raise SettingsError(f"the model has no label {label!r}", where="threshold", hint=hint)
+                hint = f"its labels are {list_some(map(named, sorted(known)))}"
+                raise SettingsError(f"the model has no label {named(repr(label))}", where="threshold", hint=hint)
 
 
 def refuse_decisions(kind: str, wrong: list[str], hint: str) -> None:

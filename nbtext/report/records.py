@@ -174,9 +174,3 @@ def _lines(rows: Iterable[Row], output_format: str) -> str:
     if text.count("\n") == len(texts) and text.count("\t") == n_tabs and "\\" not in text and "\r" not in text:
         return text  # no field needs an escape: this check is much faster than one for each field
     return "".join("\t".join(map(tsv_field, row)) + "\n" for row in texts)
-
-
-def record_start(identity: str, output_format: str) -> bytes:
-    """Return the bytes with which the record of a document begins, in tsv or jsonl."""
-    text = f"{tsv_field(identity)}\t" if output_format == "tsv" else f'{{"id": {_json(identity)}, '
-    return text.encode("utf-8", "backslashreplace")

@@ -212,7 +212,8 @@ class Guard:
         except asyncio.CancelledError:
             if not deadline.is_over:
                 raise
-            await self._refuse(_late(usage), is_started, scope, receive, count_and_send)
+            late = HTTPException(503, "the request took too long", {**RETRY_AFTER, "Connection": "close"})
+            await self._refuse(late, is_started, scope, receive, count_and_send)
         except Exception as error:
             self._log.write("error", error=type(error).__name__, place=_place(error))
             if not is_started:
@@ -281,10 +282,6 @@ class Guard:
 def _without_port(host: str) -> str:
     name, separator, port = host.rpartition(":")
     return name if separator and port.isdecimal() else host
-
-
-def _late(usage: Usage) -> HTTPException:
-    return HTTPException(503, "the request took too long", {**RETRY_AFTER, "Connection": "close"})
 
 
 def _place(error: BaseException) -> str:

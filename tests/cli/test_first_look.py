@@ -63,6 +63,18 @@ def test_the_largest_label_is_compared(nbtext: Any, tmp_path: Path) -> None:
     assert always in nbtext("evaluate", data, "-m", out).err
 
 
+def test_the_folds_of_a_search(nbtext: Any, tmp_path: Path) -> None:
+    """`--model best` says the same of the documents as a named model does."""
+    rows = [*made(30), *made(10), ("", "a"), ("last", "rare")]
+    data = write(tmp_path / "t.jsonl", rows)
+    named, searched = (
+        nbtext("evaluate", data, "--folds", "3", "--model", model).err.splitlines() for model in ("multinomial", "best")
+    )
+    assert searched[-3:] == named[-3:]
+    assert named[-3].startswith("1 of 42 documents hold no token")
+    assert "of the documents repeat the words of another one" in named[-1]
+
+
 def test_several_labels(nbtext: Any, tmp_path: Path) -> None:
     rows = [(text, [label, "all"]) for text, label in made(40)]
     data = write(tmp_path / "t.jsonl", [*rows, ("", []), ("last", ["rare"])])

@@ -73,6 +73,18 @@ def test_separate_fields_are_remembered(nbtext: Any, folder: Path) -> None:
     assert ran.out == nbtext("predict", "a.csv", "-m", "s", *fields[:2], fields[-1], cwd=folder).out
 
 
+def test_separate_fields_of_sources_without_fields_are_remembered(nbtext: Any, folder: Path) -> None:
+    """A document of a folder has one text, whose words are those of one separate field."""
+    for label, text in (("spam", "win a prize"), ("ham", "lunch at noon")):
+        (folder / "d" / label).mkdir(parents=True)
+        (folder / "d" / label / "1.txt").write_text(text)
+    assert nbtext("train", "d", "--separate-fields", "-o", "s", cwd=folder).status == 0
+    assert nbtext("update", "s", "d", "-q", "-o", "t", cwd=folder).status == 0
+    ran = nbtext("predict", "d", "-m", "s", cwd=folder)
+    assert (ran.status, ran.err) == (0, "")
+    assert [line.split("\t")[1] for line in ran.out.splitlines()] == ["ham", "spam"]
+
+
 def test_merged_models_remember_what_they_share(nbtext: Any, folder: Path) -> None:
     import joblib
 

@@ -73,6 +73,11 @@ WRONG: list[tuple[str, int, str]] = [
     ("explain letters/nowhere -m nowhere --html missing/m", 1, "missing/m: cannot be written"),
     ("compare letters/nowhere --report missing/m", 1, "missing/m: cannot be written"),
     ("compare letters/train --models gaussian --hash-bits 30", 2, "--hash-bits: 30 is more than 24; memory holds all"),
+    (
+        "train letters/train --model gaussian --hash-bits 22 -o m",
+        1,
+        "gaussian model of 6 labels and 4,194,304 features is",
+    ),
     ("train letters/train --hash-bits 25 -o m", 2, "--hash-bits: 25 is more than 24; memory holds all columns"),
     ("vectorize letters/train --hash-bits 25 -o m", 2, "--hash-bits: 25 is more than 24"),
     ("train letters/train --hash-bits 31 -o m", 2, "--hash-bits: 31 is not a valid value; give a number from 1 to 24"),

@@ -107,6 +107,17 @@ def test_equal_ids_are_matched_in_order(tmp_path: Path) -> None:
         file.of(Batch(["x"], ([""],), ["a"]))
 
 
+@pytest.mark.parametrize("rows", ["y\tb\t0.5\nx\tb\t0.75\nx\ta\t0.5\n", "x\tb\t0.5\ny\tb\t0.5\nx\ta\t0.5\n"])
+def test_equal_ids_in_another_order(rows: str, tmp_path: Path) -> None:
+    """Nobody can tell whose prediction is whose; without equal ids, or with equal predictions, the order is free."""
+    (tmp_path / "p.tsv").write_text(rows)
+    documents = Batch(["x", "x", "y"], ([""] * 3,), ["a"] * 3)
+    with pytest.raises(InputError, match="equal ids, and the predictions are in another order than the documents"):
+        PredictionsFile(str(tmp_path / "p.tsv")).of(documents)
+    (tmp_path / "p.tsv").write_text("y\tb\t0.5\nx\ta\t0.5\nx\ta\t0.5\n")
+    assert PredictionsFile(str(tmp_path / "p.tsv")).of(documents).labels == [("a",), ("a",), ("b",)]
+
+
 def test_tsv_without_a_document_of_two_labels(tmp_path: Path) -> None:
     """It is read as the source has labels: one for each document, or a list."""
     text = "x\ta\\,b\t0.900000\ny\t\t\n"

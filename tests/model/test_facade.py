@@ -213,6 +213,27 @@ def test_labels_that_look_like_options_stay() -> None:
         TextClassifier(class_weight={"--none": 2.0}).fit(TEXTS, ["--no-idea", "--idea", "--No"] * 2)
 
 
+@pytest.mark.parametrize("label", ["--min-df", "use --min-df now", "---min-df", "a --no-calibrate"])
+def test_labels_that_are_spelled_like_options_stay(label: str) -> None:
+    """In every message about a label: of weights, of targets, and of an explanation."""
+    texts, labels = [f"{word} w{i}" for i in range(5) for word in ("red car", "blue sky")], [label, "other"] * 5
+    classifier = TextClassifier().fit(texts, labels)
+    calls: list[Callable[[], object]] = [
+        lambda: TextClassifier(class_weight={"none": 2.0}).fit(texts, labels),
+        lambda: TextClassifier(class_weight={label: -2.0}).fit(texts, labels),
+        lambda: TextClassifier(class_weight={f"{label}x": 2.0}).fit(texts, labels),
+        lambda: TextClassifier(min_recall={f"{label}x": 0.5}).fit(texts, labels),
+        lambda: TextClassifier(min_recall={label: 0.999}).fit(texts, labels),
+        lambda: TextClassifier(min_precision={label: 0.9999}).fit(texts, labels),
+        lambda: TextClassifier(min_precision={label: 7.0}).fit(texts, labels),
+        lambda: classifier.explain(["red"], label=f"{label}x"),
+    ]
+    for call in calls:
+        with pytest.raises(NbtextError) as caught:
+            call()
+        assert label in str(caught.value)
+
+
 def test_errors_name_parameters_and_not_options() -> None:
     """A library has no command line."""
     for wrong in ({"ngrams": (2, 1)}, {"min_df": -1}, {"hash_bits": 31}, {"smoothing": -1.0}, {"values": 7}):
