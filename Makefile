@@ -120,11 +120,11 @@ corpora: $(VENV)/.nbtext
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.nbtext: pyproject.toml $(wildcard nbtext/*/*.pyx nbtext/*/*.pxd nbtext/*/*/*.pxd) | $(VENV)/bin/python
+$(VENV)/.nbtext: pyproject.toml $(wildcard nbtext/*.pyx nbtext/*/*.pxi nbtext/*/*/*.pxi) | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e .
 	touch $@
 
-$(VENV)/.dev: pyproject.toml $(wildcard nbtext/*/*.pyx nbtext/*/*.pxd nbtext/*/*/*.pxd) | $(VENV)/bin/python
+$(VENV)/.dev: pyproject.toml $(wildcard nbtext/*.pyx nbtext/*/*.pxi nbtext/*/*/*.pxi) | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev]'
 	$(BIN)/python -m compileall -q nbtext  # the tests start the program in many processes
 	touch $@ $(VENV)/.nbtext
@@ -134,4 +134,4 @@ $(VENV)/.check: $(VENV)/.dev
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info nbtext/_*.c nbtext/_*.so nbtext/*/_*.c nbtext/*/_*.so
+	rm -rf $(VENV) build dist *.egg-info nbtext/_*.c nbtext/_*.so

@@ -16,7 +16,7 @@ from nbtext.features.document_counts import DocumentCounts
 from nbtext.kernel import choose_version
 from nbtext.records import dataclass
 
-combine_entries = choose_version(plain.combine_entries, "nbtext.bayes._statistics")
+combine_entries = choose_version(plain.combine_entries)
 
 MAX_COUNTED = 2**62  # occurrences of a corpus, so that no sum of int64 overflows
 NEVER_LEARNED = "the model was not trained on some of these documents: their counts exceed those of the model"

@@ -16,7 +16,7 @@ from nbtext.bayes.event_model import EventModel, LeftOut, SklearnClass
 from nbtext.bayes.scorer import CLIP, Floats, LinearScorer
 from nbtext.kernel import choose_version
 
-left_out_complements = choose_version(plain.left_out_complements, "nbtext.bayes._statistics")
+left_out_sums = choose_version(plain.left_out_sums)
 
 TABLE_SIZE = 1 << 16  # counts whose logarithms are in a table
 BLOCK = 1 << 20  # pairs of a document's feature and a class that are scored together, so that memory is bounded
@@ -98,7 +98,7 @@ def leave_out_counts(statistics: ClassStatistics, left_out: LeftOut, *, smoothin
     alphas = np.array(smoothings, dtype=np.float64)
     everywhere = statistics.feature_occurrences
     counts = np.arange(min(TABLE_SIZE, int(everywhere.max(initial=0)) + 1), dtype=np.float64)
-    sums = left_out_complements(
+    sums = left_out_sums(
         (documents.indptr, documents.indices, documents.counts.astype(np.int32, copy=False)),
         documents.classes,
         (left_out.copies, copies),

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.scorer import Derivation, Floats, LinearScorer
-from nbtext.features.csr import entries_of
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.records import dataclass
 
-LARGEST_INT32 = 2**31 - 1
 FeatureIds = NDArray[np.int64]  # the features of a generated document, each as often as it occurs
 
 
@@ -59,18 +56,6 @@ class LeftOut:
     def own(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The index of each row's own class in an array (n, n_classes)."""
         return np.arange(len(self)), self.documents.classes
-
-    @cached_property
-    def entry_counts(self) -> NDArray[Any]:
-        """The count that each entry takes from its own class, count times copies; int64 if int32 is too narrow."""
-        counts, repeated = self.documents.counts, np.flatnonzero(self.copies > 1)
-        if len(repeated) == 0:
-            return counts
-        is_wide = self.documents.is_counted and int(counts.max(initial=0)) * int(self.copies.max()) > LARGEST_INT32
-        products = counts.astype(np.int64 if is_wide else counts.dtype)
-        bounds, entries = entries_of(self.documents.indptr, repeated)
-        products[entries] *= np.repeat(self.copies[repeated], np.diff(bounds))
-        return products
 
     def replace_own(self, scores: Floats, own: Floats) -> Floats:
         """Return the scores (n, n_classes) with those of the own classes replaced."""

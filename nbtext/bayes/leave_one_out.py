@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics, Prior, WeightedPrior, log_prior, log_priors
-from nbtext.bayes.event_model import LARGEST_INT32, EventModel, LeftOut
+from nbtext.bayes.event_model import EventModel, LeftOut
 from nbtext.bayes.scorer import Floats
 from nbtext.features.csr import run_starts
 from nbtext.features.document_counts import DocumentCounts, count_copies, number_contents
@@ -139,7 +139,7 @@ def leave_one_out(
     parts = left_out.split(min(AT_ONCE, len(left_out) // jobs + 1))
     counted = model.leave_one_out_counts
     is_counted = documents.is_counted and min(smoothings) > 0
-    if counted is not None and is_counted and all(part.entry_counts.max(initial=0) <= LARGEST_INT32 for part in parts):
+    if counted is not None and is_counted:
         calls = [partial(counted, statistics, part, smoothings=smoothings) for part in parts]
         scores = np.concatenate(parallel_calls(calls, jobs=jobs), axis=1)
     else:

@@ -12,7 +12,7 @@ from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut, SklearnCla
 from nbtext.bayes.scorer import Floats, LinearScorer, log_share
 from nbtext.kernel import choose_version
 
-left_out_gains = choose_version(plain.left_out_gains, "nbtext.bayes._statistics")
+left_out_sums = choose_version(plain.left_out_sums)
 
 TABLE_SIZE = 4096  # counts whose logarithms are in a table
 
@@ -47,7 +47,8 @@ def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *,
     """Return leave-one-out scores. Only the own class changes: the document's counts and length are subtracted."""
     documents = left_out.documents
     totals = statistics.class_occurrences[documents.classes] - left_out.copies * documents.totals
-    others = statistics.occurrences[statistics.locate(documents)] - left_out.entry_counts
+    gone = left_out.copies[documents.entry_documents] * documents.counts
+    others = statistics.occurrences[statistics.locate(documents)] - gone
     logs = log_share(others, totals + smoothing * statistics.n_features, smoothing, of=documents.entry_documents)
     return left_out.replace_own(scores, documents.sum_entries(documents.counts * logs))
 
@@ -56,23 +57,21 @@ def leave_out_counts(statistics: ClassStatistics, left_out: LeftOut, *, smoothin
     """Return leave-one-out scores for integer counts and several smoothings > 0, without a scorer.
 
     A score is Σ_j c_j · log((t_kj + α) / (T_k + αV)) = Σ_j c_j · log(1 + t_kj / α) − L · log((T_k + αV) / α). The first
-    sum needs only the features that the class has. The kernel subtracts the counts that it is given from t_kj. So it
-    is given c_j times the copies, and the sums are divided by the copies.
+    sum needs only the features that the class has.
     """
     documents, copies = left_out.documents, left_out.copies
     alphas = np.array(smoothings, dtype=np.float64)
     counts = np.arange(min(TABLE_SIZE, int(statistics.occurrences.max(initial=0)) + 1), dtype=np.float64)
     table = np.log(counts[:, None] + alphas) - np.log(alphas)
-    gains = left_out_gains(
-        (documents.indptr, documents.indices, left_out.entry_counts.astype(np.int32, copy=False)),
+    gains = left_out_sums(
+        (documents.indptr, documents.indices, documents.counts.astype(np.int32, copy=False)),
         documents.classes,
+        (copies, left_out.all_copies),
         statistics.entries,
+        None,
         statistics.n_classes,
-        alphas,
-        np.log(alphas),
-        table,
+        (alphas, np.log(alphas), table),
     )
-    gains /= copies[:, None, None]
     totals = np.repeat(statistics.class_occurrences[None, :].astype(np.float64), len(documents), axis=0)
     totals[left_out.own] -= copies * documents.totals
     base = documents.totals[:, None, None] * np.log(totals[:, :, None] / alphas + statistics.n_features)

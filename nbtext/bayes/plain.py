@@ -44,39 +44,60 @@ def _keys(entries: Entries, n_classes: int) -> NDArray[np.int64]:
     return np.repeat(np.arange(len(entries[0]) - 1), np.diff(entries[0])) * n_classes + entries[1]
 
 
-def left_out_gains(
+def left_out_sums(
     rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]],
     row_classes: NDArray[np.int32],
+    copies: tuple[NDArray[np.int64], NDArray[np.int64]],
     corpus: Entries,
+    everywhere: NDArray[np.int64] | None,
     n_classes: int,
-    smoothings: Floats,
-    log_smoothings: Floats,
-    table: Floats,
+    logarithms: tuple[Floats, Floats, Floats],
 ) -> Floats:
-    """Return Σ counts · log(1 + t / smoothing) of each document in each class, t without the document itself.
+    """Return Σ counts · log(1 + t / smoothing) of each document for each class.
 
-    rows     (indptr, indices, counts): documents that the corpus holds
-    table    (n, n_smoothings), log(1 + t / smoothing) for t = 0 ... n - 1
-    returns  (n_documents, n_classes, n_smoothings); t is the occurrences of a feature in a class
-    raises   ValueError: a document is not part of the corpus
+    t is the occurrences of a feature in the class, without the copies of the document in it; or, with `everywhere`, in
+    all other classes, without the copies of the document in them.
+
+    rows        (indptr, indices, counts), int32 counts: documents that the corpus holds
+    copies      (n_documents,) int64, of the document in its class, and in all classes
+    corpus      (indptr, classes, documents, occurrences), int64 occurrences
+    everywhere  (n_features,) int64, the occurrences of each feature in all classes
+    logarithms  smoothings, their logarithms, and the table (n, n_smoothings) of log(1 + t / smoothing), t = 0 ... n - 1
+    returns     (n_documents, n_classes, n_smoothings)
+    raises      ValueError: a document is not part of the corpus
     """
     _check_rows(rows, row_classes, corpus, n_classes)
     indptr, indices, counts = rows
+    of_class, of_all = copies
+    smoothings, log_smoothings, table = logarithms
     w_indptr, w_classes, _, occurrences = corpus
+    owners = np.repeat(np.arange(len(row_classes)), np.diff(indptr))
     widths = np.diff(w_indptr)[indices]
     _, entries = entries_of(w_indptr, indices)
-    documents = np.repeat(np.repeat(np.arange(len(row_classes)), np.diff(indptr)), widths)
-    classes, times = w_classes[entries], np.repeat(counts, widths)
+    documents, classes, times = np.repeat(owners, widths), w_classes[entries], np.repeat(counts, widths)
     is_own = classes == row_classes[documents]
-    others = occurrences[entries] - np.where(is_own, times, 0)
-    _check_own(is_own, occurrences[entries], widths, counts)
-    gains = np.zeros((len(row_classes), n_classes, len(smoothings)))
+    _check_own(is_own, occurrences[entries], widths, of_class[owners] * counts)
+    if everywhere is None:
+        rest = np.zeros(len(indices), dtype=np.int64)
+        left = occurrences[entries] - (of_class[documents] * is_own * times).astype(np.int64)
+    else:
+        rest = everywhere[indices] - of_all[owners] * counts
+        gone = np.where(is_own, (of_all - of_class)[documents], of_all[documents]) * times
+        left = np.repeat(everywhere[indices], widths) - occurrences[entries] - gone
+        if min(rest.min(initial=0), left[is_own].min(initial=0)) < 0:
+            raise ValueError("a document is not part of the corpus")
+        left = np.maximum(left, 0).astype(
+            np.int64
+        )  # below 0 if the class has copies too; then its score is taken from a row of its own
+    sums = np.zeros((len(row_classes), n_classes, len(smoothings)))
     places = documents * n_classes + classes
-    for a, (smoothing, log_smoothing) in enumerate(zip(smoothings.tolist(), log_smoothings.tolist(), strict=True)):
-        logs = _log_ratios(others, smoothing, log_smoothing, table[:, a])
-        sums = np.bincount(places, weights=times * logs, minlength=len(row_classes) * n_classes)
-        gains[:, :, a] = sums.reshape(len(row_classes), n_classes)
-    return gains
+    for a, parameters in enumerate(zip(smoothings.tolist(), log_smoothings.tolist(), strict=True)):
+        rest_logs = _log_ratios(rest, *parameters, table[:, a])
+        changes = _log_ratios(left, *parameters, table[:, a]) - np.repeat(rest_logs, widths)
+        base = np.bincount(owners, weights=counts * rest_logs, minlength=len(row_classes))
+        by_class = np.bincount(places, weights=times * changes, minlength=len(row_classes) * n_classes)
+        sums[:, :, a] = base[:, None] + by_class.reshape(len(row_classes), n_classes)
+    return sums
 
 
 def _check_own(
@@ -101,53 +122,6 @@ def _check_rows(rows: Any, row_classes: NDArray[np.int32], corpus: Entries, n_cl
         raise ValueError("the classes of the rows must be below n_classes")
     if rows[1].min(initial=0) < 0 or rows[1].max(initial=-1) >= len(corpus[0]) - 1:
         raise ValueError("a document is not part of the corpus")
-
-
-def left_out_complements(
-    rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]],
-    row_classes: NDArray[np.int32],
-    copies: tuple[NDArray[np.int64], NDArray[np.int64]],
-    corpus: Entries,
-    everywhere: NDArray[np.int64],
-    n_classes: int,
-    logarithms: tuple[Floats, Floats, Floats],
-) -> Floats:
-    """Return Σ counts · log(1 + t / smoothing) of each document over the complement of each class.
-
-    rows        (indptr, indices, counts): documents that the corpus holds
-    copies      (n_documents,), of the document in its class, and in all classes
-    everywhere  (n_features,), the occurrences of each feature in all classes
-    logarithms  smoothings, their logarithms, and the table (n, n_smoothings) of log(1 + t / smoothing), t = 0 ... n - 1
-    returns     (n_documents, n_classes, n_smoothings); t is the occurrences of a feature in all other classes, without
-                the copies of the document in them
-    raises      ValueError: a document is not part of the corpus
-    """
-    _check_rows(rows, row_classes, corpus, n_classes)
-    indptr, indices, counts = rows
-    of_class, of_all = copies
-    smoothings, log_smoothings, table = logarithms
-    w_indptr, w_classes, _, occurrences = corpus
-    owners = np.repeat(np.arange(len(row_classes)), np.diff(indptr))
-    rest = everywhere[indices] - of_all[owners] * counts
-    widths = np.diff(w_indptr)[indices]
-    _, entries = entries_of(w_indptr, indices)
-    documents, classes, times = np.repeat(owners, widths), w_classes[entries], np.repeat(counts, widths)
-    is_own = classes == row_classes[documents]
-    _check_own(is_own, occurrences[entries], widths, of_class[owners] * counts)
-    gone = np.where(is_own, (of_all - of_class)[documents], of_all[documents]) * times
-    left = np.repeat(everywhere[indices], widths) - occurrences[entries] - gone
-    if min(rest.min(initial=0), left[is_own].min(initial=0)) < 0:
-        raise ValueError("a document is not part of the corpus")
-    left = np.maximum(left, 0)  # below 0 if the class has copies too; then its score is taken from a row of its own
-    sums = np.zeros((len(row_classes), n_classes, len(smoothings)))
-    places = documents * n_classes + classes
-    for a, parameters in enumerate(zip(smoothings.tolist(), log_smoothings.tolist(), strict=True)):
-        rest_logs = _log_ratios(rest, *parameters, table[:, a])
-        changes = _log_ratios(left, *parameters, table[:, a]) - np.repeat(rest_logs, widths)
-        base = np.bincount(owners, weights=counts * rest_logs, minlength=len(row_classes))
-        by_class = np.bincount(places, weights=times * changes, minlength=len(row_classes) * n_classes)
-        sums[:, :, a] = base[:, None] + by_class.reshape(len(row_classes), n_classes)
-    return sums
 
 
 def _log_ratios(counts: NDArray[np.int64], smoothing: float, log_smoothing: float, table: Floats) -> Floats:

@@ -37,7 +37,7 @@ from nbtext.features.document_counts import DocumentCounts, count_copies, number
 from nbtext.kernel import HAS_KERNEL, choose_version
 from nbtext.records import LazyProperty, dataclass
 
-left_out_products = choose_version(plain.left_out_products, "nbtext.bayes._products")
+left_out_products = choose_version(plain.left_out_products)
 
 MAX_CELLS = 1 << 16  # documents times labels that are scored at once
 # pairs of a document's feature and a label that has it, at once; None: the kernel needs no memory for them

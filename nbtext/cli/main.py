@@ -135,7 +135,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> N
     is_eager=True,
     expose_value=False,
     callback=_print_version,
-    help="Print the version, and whether the compiled kernel (extension modules) is used.",
+    help="Print the version, and whether the compiled kernel (an extension module) is used.",
 )
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context

@@ -47,7 +47,7 @@ def count_byte(data: bytes, wanted: int) -> int:
     return data.count(wanted)
 
 
-count_byte = choose_version(count_byte, "nbtext.documents._lines")
+count_byte = choose_version(count_byte)
 
 
 class Decoded(NamedTuple):

@@ -107,7 +107,7 @@ def _read_changing(handle: int, content: bytes, limit: int) -> bytes | int:
 
 
 if HAS_KERNEL:
-    from nbtext.documents._files import Contents, read_files
+    from nbtext._kernel import Contents, read_files
 else:
     Contents = PlainContents  # type: ignore[assignment,misc]
     read_files = read_files_plainly

@@ -41,7 +41,7 @@ def scan(
     return None
 
 
-scan = choose_version(scan, "nbtext.documents._lines")
+scan = choose_version(scan)
 _string = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
 # numbers are kept as text: ids and labels may have more digits than a float can hold

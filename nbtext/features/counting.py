@@ -22,8 +22,8 @@ from nbtext.kernel import HAS_KERNEL, WHY_PLAIN, choose_version, warn_if_missing
 
 Floats = NDArray[np.float64]
 
-merge_sorted = choose_version(plain.merge_sorted, "nbtext.features._rows")
-score_rows = choose_version(plain.score_rows, "nbtext.features._rows")
+merge_sorted = choose_version(plain.merge_sorted)
+score_rows = choose_version(plain.score_rows)
 
 _logging = Lock()  # so that only one of several threads logs the message
 
@@ -90,10 +90,10 @@ def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> 
         with _logging:
             _log_plain(settings)
         return plain.PlainCounter(settings, vocabulary)
-    from nbtext.features._counting import Counter as CompiledCounter
+    from nbtext._kernel import Counter as CompiledCounter
 
     normalizer = Analyzer(settings).normalizer
-    return CompiledCounter(
+    compiled: Counter = CompiledCounter(
         analyzer=settings.analyzer,
         marks=has_marks(settings),
         ngrams=settings.ngrams,
@@ -104,6 +104,7 @@ def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> 
         hash_bits=settings.hash_bits,
         vocabulary=vocabulary,
     )
+    return compiled
 
 
 def is_compilable(settings: FeatureSettings) -> bool:

@@ -95,9 +95,9 @@ def entry_positions(
     return positions
 
 
-arrange_rows = choose_version(arrange_rows, "nbtext.features._rows")
-take_rows = choose_version(take_rows, "nbtext.features._rows")
-entry_positions = choose_version(entry_positions, "nbtext.features._rows")
+arrange_rows = choose_version(arrange_rows)
+take_rows = choose_version(take_rows)
+entry_positions = choose_version(entry_positions)
 
 
 Floats = NDArray[np.float64]

@@ -98,7 +98,7 @@ class CompactMatrix:
     """The documents with frequent features first, and features of one document apart.
 
     Frequent features are neighbors, so that the weights that are used most stay in the cache. With word pairs, most
-    features occur in one document only: `one_vs_rest.pxd` says why the solvers need no weight for them.
+    features occur in one document only: `one_vs_rest.pxi` says why the solvers need no weight for them.
 
     columns         (n_shared,) int32, the column of each feature that at least two documents hold
     indptr          (n_documents + 1,) int64

@@ -59,7 +59,7 @@ class Ratios(Factors):
     squares: Floats
 
     def of_shared(self, own_class: int) -> Floats:
-        from nbtext.linear._solvers import log_count_ratios as ratios_of_rows
+        from nbtext._kernel import log_count_ratios as ratios_of_rows
 
         documents, weights = self.data.members[own_class], self.data.class_weights
         ratios: Floats = ratios_of_rows(

@@ -142,7 +142,7 @@ class OneVsRest(ABC):
         """The compact matrix as the compiled functions take it; None without them."""
         if not HAS_KERNEL:
             return None
-        from nbtext.linear._solvers import CheckedMatrix
+        from nbtext._kernel import CheckedMatrix
 
         compact = self._compact
         return CheckedMatrix(compact.indptr, compact.features, compact.values, len(compact.columns))
@@ -161,7 +161,7 @@ class OneVsRest(ABC):
         numbers, places = np.unique(folds, return_inverse=True)
         sums = np.zeros((len(numbers), len(self._compact.columns)))
         if HAS_KERNEL:
-            from nbtext.linear._solvers import add_by_fold
+            from nbtext._kernel import add_by_fold
 
             add_by_fold(self._matrix, self._data.document_weights, places.astype(np.int32), sums)
         return numbers, sums
@@ -299,7 +299,7 @@ class OneVsRest(ABC):
         -------
         The solution without weights, and the weights of the shared features (n_shared,).
         """
-        from nbtext.linear._solvers import fit_binary
+        from nbtext._kernel import fit_binary
 
         data = self._data
         diagonal = factors.single_squares(own_class).astype(np.float32)

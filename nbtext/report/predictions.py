@@ -72,7 +72,7 @@ def join_records(names: Sequence[str], labels: list[str | None], probabilities: 
     return None
 
 
-join_records = choose_version(join_records, "nbtext.documents._lines")
+join_records = choose_version(join_records)
 
 
 def write_predictions(

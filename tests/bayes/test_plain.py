@@ -23,9 +23,9 @@ def functions(request: pytest.FixtureRequest) -> ModuleType:
         return plain
     if not HAS_KERNEL:
         pytest.skip("the kernel is not compiled")
-    from nbtext.bayes import _statistics
+    from nbtext import _kernel
 
-    return _statistics
+    return _kernel
 
 
 def dense_entries(documents: NDArray[np.int64], occurrences: NDArray[Any]) -> tuple[NDArray[Any], ...]:
@@ -91,19 +91,20 @@ def a_corpus(seed: int, times: int) -> tuple[Any, NDArray[np.int32], Any]:
 
 @pytest.mark.parametrize("n_tabled", [1, 4, 4000])
 @pytest.mark.parametrize("smoothings", [[0.3], [0.01, 1.0, 7.0]])
-def test_left_out_gains_have_the_same_bits(n_tabled: int, smoothings: list[float]) -> None:
+def test_left_out_sums_have_the_same_bits(n_tabled: int, smoothings: list[float]) -> None:
     """From a table of logarithms or not, kernel and plain version agree to the last bit."""
     if not HAS_KERNEL:
         pytest.skip("the kernel is not compiled")
-    from nbtext.bayes import _statistics
+    from nbtext import _kernel
 
     alphas = np.array(smoothings)
     table = np.log(np.arange(n_tabled)[:, None] + alphas) - np.log(alphas)
     for seed in range(20):
         rows, classes, occurrences = a_corpus(seed, times=1 + seed * 100)
         corpus = dense_entries(occurrences, occurrences)
-        arguments = rows, classes, corpus, 3, alphas, np.log(alphas), table
-        np.testing.assert_array_equal(_statistics.left_out_gains(*arguments), plain.left_out_gains(*arguments))
+        ones = np.ones(10, dtype=np.int64)
+        arguments = rows, classes, (ones, ones), corpus, None, 3, (alphas, np.log(alphas), table)
+        np.testing.assert_array_equal(_kernel.left_out_sums(*arguments), plain.left_out_sums(*arguments))
 
 
 def test_a_document_that_was_never_counted_cannot_be_left_out(functions: ModuleType) -> None:
@@ -111,9 +112,12 @@ def test_a_document_that_was_never_counted_cannot_be_left_out(functions: ModuleT
     rows, classes, occurrences = a_corpus(1, times=1)
     corpus = dense_entries(occurrences, occurrences)
     alphas, table = np.array([1.0]), np.log(np.arange(9.0)[:, None] + 1)
+    logarithms, ones = (alphas, np.log(alphas), table), np.ones(10, dtype=np.int64)
     more = rows[0], rows[1], rows[2] + np.int32(9)
     with pytest.raises(ValueError, match="not part of the corpus"):
-        functions.left_out_gains(more, classes, corpus, 3, alphas, np.log(alphas), table)
+        functions.left_out_sums(more, classes, (ones, ones), corpus, None, 3, logarithms)
+    with pytest.raises(ValueError, match="not part of the corpus"):
+        functions.left_out_sums(rows, classes, (9 * ones, 9 * ones), corpus, None, 3, logarithms)
 
 
 @pytest.mark.parametrize("n_rows", [1, 10])
@@ -126,9 +130,9 @@ def test_a_document_of_another_class_cannot_be_left_out(functions: ModuleType, n
     for occurrences in (np.array([[0, 90, 7]]), np.array([[1, 90, 7]])):
         corpus = dense_entries(occurrences, occurrences)
         with pytest.raises(ValueError, match="not part of the corpus"):
-            functions.left_out_gains(rows, own, corpus, 3, *logarithms)
+            functions.left_out_sums(rows, own, (ones, ones), corpus, None, 3, logarithms)
         with pytest.raises(ValueError, match="not part of the corpus"):
-            functions.left_out_complements(rows, own, (ones, ones), corpus, occurrences.sum(axis=1), 3, logarithms)
+            functions.left_out_sums(rows, own, (ones, ones), corpus, occurrences.sum(axis=1), 3, logarithms)
 
 
 @pytest.mark.parametrize("n_tabled", [1, 4, 4000])
@@ -137,7 +141,7 @@ def test_left_out_complements_have_the_same_bits(n_tabled: int, smoothings: list
     """From a table of logarithms or not, and with copies in other classes or not."""
     if not HAS_KERNEL:
         pytest.skip("the kernel is not compiled")
-    from nbtext.bayes import _statistics
+    from nbtext import _kernel
 
     alphas = np.array(smoothings)
     logarithms = alphas, np.log(alphas), np.log(np.arange(n_tabled)[:, None] + alphas) - np.log(alphas)
@@ -147,8 +151,8 @@ def test_left_out_complements_have_the_same_bits(n_tabled: int, smoothings: list
         ones = np.ones(10, dtype=np.int64)
         for copies in ((ones, ones), (ones + 1, ones + 1)):
             arguments = rows, classes, copies, corpus, everywhere, 3, logarithms
-            found = _statistics.left_out_complements(*arguments)
-            np.testing.assert_array_equal(found, plain.left_out_complements(*arguments))
+            found = _kernel.left_out_sums(*arguments)
+            np.testing.assert_array_equal(found, plain.left_out_sums(*arguments))
 
 
 @pytest.mark.exhaustive(every=2)
@@ -157,7 +161,7 @@ def test_left_out_rows_of_many_classes_have_the_same_bits(n_classes: int, share:
     """With features that few or many classes have, and more of them than the kernel keeps dense rows for."""
     if not HAS_KERNEL:
         pytest.skip("the kernel is not compiled")
-    from nbtext.bayes import _statistics
+    from nbtext import _kernel
 
     random = np.random.default_rng(n_classes)
     occurrences = random.poisson(3, (60, n_classes)) * (random.random((60, n_classes)) < share)
@@ -169,20 +173,20 @@ def test_left_out_rows_of_many_classes_have_the_same_bits(n_classes: int, share:
     corpus, everywhere = dense_entries(occurrences, occurrences), occurrences.sum(axis=1)
     alphas = np.array([0.01, 1.0, 7.0])
     logarithms = alphas, np.log(alphas), np.log(np.arange(50)[:, None] + alphas) - np.log(alphas)
-    gains = rows, classes, corpus, n_classes, *logarithms
-    np.testing.assert_array_equal(_statistics.left_out_gains(*gains), plain.left_out_gains(*gains))
     ones = np.ones(30, dtype=np.int64)
+    gains = rows, classes, (ones, ones), corpus, None, n_classes, logarithms
+    np.testing.assert_array_equal(_kernel.left_out_sums(*gains), plain.left_out_sums(*gains))
     for copies in ((ones, ones), (ones, ones + 1)):
         arguments = rows, classes, copies, corpus, everywhere, n_classes, logarithms
-        found = _statistics.left_out_complements(*arguments)
-        np.testing.assert_array_equal(found, plain.left_out_complements(*arguments))
+        found = _kernel.left_out_sums(*arguments)
+        np.testing.assert_array_equal(found, plain.left_out_sums(*arguments))
 
 
 def test_left_out_rows_of_large_counts_have_the_same_bits() -> None:
     """Counts are packed into a key with the number of the document; larger ones are looked up."""
     if not HAS_KERNEL:
         pytest.skip("the kernel is not compiled")
-    from nbtext.bayes import _statistics
+    from nbtext import _kernel
 
     for large in (2**22 - 2, 2**22 - 1, 2**22, 2**31 - 1):
         rows, classes, occurrences = a_corpus(3, times=2)
@@ -194,11 +198,11 @@ def test_left_out_rows_of_large_counts_have_the_same_bits() -> None:
         alphas, ones = np.array([0.1, 1.0]), np.ones(len(classes), dtype=np.int64)
         logarithms = alphas, np.log(alphas), np.log(np.arange(50)[:, None] + alphas) - np.log(alphas)
         rows, corpus = (indptr, features, counts), dense_entries(occurrences, occurrences)
-        gains = rows, classes, corpus, 3, *logarithms
-        np.testing.assert_array_equal(_statistics.left_out_gains(*gains), plain.left_out_gains(*gains))
+        gains = rows, classes, (ones, ones), corpus, None, 3, logarithms
+        np.testing.assert_array_equal(_kernel.left_out_sums(*gains), plain.left_out_sums(*gains))
         complements = rows, classes, (ones, ones), corpus, occurrences.sum(axis=1), 3, logarithms
-        found = _statistics.left_out_complements(*complements)
-        np.testing.assert_array_equal(found, plain.left_out_complements(*complements))
+        found = _kernel.left_out_sums(*complements)
+        np.testing.assert_array_equal(found, plain.left_out_sums(*complements))
 
 
 def test_left_out_complements_are_sums_over_the_other_classes(functions: ModuleType) -> None:
@@ -207,7 +211,7 @@ def test_left_out_complements_are_sums_over_the_other_classes(functions: ModuleT
     ones, alphas = np.ones(10, dtype=np.int64), np.array([0.7])
     logarithms = alphas, np.log(alphas), np.log(np.arange(5.0)[:, None] + alphas) - np.log(alphas)
     corpus, everywhere = dense_entries(occurrences, occurrences), occurrences.sum(axis=1)
-    found = functions.left_out_complements(rows, classes, (ones, ones), corpus, everywhere, 3, logarithms)
+    found = functions.left_out_sums(rows, classes, (ones, ones), corpus, everywhere, 3, logarithms)
     indptr, indices, counts = rows
     for document, own in enumerate(classes):
         entries = slice(indptr[document], indptr[document + 1])
@@ -225,7 +229,7 @@ def test_complements_of_a_document_that_was_never_counted(functions: ModuleType)
     logarithms = alphas, np.log(alphas), np.log(np.arange(9.0)[:, None] + 1)
     more = rows[0], rows[1], rows[2] + np.int32(99)
     with pytest.raises(ValueError, match="not part of the corpus"):
-        functions.left_out_complements(more, classes, (ones, ones), corpus, everywhere, 3, logarithms)
+        functions.left_out_sums(more, classes, (ones, ones), corpus, everywhere, 3, logarithms)
 
 
 @pytest.mark.parametrize("place", [0, -1])
@@ -245,9 +249,9 @@ def test_features_and_classes_out_of_range_are_refused(functions: ModuleType, wr
         (rows, wrong_classes, "classes of the rows must be below n_classes"),
     ):
         with pytest.raises(ValueError, match=error):
-            functions.left_out_gains(own_rows, own, corpus, 3, *logarithms)
+            functions.left_out_sums(own_rows, own, (ones, ones), corpus, None, 3, logarithms)
         with pytest.raises(ValueError, match=error):
-            functions.left_out_complements(own_rows, own, (ones, ones), corpus, everywhere, 3, logarithms)
+            functions.left_out_sums(own_rows, own, (ones, ones), corpus, everywhere, 3, logarithms)
 
 
 @pytest.mark.parametrize("limit", [1, 3, 1000])
@@ -256,11 +260,11 @@ def test_left_out_products_have_the_same_bits(limit: int, mu: float) -> None:
     """However often products are divided, and with duplicates or none."""
     if not HAS_KERNEL:
         pytest.skip("the kernel is not compiled")
-    from nbtext.bayes import _products
+    from nbtext import _kernel
 
     for seed in range(20):
         arguments = a_product(seed, mu, limit)
-        (one, shifts), (other, plain_shifts) = (m.left_out_products(*arguments) for m in (_products, plain))
+        (one, shifts), (other, plain_shifts) = (m.left_out_products(*arguments) for m in (_kernel, plain))
         mantissas, exponents = np.frexp(one)
         np.testing.assert_array_equal(mantissas, other)
         np.testing.assert_array_equal(exponents + shifts, plain_shifts)
@@ -273,9 +277,9 @@ def products(request: pytest.FixtureRequest) -> ModuleType:
         return plain
     if not HAS_KERNEL:
         pytest.skip("the kernel is not compiled")
-    from nbtext.bayes import _products
+    from nbtext import _kernel
 
-    return _products
+    return _kernel
 
 
 def test_left_out_products_are_products_of_factors(products: ModuleType) -> None:

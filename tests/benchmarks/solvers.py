@@ -22,7 +22,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from nbtext.linear._solvers import CheckedMatrix, fit_binary
+from nbtext._kernel import CheckedMatrix, fit_binary
 from nbtext.linear.lbfgs import MAX_ITER, TOLERANCE
 from nbtext.linear.one_vs_rest import START_DUAL
 

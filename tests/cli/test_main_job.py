@@ -192,7 +192,7 @@ def test_csv_is_read_back(nbtext: Any, letters: Path, model: str) -> None:
     assert len(rows) == 85
 
 
-@pytest.mark.skipif(find_spec("nbtext.features._counting") is None, reason="the kernel is not compiled")
+@pytest.mark.skipif(find_spec("nbtext._kernel") is None, reason="the kernel is not compiled")
 def test_several_labels_with_and_without_the_kernel(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """The same model and the same records, byte for byte; of a linear model the same probabilities, almost."""
     for half in ("train", "test"):

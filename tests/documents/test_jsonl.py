@@ -180,7 +180,7 @@ def test_any_damage_is_seen_in_every_way(
 
 def test_flat_objects_are_scanned() -> None:
     """The compiled scanner parses flat objects, and lists of texts in them, and rejects others."""
-    scanner = pytest.importorskip("nbtext.documents._lines", reason="the kernel is not compiled")
+    scanner = pytest.importorskip("nbtext._kernel", reason="the kernel is not compiled")
     texts, ids, (labels,) = scanner.scan(FLAT, ("text",), "id", ("label",), "file:", 7)
     assert texts[0][1] == 'quoted "words", a tab\t, été and \U0001f600'
     assert labels == ["ham", "true", '["plain", "naïve", "a\\"b", 3]'.encode(), "été"]
@@ -196,7 +196,7 @@ def test_flat_objects_are_scanned() -> None:
 
 def test_a_column_is_a_sequence_of_texts() -> None:
     """Texts that are still bytes can be used as a list: one by one, in slices, again and again, and after the block."""
-    scanner = pytest.importorskip("nbtext.documents._lines", reason="the kernel is not compiled")
+    scanner = pytest.importorskip("nbtext._kernel", reason="the kernel is not compiled")
     (texts,), ids, _ = scanner.scan(FLAT, ("text",), "id", (), "", 1)
     found = [json.loads(line)["text"] for line in FLAT.decode().splitlines()]
     assert (len(texts), texts[-1], texts[1:3], texts[::-1]) == (4, found[-1], found[1:3], found[::-1])
@@ -212,7 +212,7 @@ def test_a_column_is_a_sequence_of_texts() -> None:
 
 def test_ids_do_not_keep_the_block_in_memory() -> None:
     """Ids are kept with all predictions, texts are not: only the texts keep the bytes of the file."""
-    scanner = pytest.importorskip("nbtext.documents._lines", reason="the kernel is not compiled")
+    scanner = pytest.importorskip("nbtext._kernel", reason="the kernel is not compiled")
     data = FLAT + b'{"id": "a", "text": "b"}'
     n_uses = sys.getrefcount(data)
     (texts,), ids, _ = scanner.scan(data, ("text",), "id", (), "file:", 7)
@@ -237,7 +237,7 @@ def test_ids_do_not_keep_the_block_in_memory() -> None:
 )
 def test_texts_are_counted_where_they_are(texts: list[str], is_escaped: bool, features: FeatureSettings) -> None:
     """The compiled counter counts the texts in the block of bytes, and plain Python counts the same."""
-    scanner = pytest.importorskip("nbtext.documents._lines", reason="the kernel is not compiled")
+    scanner = pytest.importorskip("nbtext._kernel", reason="the kernel is not compiled")
     data = "".join(json.dumps({"text": text}, ensure_ascii=is_escaped) + "\n" for text in texts).encode()
     (column,), _, _ = scanner.scan(data, ("text",), "id", (), "", 1)
     del data
@@ -254,7 +254,7 @@ def test_texts_are_counted_where_they_are(texts: list[str], is_escaped: bool, fe
 @given(st.binary(max_size=9000), st.integers(0, 255))
 def test_bytes_are_counted(data: bytes, wanted: int) -> None:
     """The function counts as bytes.count does."""
-    scanner = pytest.importorskip("nbtext.documents._lines", reason="the kernel is not compiled")
+    scanner = pytest.importorskip("nbtext._kernel", reason="the kernel is not compiled")
     assert scanner.count_byte(data * 3, wanted) == data.count(wanted) * 3
 
 

@@ -28,8 +28,7 @@ from nbtext.features.weighting import Weighting
 from nbtext.kernel import HAS_KERNEL, PLAIN_VERSIONS
 
 murmurhash3_32 = pytest.importorskip("sklearn.utils").murmurhash3_32
-kernel = pytest.importorskip("nbtext.features._counting", reason="the kernel is not compiled")
-kernel_rows = pytest.importorskip("nbtext.features._rows", reason="the kernel is not compiled")
+kernel = pytest.importorskip("nbtext._kernel", reason="the kernel is not compiled")
 pytestmark = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is switched off")
 
 ALL = 2**64
@@ -391,7 +390,7 @@ def test_scores_are_those_of_the_reference_to_the_last_bit(share: float, weighti
             np.testing.assert_array_equal(ours, theirs)
     rows = counting.rows([texts])
     weights = weighing.weights(rows.indptr, rows.indices, rows.counts)
-    np.testing.assert_allclose(found[0], kernel_rows.score_rows(rows.indptr, rows.indices, weights, scorer), rtol=1e-12)
+    np.testing.assert_allclose(found[0], kernel.score_rows(rows.indptr, rows.indices, weights, scorer), rtol=1e-12)
 
 
 def test_a_document_of_a_million_words_is_counted() -> None:

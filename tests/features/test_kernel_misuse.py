@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
-import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,9 +14,7 @@ from nbtext.features.csr import SparseWeights
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.kernel import HAS_KERNEL
 
-kernel = pytest.importorskip("nbtext.features._counting", reason="the kernel is not compiled")
-rows_kernel = pytest.importorskip("nbtext.features._rows", reason="the kernel is not compiled")
-statistics = pytest.importorskip("nbtext.bayes._statistics", reason="the kernel is not compiled")
+kernel = pytest.importorskip("nbtext._kernel", reason="the kernel is not compiled")
 pytestmark = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is switched off")
 TOP = Path(__file__).parents[2]
 
@@ -51,16 +45,16 @@ def no_rows(indptr: list[int], indices: list[int], counts: list[int]) -> tuple[N
         (lambda: kernel.Counter(vocabulary=Vocabulary(np.zeros(3, np.uint8), np.array([0, 9]))), ValueError),
         (lambda: kernel.Counter(vocabulary=Vocabulary(np.zeros(3, np.uint8), np.array([], np.int64))), ValueError),
         (
-            lambda: rows_kernel.take_rows([no_rows([0, 1], [1], [1])], np.zeros(1, np.int64), [np.zeros(1, np.int32)]),
+            lambda: kernel.take_rows([no_rows([0, 1], [1], [1])], np.zeros(1, np.int64), [np.zeros(1, np.int32)]),
             ValueError,
         ),
-        (lambda: rows_kernel.take_rows([no_rows([0, 1], [1], [])], np.zeros(1, np.int64)), ValueError),
-        (lambda: rows_kernel.take_rows([no_rows([0, 1], [1], [1])], np.ones(1, np.int64)), ValueError),
-        (lambda: rows_kernel.arrange_rows(*no_rows([0, 2], [0, 1], [1, 1]), np.zeros(1, np.int32)), ValueError),
-        (lambda: rows_kernel.arrange_rows(*no_rows([0, 1], [-1], [1]), np.zeros(1, np.int32)), ValueError),
-        (lambda: rows_kernel.arrange_rows(*no_rows([0, 2, 1], [0], [1]), np.zeros(1, np.int32)), ValueError),
-        (lambda: rows_kernel.arrange_rows(*no_rows([0, 1], [0], []), np.zeros(1, np.int32)), ValueError),
-        (lambda: rows_kernel.arrange_rows(*no_rows([], [], []), np.zeros(1, np.int32)), ValueError),
+        (lambda: kernel.take_rows([no_rows([0, 1], [1], [])], np.zeros(1, np.int64)), ValueError),
+        (lambda: kernel.take_rows([no_rows([0, 1], [1], [1])], np.ones(1, np.int64)), ValueError),
+        (lambda: kernel.arrange_rows(*no_rows([0, 2], [0, 1], [1, 1]), np.zeros(1, np.int32)), ValueError),
+        (lambda: kernel.arrange_rows(*no_rows([0, 1], [-1], [1]), np.zeros(1, np.int32)), ValueError),
+        (lambda: kernel.arrange_rows(*no_rows([0, 2, 1], [0], [1]), np.zeros(1, np.int32)), ValueError),
+        (lambda: kernel.arrange_rows(*no_rows([0, 1], [0], []), np.zeros(1, np.int32)), ValueError),
+        (lambda: kernel.arrange_rows(*no_rows([], [], []), np.zeros(1, np.int32)), ValueError),
     ],
 )
 def test_misuse_is_an_error(misuse: Callable[[], object], error: type[Exception]) -> None:
@@ -93,7 +87,7 @@ def test_a_scorer_that_fits_nothing_is_an_error(change: dict[str, list[float]]) 
     }
     with pytest.raises(ValueError, match="fit"):
         rows, scorer = [arrays.pop(name) for name in ("indptr", "indices", "values")], SparseWeights(*arrays.values())
-        rows_kernel.score_rows(*rows, scorer)
+        kernel.score_rows(*rows, scorer)
 
 
 def test_the_largest_class_is_a_class() -> None:
@@ -102,32 +96,5 @@ def test_the_largest_class_is_a_class() -> None:
     one = (np.array([0, 1]), np.array([largest], np.int32), np.array([1]), np.array([2]))
     none = (np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64))
     for pair, wanted in (((one, none), [1, 2]), ((none, one), [1, 2]), ((one, one), [2, 4])):
-        _, classes, *sums = statistics.combine_entries(*pair, 1)
+        _, classes, *sums = kernel.combine_entries(*pair, 1)
         assert ([classes.tolist()], [array.item() for array in sums]) == ([[largest]], wanted)
-
-
-# one that only cimports, for each table: what it reads there
-TABLES = {
-    "hashes": ("hash_pair", "hash_pair(1, 2)"),
-    "words": ("LOW_BYTES, HIGH_BYTES", "LOW_BYTES[3] + HIGH_BYTES[11]"),
-    "text": ("kinds_of, lower", "kinds_of(65) + lower(65)"),
-    "document": ("LOGARITHMS", "LOGARITHMS[2]"),
-}
-
-
-@pytest.mark.exhaustive(every=4)
-@pytest.mark.parametrize("file", TABLES)
-def test_a_module_that_only_cimports_a_table_is_not_built(file: str, tmp_path: Path) -> None:
-    """It would find zeros there; only the module that fills the tables can use them."""
-    pytest.importorskip("Cython")
-    if shutil.which("cc") is None:
-        pytest.skip("needs a C compiler")
-    names, value = TABLES[file]
-    module = tmp_path / "foreign.pyx"
-    module.write_text(f"from nbtext.features.kernel.{file} cimport {names}\n\ndef read():\n    return {value}\n")
-    command = [sys.executable, "-m", "cython", "-3", "-I", str(TOP), str(module)]
-    subprocess.run(command, check=True, capture_output=True, timeout=100)
-    include = f"-I{sysconfig.get_path('include')}"
-    command = ["cc", "-O1", "-w", "-fPIC", "-shared", include, "foreign.c", "-o", "foreign.so"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=100)
-    assert (done.returncode, "NB_" in done.stderr) == (1, True), done.stderr

@@ -28,9 +28,9 @@ def functions(request: pytest.FixtureRequest) -> Any:
         return SimpleNamespace(**PLAIN_VERSIONS)
     if not HAS_KERNEL:
         pytest.skip("the kernel is not compiled")
-    from nbtext.features import _rows
+    from nbtext import _kernel
 
-    return _rows
+    return _kernel
 
 
 @given(first=TERMS, second=TERMS)

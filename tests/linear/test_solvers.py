@@ -99,7 +99,7 @@ def test_softmax_regression_reaches_the_objective_of_newtons_method(data: Traini
 
 def problem(matrix: Any, classes: Any, **changed: Any) -> dict[str, Any]:
     """Arguments of `fit_binary`: the first class against the rest, over features with scale 1."""
-    from nbtext.linear._solvers import CheckedMatrix
+    from nbtext._kernel import CheckedMatrix
 
     data = training_data(matrix, classes)
     n_documents = len(data)
@@ -114,7 +114,7 @@ def problem(matrix: Any, classes: Any, **changed: Any) -> dict[str, Any]:
 
 def solve(arguments: dict[str, Any]) -> tuple[Floats, float]:
     """The weights and the relative duality gap of the solution."""
-    from nbtext.linear._solvers import fit_binary
+    from nbtext._kernel import fit_binary
 
     gap, _, weights = fit_binary(**arguments)
     return weights, gap
@@ -254,7 +254,7 @@ CSR_FAULTS: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("change", "says"), CSR_FAULTS, ids=str)
 def test_arrays_that_are_no_matrix_are_refused(change: dict[str, Any], says: str) -> None:
     """They are a ValueError and no crash."""
-    from nbtext.linear._solvers import CheckedMatrix
+    from nbtext._kernel import CheckedMatrix
 
     arrays = {"indptr": np.array([0, 1]), "indices": np.array([0], np.int32), "values": np.ones(1), **change}
     with pytest.raises(ValueError, match=says):
@@ -276,7 +276,7 @@ def test_arrays_that_are_no_matrix_are_refused(change: dict[str, Any], says: str
 )
 def test_arrays_that_do_not_fit_a_problem_are_refused(change: dict[str, Any], says: str) -> None:
     """They are a ValueError and no crash."""
-    from nbtext.linear._solvers import fit_binary
+    from nbtext._kernel import fit_binary
 
     with pytest.raises(ValueError, match=says):
         fit_binary(**problem(np.ones((1, 5)), [0], **change))
@@ -285,7 +285,7 @@ def test_arrays_that_do_not_fit_a_problem_are_refused(change: dict[str, Any], sa
 @needs_kernel
 def test_rows_and_sums_that_do_not_fit_are_refused() -> None:
     """They are a ValueError and no crash."""
-    from nbtext.linear import _solvers
+    from nbtext import _kernel
 
     matrix = problem(np.ones((1, 5)), [0])["matrix"]
     one, row, sums = np.ones(1), np.zeros(1, np.int32), np.zeros((1, 5))
@@ -295,11 +295,11 @@ def test_rows_and_sums_that_do_not_fit_are_refused() -> None:
         (one, row, np.zeros((1, 4)), "a sum for each feature"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=says):
-            _solvers.add_by_fold(matrix, factors, folds, by_fold)
+            _kernel.add_by_fold(matrix, factors, folds, by_fold)
     scalars = {"factor": 1.0, "pseudo_count": 1.0, "offset": 0.0}
     for rows, totals, absent, says in (
         (row + 1, sums[0], sums[0], "rows of the CSR matrix"), (row - 1, sums[0], sums[0], "rows of the CSR matrix"),
         (row, np.zeros(4), sums[0], "a total and a ratio"), (row, sums[0], np.zeros(6), "a total and a ratio"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=says):
-            _solvers.log_count_ratios(matrix, rows, totals, absent, **scalars)
+            _kernel.log_count_ratios(matrix, rows, totals, absent, **scalars)

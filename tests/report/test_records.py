@@ -56,7 +56,7 @@ def test_records_of_json_lines_are_those_of_any_documents(
     rows: list[tuple[str | None, str | None, float]], origin: str
 ) -> None:
     """The compiled function that writes the ids of JSON lines writes what plain Python writes."""
-    scanner = pytest.importorskip("nbtext.documents._lines", reason="the kernel is not compiled")
+    scanner = pytest.importorskip("nbtext._kernel", reason="the kernel is not compiled")
     names, labels, probabilities = map(list, zip(*rows, strict=True))
     data = "".join(json.dumps({"id": name, "text": ""}) + "\n" for name in names).encode()
     _, ids, _ = scanner.scan(data, ("text",), "id", (), origin, 1)
@@ -68,7 +68,7 @@ def test_records_of_json_lines_are_those_of_any_documents(
 @given(st.lists(PROBABILITY.filter(lambda each: 0 <= each <= 1), min_size=1, max_size=20))
 def test_probabilities_are_rounded_as_python_rounds_them(probabilities: list[float]) -> None:
     """Six decimals of the binary value, half to even."""
-    scanner = pytest.importorskip("nbtext.documents._lines", reason="the kernel is not compiled")
+    scanner = pytest.importorskip("nbtext._kernel", reason="the kernel is not compiled")
     n = len(probabilities)
     _, ids, _ = scanner.scan(b'{"text": ""}\n' * n, ("text",), "id", (), "", 1)
     lines = "".join(f"{row + 1}\tyes\t{each:.6f}\n" for row, each in enumerate(probabilities))

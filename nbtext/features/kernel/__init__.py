@@ -1,1 +1,1 @@
-"""The files that the modules of the compiled kernel share, and how a wheel is built of them."""
+"""The parts of the compiled kernel that count features, and how a wheel is built of the kernel."""

@@ -25,14 +25,11 @@ class Package(build_py):
 
 
 class Wheel(bdist_wheel):
-    """Names the wheel after the build: without the whole kernel, it is `py3-none-any`."""
+    """Names the wheel after the build: without the kernel, it is `py3-none-any`."""
 
     def run(self) -> None:
         self.run_command("build")
-        compiled = [Path(name) for name in self.get_finalized_command("build_ext").get_outputs()]
-        if not all(path.exists() for path in compiled):  # a part of the kernel is not used
-            for path in compiled:
-                path.unlink(missing_ok=True)
+        if not any(Path(name).exists() for name in self.get_finalized_command("build_ext").get_outputs()):
             self.distribution.ext_modules = []
             self.root_is_pure = True
         super().run()

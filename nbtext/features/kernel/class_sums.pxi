@@ -1,15 +1,5 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # Counts by class and feature. Documents arrive class by class, so each node stores the sums of the current class. When
 # another class uses the feature, they are added to a small hash table by class, a block of the pool.
-
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset
-
-from nbtext.features.kernel.entries cimport sort_entries
-from nbtext.features.kernel.hashes cimport SECRETS, mix64
-from nbtext.features.kernel.memory cimport AHEAD, Buffer, nb_prefetch, release, reserve, too_much
-from nbtext.features.kernel.ngrams cimport Node, Tree
-
 
 cdef enum:
     GROUP_SHIFT = 40  # the upper 24 bits of `documents` are the class + 1, or 0 for a free slot
@@ -57,8 +47,14 @@ cdef inline uint64_t add_features(
     cdef Node* nodes = <Node*> tree.nodes.data
     cdef Node* node
     cdef uint64_t total = 0
-    cdef uint32_t document = next_document(pool, tree)
+    cdef uint32_t document
     cdef size_t i
+    pool.document += 1
+    if pool.document == 0:  # after 2**32 documents
+        for i in range(tree.count):
+            nodes[i].document = 0
+        pool.document = 1
+    document = pool.document
     for i in range(count):
         if i + 2 * AHEAD < count:
             nb_prefetch(&nodes[features[i + 2 * AHEAD]])
@@ -71,17 +67,6 @@ cdef inline uint64_t add_features(
         node.occurrences += 1
         total += node.hash
     return mix64(total)
-
-
-cdef inline uint32_t next_document(Pool* pool, Tree* tree) noexcept nogil:
-    """Return a number that marks no feature yet; after 2**32 documents all marks are erased."""
-    cdef size_t i
-    pool.document += 1
-    if pool.document == 0:
-        for i in range(tree.count):
-            (<Node*> tree.nodes.data)[i].document = 0
-        pool.document = 1
-    return pool.document
 
 
 cdef inline int switch_class(Pool* pool, Node* node, uint32_t group) except -1 nogil:
@@ -199,40 +184,28 @@ cdef inline size_t flush_sums(Pool* pool, Tree* tree) except? 0xFFFFFFFFFFFFFFFF
 
 
 cdef inline size_t write_sums(
-    const Pool* pool, const Node* node, int32_t* classes, int64_t* documents, int64_t* occurrences
-) noexcept nogil:
-    """Write the sums of a feature by class, unsorted, after `flush_sums`; return the number of classes."""
+    const Pool* pool, const Node* node, int32_t* classes, int64_t* documents, int64_t* occurrences, Buffer* memory, Buffer* spare
+) except? 0xFFFFFFFFFFFFFFFF nogil:
+    """Write the sums of a feature, sorted by class, after `flush_sums`; return the number of classes."""
     cdef const ClassSum* block = block_at(pool, node.block)
+    cdef const ClassSum* class_sum
+    cdef uint64_t* order
     cdef size_t i, count = 0
     if node.block == 0:
         classes[0], documents[0], occurrences[0] = <int32_t> node.group - 1, node.documents, node.occurrences
         return node.occurrences != 0
+    reserve(memory, <size_t> 1 << log_size(block), sizeof(uint64_t))
+    order = <uint64_t*> memory.data
     for i in range(<size_t> 1 << log_size(block)):
         if documents_of(&block[i]):
-            classes[count] = <int32_t> group_of(&block[i]) - 1
-            documents[count], occurrences[count] = documents_of(&block[i]), occurrences_of(&block[i])
+            order[count] = <uint64_t> group_of(&block[i]) << 32 | i
             count += 1
-    return count
-
-
-cdef inline int sort_sums(
-    int32_t* classes, int64_t* documents, int64_t* occurrences, size_t count, Buffer* entries, Buffer* spare
-) except -1 nogil:
-    """Sort the sums of a feature by class."""
-    cdef uint64_t* order
-    cdef int64_t* copies
-    cdef size_t i
-    reserve(entries, 3 * count, sizeof(uint64_t))
-    order, copies = <uint64_t*> entries.data, <int64_t*> entries.data + count
-    for i in range(count):
-        order[i] = <uint64_t> classes[i] << 32 | i
     sort_entries(order, count, spare)
-    memcpy(copies, documents, count * sizeof(int64_t))
-    memcpy(copies + count, occurrences, count * sizeof(int64_t))
     for i in range(count):
-        classes[i] = <int32_t> (order[i] >> 32)
-        documents[i], occurrences[i] = copies[<uint32_t> order[i]], copies[count + <uint32_t> order[i]]
-    return 0
+        class_sum = &block[<uint32_t> order[i]]
+        classes[i] = <int32_t> group_of(class_sum) - 1
+        documents[i], occurrences[i] = documents_of(class_sum), occurrences_of(class_sum)
+    return count
 
 
 cdef inline size_t list_sums(
@@ -244,20 +217,17 @@ cdef inline size_t list_sums(
     columns  the node of each column; columns with any other number have no sums
     """
     cdef const Node* nodes = <const Node*> tree.nodes.data
-    cdef Buffer entries = Buffer(NULL, 0)
-    cdef Buffer spare = Buffer(NULL, 0)
-    cdef size_t column, n_sums, n = 0
+    cdef Buffer memory = Buffer(NULL, 0), spare = Buffer(NULL, 0)
+    cdef size_t column, n = 0
     try:
         for column in range(n_columns):
             if column + AHEAD < n_columns and columns[column + AHEAD] < tree.count:
                 nb_prefetch(&nodes[columns[column + AHEAD]])
             if columns[column] < tree.count:
-                n_sums = write_sums(pool, &nodes[columns[column]], &classes[n], &documents[n], &occurrences[n])
-                if n_sums > 1:
-                    sort_sums(&classes[n], &documents[n], &occurrences[n], n_sums, &entries, &spare)
-                n += n_sums
+                n += write_sums(
+                    pool, &nodes[columns[column]], &classes[n], &documents[n], &occurrences[n], &memory, &spare
+                )
             ends[column + 1] = n
     finally:
-        release(&entries)
-        release(&spare)
+        release_all([&memory, &spare, NULL])
     return n

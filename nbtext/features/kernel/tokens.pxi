@@ -1,17 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # Tokens and n-grams: from the texts of a document to its features.
-
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset
-
-from nbtext.features.kernel.analysis cimport CHARACTERS, WORDS, Analysis, Prefix, add_word, add_words
-from nbtext.features.kernel.document cimport Scratch, append_features
-from nbtext.features.kernel.hashes cimport bucket_of
-from nbtext.features.kernel.memory cimport nb_lowest_bit, reserve, too_much
-from nbtext.features.kernel.ngrams cimport FIELD, LEFT_OUT, TOKEN_BATCH, UNKNOWN, descend
-from nbtext.features.kernel.text cimport Text, character_length, is_space, encode_characters, encode_padded_words, encode_words
-from nbtext.features.kernel.words cimport Token, Words, WordSlot, free_words, reserve_words, put_word, seek, set_key, set_keys, word_letters
-
 
 cdef enum:
     MAX_TOKEN_BYTES = 0xFFFF  # bytes; the same in analyzer.py
@@ -154,12 +141,7 @@ cdef inline int read_characters(Analysis* a, Scratch* s, const Text* text, size_
     cdef size_t n, n_characters
     reserve(&s.marks, text.length + 1, sizeof(uint32_t))
     starts = <uint32_t*> s.marks.data
-    if text.width == 1:
-        n_characters = encode_characters(<const uint8_t*> text.units, text.length, text.lowercase, letters, starts)
-    elif text.width == 2:
-        n_characters = encode_characters(<const uint16_t*> text.units, text.length, text.lowercase, letters, starts)
-    else:
-        n_characters = encode_characters(<const uint32_t*> text.units, text.length, text.lowercase, letters, starts)
+    n_characters = encode_characters(text, letters, starts)
     for n in range(a.shortest, min(a.longest, n_characters) + 1):
         collect_windows(a, s, starts, n_characters, n, field)
     return 0
@@ -174,12 +156,7 @@ cdef inline int read_padded(Analysis* a, Scratch* s, const Text* text, size_t fi
     reserve(&s.marks, 3 * text.length + 1, sizeof(uint32_t))
     reserve(&s.ends, text.length + 1, sizeof(uint32_t))
     starts, ends = <uint32_t*> s.marks.data, <uint32_t*> s.ends.data
-    if text.width == 1:
-        n_words = encode_padded_words(<const uint8_t*> text.units, text.length, text.lowercase, letters, starts, ends)
-    elif text.width == 2:
-        n_words = encode_padded_words(<const uint16_t*> text.units, text.length, text.lowercase, letters, starts, ends)
-    else:
-        n_words = encode_padded_words(<const uint32_t*> text.units, text.length, text.lowercase, letters, starts, ends)
+    n_words = encode_padded_words(text, letters, starts, ends)
     for i in range(n_words):
         n_characters = ends[i] - first
         for n in range(a.shortest, min(a.longest, max(a.shortest, n_characters)) + 1):
@@ -237,20 +214,13 @@ cdef inline size_t find_nodes(Analysis* a, Scratch* s) except? <size_t> -1 nogil
     return s.n_tokens_held
 
 
-cdef inline size_t count_letters(Scratch* s) noexcept nogil:
-    cdef size_t i, n_letters = 0
-    for i in range(s.n_tokens_held):
-        n_letters += s.tokens[i].length
-    return n_letters
-
-
 cdef inline size_t find_normalized_nodes(Analysis* a, Scratch* s) except? <size_t> -1 nogil:
     """Do the same for words that a Python function normalizes."""
     cdef const uint8_t* letters = <const uint8_t*> s.letters.data
     cdef WordSlot* slot
     cdef uint32_t node
     cdef size_t i, n_found = 0
-    reserve_words(&s.raw, s.n_tokens_held, count_letters(s))
+    reserve_tokens(&s.raw, s.tokens, s.n_tokens_held)
     set_keys(s.tokens, s.n_tokens_held, letters, &s.raw)
     for i in range(s.n_tokens_held):
         slot = seek(&s.raw, &s.tokens[i], letters)
@@ -339,22 +309,20 @@ cdef inline uint32_t add_normalized(Words* words, const uint8_t* letters, size_t
 cdef inline int hash_words(Analysis* a, Scratch* s, size_t field) except -1 nogil:
     """Append the current tokens to the features as buckets, or to the text for n-grams."""
     cdef const uint8_t* letters = <const uint8_t*> s.letters.data
+    cdef const uint8_t* word
     cdef size_t i, length, count = s.n_tokens_held
     if a.normalize != NULL:
         count = find_normalized_nodes(a, s)
     for i in range(count):
         if a.normalize != NULL:
-            letters = word_letters(&s.normalized, s.found[i], &length)
-            process_word(a, s, letters, length, field)
+            word = word_letters(&s.normalized, s.found[i], &length)
         else:
-            process_word(a, s, letters + s.tokens[i].start, s.tokens[i].length, field)
+            word, length = letters + s.tokens[i].start, s.tokens[i].length
+        if a.joins_words:
+            join_word(s, word, length)
+        else:
+            count_bucket(a, s, word, length, field)
     return 0
-
-
-cdef inline int process_word(Analysis* a, Scratch* s, const uint8_t* letters, size_t length, size_t field) except -1 nogil:
-    if a.joins_words:
-        return join_word(s, letters, length)
-    return count_bucket(a, s, letters, length, field)
 
 
 cdef inline int join_word(Scratch* s, const uint8_t* letters, size_t length) except -1 nogil:

@@ -1,19 +1,7 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # The settings of a counter, and its tables of words and n-grams.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset
-
-from nbtext.features.kernel.hashes cimport FNV_START, fnv1a, mix64, unmix64
-from nbtext.features.kernel.memory cimport AHEAD, Buffer, nb_prefetch, release, too_much
-from nbtext.features.kernel.ngrams cimport BUCKET, FIELD, MAX_NODES, WORD, Node, Tree, add_node, free_tree, reserve_nodes
-from nbtext.features.kernel.words cimport Token, Words, WordSlot, free_words, reserve_words, put_word, seek, set_keys, word_letters
-
-
 cdef enum Analyzer:
-    WORDS
-    CHARACTERS
-    PADDED
+    WORDS, CHARACTERS, PADDED
 
 cdef struct Prefix:
     const uint8_t* letters  # field name and colon
@@ -41,13 +29,6 @@ cdef struct Analysis:  # the settings of a counter, and the tables of words and 
     bint nodes_are_columns
 
 
-cdef inline void free_analysis(Analysis* a) noexcept nogil:
-    free_words(&a.words)
-    free_tree(&a.tree)
-    release(&a.prefixes)
-    release(&a.columns)
-
-
 cdef inline uint32_t add_word(Words* words, Tree* tree, const uint8_t* letters, size_t length) except? 0xFFFFFFFE nogil:
     """Return the node of a word, added if missing; 16 bytes from its start must be readable."""
     cdef Token token
@@ -64,10 +45,8 @@ cdef inline int add_words(
 ) except -1 nogil:
     """Write the node of each word, added if missing."""
     cdef WordSlot* slot
-    cdef size_t i, n_letters = 0
-    for i in range(n_tokens):
-        n_letters += tokens[i].length
-    reserve_words(words, n_tokens, n_letters)
+    cdef size_t i
+    reserve_tokens(words, tokens, n_tokens)
     reserve_nodes(tree, n_tokens)
     set_keys(tokens, n_tokens, letters, words)
     for i in range(n_tokens):

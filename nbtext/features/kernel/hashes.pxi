@@ -1,19 +1,7 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # Hashes: keyed ones of words, for the tables; standard ones of features, for documents and buckets.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset
-
-from nbtext.features.kernel.memory cimport nb_fold, nb_load
-
-
-cdef extern from *:
-    """
-    NB_TABLE uint64_t NB_SECRETS[3];
-    #define NB_FNV_START 0xCBF29CE484222325u
-    """
-    uint64_t[3] SECRETS "NB_SECRETS"  # random keys, so that nobody can construct colliding words
-    const uint64_t FNV_START "NB_FNV_START"
+cdef uint64_t[3] SECRETS  # random keys, so that nobody can construct colliding words
+cdef uint64_t FNV_START = 0xCBF29CE484222325
 
 
 cdef inline uint64_t hash_pair(uint64_t a, uint64_t b) noexcept nogil:

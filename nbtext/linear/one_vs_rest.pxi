@@ -20,11 +20,6 @@
 # Hsieh, Chang, Lin, Keerthi, Sundararajan, A Dual Coordinate Descent Method for Large-scale Linear SVM, 2008;
 # Yu, Huang, Lin, Dual Coordinate Descent Methods for Logistic Regression and Maximum Entropy Models, 2011
 
-from libc.math cimport INFINITY, exp, fabs, isfinite, log, log1p
-from libc.stdint cimport int32_t, int64_t, uint64_t
-
-from nbtext.features.kernel.memory cimport nb_prefetch
-
 cdef enum:
     NEWTON_STEPS = 60  # for one dual variable; bisection alone would have converged by then
     MIN_WAIT = 3  # passes in which a document is skipped

@@ -1,27 +1,7 @@
-# cython: language_level=3, boundscheck=False, wraparound=False
 # A scanner of JSON values. Each function returns whether the input matches, and moves `Scanner.at` behind the match.
-
-from libc.stdint cimport uint8_t, uint32_t
-from libc.stdlib cimport free, realloc
-from libc.string cimport memcmp, memcpy
 
 cdef extern from *:
     """
-    #include <stdint.h>
-    #include <string.h>
-    typedef uint8_t nb_vector __attribute__((vector_size(16)));
-
-    static inline unsigned nb_bits(nb_vector flags) {
-    #ifdef __SSE2__
-        return (unsigned)__builtin_ia32_pmovmskb128((__attribute__((vector_size(16))) char)flags);
-    #else
-        unsigned i, bits = 0;
-        for (i = 0; i < 16; i++)
-            bits |= (unsigned)(flags[i] >> 7) << i;
-        return bits;
-    #endif
-    }
-
     /* Return the number of occurrences of a byte. The inner loop is vectorized; each sum fits into a byte. */
     static inline size_t nb_count(const uint8_t *bytes, size_t size, uint8_t wanted) {
         size_t i = 0, count = 0;
@@ -76,7 +56,7 @@ cdef enum Kind:
     SPELLED  # a number or a boolean, as it is written; without letters if json must format it
     LIST  # a list of the above, as it is written
 
-cdef struct Value:
+cdef struct JsonValue:
     const uint8_t* letters  # in the line; NULL for a string with escapes
     size_t start  # offset in `Scanner.unescaped`, of a string with escapes
     size_t length
@@ -86,9 +66,8 @@ cdef struct Value:
 cdef struct Scanner:
     const uint8_t* at
     const uint8_t* end
-    uint8_t* unescaped  # the decoded strings that had escapes
+    Buffer unescaped  # the decoded strings that had escapes
     size_t n_unescaped
-    size_t capacity
 
 
 cdef inline bint skip_blanks(Scanner* s) noexcept nogil:
@@ -120,7 +99,7 @@ cdef inline bint take_digits(Scanner* s) noexcept nogil:
     return s.at > start
 
 
-cdef inline bint take_number(Scanner* s, Value* value) noexcept nogil:
+cdef inline bint take_number(Scanner* s, JsonValue* value) noexcept nogil:
     """Match a number. Only a whole number of at most 18 digits gets its letters, as a label or id."""
     cdef const uint8_t* start = s.at
     cdef bint is_whole = True
@@ -141,45 +120,20 @@ cdef inline bint take_number(Scanner* s, Value* value) noexcept nogil:
         s.at += s.at < s.end and (s.at[0] == c'+' or s.at[0] == c'-')
         if not take_digits(s):
             return False
-    value[0] = Value(start, 0, s.at - start, SPELLED, True)
+    value[0] = JsonValue(start, 0, s.at - start, SPELLED, True)
     if not is_whole or s.at - start > MAX_DIGITS:
         value.letters = NULL
     return True
 
 
-cdef inline bint make_room(Scanner* s, size_t more) noexcept nogil:
-    cdef size_t capacity = max(s.n_unescaped + more, 2 * s.capacity)
-    cdef uint8_t* data
-    if s.n_unescaped + more <= s.capacity:
-        return True
-    data = <uint8_t*> realloc(s.unescaped, capacity)
-    if data == NULL:
-        return False
-    s.unescaped, s.capacity = data, capacity
-    return True
+cdef inline uint8_t* next_place(Scanner* s) noexcept nogil:
+    """Return where the next decoded byte goes."""
+    return <uint8_t*> s.unescaped.data + s.n_unescaped
 
 
 cdef inline void put(Scanner* s, uint32_t byte) noexcept nogil:
-    s.unescaped[s.n_unescaped] = <uint8_t> byte
+    next_place(s)[0] = <uint8_t> byte
     s.n_unescaped += 1
-
-
-cdef inline void put_character(Scanner* s, uint32_t point) noexcept nogil:
-    """Append a character as UTF-8."""
-    if point < 0x80:
-        put(s, point)
-    elif point < 0x800:
-        put(s, 0xC0 | point >> 6)
-        put(s, 0x80 | point & 0x3F)
-    elif point < 0x10000:
-        put(s, 0xE0 | point >> 12)
-        put(s, 0x80 | point >> 6 & 0x3F)
-        put(s, 0x80 | point & 0x3F)
-    else:
-        put(s, 0xF0 | point >> 18)
-        put(s, 0x80 | point >> 12 & 0x3F)
-        put(s, 0x80 | point >> 6 & 0x3F)
-        put(s, 0x80 | point & 0x3F)
 
 
 cdef inline bint take_unit(Scanner* s, uint32_t* unit) noexcept nogil:
@@ -230,25 +184,25 @@ cdef inline bint take_escape(Scanner* s, int* is_ascii) noexcept nogil:
                 return False
             unit = 0x10000 + ((unit - 0xD800) << 10) + low - 0xDC00
         is_ascii[0] &= unit < 0x80
-        put_character(s, unit)
+        s.n_unescaped += encode(next_place(s), unit)
     else:
         return False
     return True
 
 
-cdef inline bint take_text(Scanner* s, Value* value) noexcept nogil:
+cdef inline bint take_text(Scanner* s, JsonValue* value) noexcept nogil:
     """Match the rest of a string behind its opening quote."""
     cdef const uint8_t* start = s.at
     cdef int is_ascii = True
     cdef size_t n = nb_plain_run(s.at, s.end, &is_ascii)
     s.at += n
-    value[0] = Value(start, s.n_unescaped, n, TEXT, is_ascii)
+    value[0] = JsonValue(start, s.n_unescaped, n, TEXT, is_ascii)
     if s.at < s.end and s.at[0] == c'\\':
         value.letters = NULL
         while True:
-            if not make_room(s, n + 4):
+            if not has_room(&s.unescaped, s.n_unescaped + n + 4):
                 return False
-            memcpy(s.unescaped + s.n_unescaped, start, n)
+            memcpy(next_place(s), start, n)
             s.n_unescaped += n
             if s.at == s.end or s.at[0] != c'\\':
                 break
@@ -265,10 +219,10 @@ cdef inline bint take_text(Scanner* s, Value* value) noexcept nogil:
     return True
 
 
-cdef inline bint take_value(Scanner* s, Value* value) noexcept nogil:
+cdef inline bint take_value(Scanner* s, JsonValue* value) noexcept nogil:
     """Match a value that is no object, and no list of lists or objects."""
     cdef const uint8_t* start
-    cdef Value item
+    cdef JsonValue item
     cdef int is_ascii = True
     if not take(s, c'['):
         return take_scalar(s, value)
@@ -282,11 +236,11 @@ cdef inline bint take_value(Scanner* s, Value* value) noexcept nogil:
                 break
             if not take(s, c','):
                 return False
-    value[0] = Value(start, 0, s.at - start, LIST, is_ascii)
+    value[0] = JsonValue(start, 0, s.at - start, LIST, is_ascii)
     return True
 
 
-cdef inline bint take_scalar(Scanner* s, Value* value) noexcept nogil:
+cdef inline bint take_scalar(Scanner* s, JsonValue* value) noexcept nogil:
     """Match a string, a number, a boolean or null."""
     cdef const uint8_t* start
     if not skip_blanks(s):
@@ -297,10 +251,10 @@ cdef inline bint take_scalar(Scanner* s, Value* value) noexcept nogil:
         return take_text(s, value)
     if s.at[0] == c'-' or c'0' <= s.at[0] <= c'9':
         return take_number(s, value)
-    value[0] = Value(NULL, 0, 0, NOTHING, True)
+    value[0] = JsonValue(NULL, 0, 0, NOTHING, True)
     if take_word(s, "null", 4):
         return True
-    value[0] = Value(start, 0, 0, SPELLED, True)
+    value[0] = JsonValue(start, 0, 0, SPELLED, True)
     if take_word(s, "true", 4) or take_word(s, "false", 5):
         value.length = s.at - start
         return True

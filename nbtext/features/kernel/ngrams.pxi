@@ -1,13 +1,5 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # The tree of n-grams: a node appends a word to its parent, so "new york city" is two steps below "new".
 # An n-gram is a pair of numbers; its text is never built.
-
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset
-
-from nbtext.features.kernel.hashes cimport hash_pair
-from nbtext.features.kernel.memory cimport Buffer, nb_prefetch, release, reserve, reserve_zeros, too_much
-
 
 cdef extern from *:
     """
@@ -32,7 +24,7 @@ cdef struct Node:  # 32 bytes: half a cache line
     uint32_t parent
     uint32_t word  # node of the last word; for a single word its number in the word table
     uint64_t hash  # of its text; set by hash_new_nodes
-    # sums of the current class, see class_sums.pxd
+    # sums of the current class, see class_sums.pxi
     uint32_t document  # the last document that contains it
     uint32_t group  # the current class + 1, or 0
     uint16_t documents
@@ -148,10 +140,3 @@ cdef inline int descend(Tree* tree, uint32_t* nodes, const uint32_t* words, size
                 nodes[start + i] = child(tree, keys[i], nodes[start + i], words[start + i], is_growing)
         start += n
     return 0
-
-
-cdef inline void free_tree(Tree* tree) noexcept nogil:
-    """Free the memory."""
-    release(&tree.nodes)
-    release(&tree.slots)
-    memset(tree, 0, sizeof(Tree))

@@ -1,14 +1,5 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # The word table: a hash table from the bytes of a word to a number.
 # Most words are short: a slot holds all their bytes, and a cache line holds four slots.
-
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset
-
-from nbtext.features.kernel.hashes cimport hash_pair, long_hash
-from nbtext.features.kernel.memory cimport Buffer, nb_load, nb_prefetch, release, reserve, reserve_zeros, too_much
-from nbtext.features.kernel.ngrams cimport MAX_NODES
-
 
 cdef enum:
     MAX_SHORT_BYTES = 11  # bytes of the longest word that fits into a slot
@@ -39,13 +30,8 @@ cdef struct Words:
     Buffer letters  # of all words, concatenated
     Buffer starts  # uint64_t (count + 1), bounds of the words in `letters`
 
-cdef extern from *:
-    """
-    NB_TABLE uint64_t NB_LOW_BYTES[12];
-    NB_TABLE uint32_t NB_HIGH_BYTES[12];
-    """
-    uint64_t[12] LOW_BYTES "NB_LOW_BYTES"  # by word length: mask of its bytes among the first 8
-    uint32_t[12] HIGH_BYTES "NB_HIGH_BYTES"  # and among the next 4
+cdef uint64_t[12] LOW_BYTES  # by word length: mask of its bytes among the first 8
+cdef uint32_t[12] HIGH_BYTES  # and among the next 4
 
 
 cdef inline void fill_masks() noexcept:
@@ -155,6 +141,14 @@ cdef inline int reserve_words(Words* words, size_t n_words, size_t n_letters) ex
     return reserve_slots(&words.long_words, n_words, True)
 
 
+cdef inline int reserve_tokens(Words* words, const Token* tokens, size_t n_tokens) except -1 nogil:
+    """Reserve memory for some tokens."""
+    cdef size_t i, n_letters = 0
+    for i in range(n_tokens):
+        n_letters += tokens[i].length
+    return reserve_words(words, n_tokens, n_letters)
+
+
 cdef inline int reserve_slots(WordTable* table, size_t n_words, bint is_long) except -1 nogil:
     if table.slots.data != NULL and (table.count + n_words) * 2 <= table.mask + 1:
         return 0
@@ -180,8 +174,5 @@ cdef inline int resize_table(WordTable* table, size_t n_words, bint is_long) exc
 
 cdef inline void free_words(Words* words) noexcept nogil:
     """Free the memory; zeros are a valid empty table."""
-    release(&words.short_words.slots)
-    release(&words.long_words.slots)
-    release(&words.letters)
-    release(&words.starts)
+    release_all([&words.short_words.slots, &words.long_words.slots, &words.letters, &words.starts, NULL])
     memset(words, 0, sizeof(Words))

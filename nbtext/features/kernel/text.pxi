@@ -1,11 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # Text: from the code points of a str to lowercase UTF-8, with the positions of its words or characters.
-
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset
-
-from nbtext.features.kernel.memory cimport nb_load, nb_store
-
 
 cdef extern from "Python.h":
     bint Py_UNICODE_ISALNUM(Py_UCS4 point) noexcept nogil
@@ -46,17 +39,14 @@ cdef enum:
 
 # The lower case and the kind of each character of the Basic Multilingual Plane. Latin-1 is filled in at import, the rest
 # when a text needs it (1 ms).
+cdef uint16_t[0x10000] LOWER
+cdef uint8_t[0x10000] KINDS
+cdef uint32_t N_FILLED = 0  # number of characters in these tables
 cdef extern from *:
     """
-    NB_TABLE uint16_t NB_LOWER[0x10000];
-    NB_TABLE uint8_t NB_KINDS[0x10000];
-    NB_TABLE uint32_t NB_N_FILLED[1];
     #define NB_EACH 0x0101010101010101u
     #define NB_FLAGS 0x8080808080808080u
     """
-    uint16_t[0x10000] LOWER "NB_LOWER"
-    uint8_t[0x10000] KINDS "NB_KINDS"
-    uint32_t[1] N_FILLED "NB_N_FILLED"  # number of characters in these tables
     const uint64_t EACH "NB_EACH"  # each of eight bytes 1
     const uint64_t FLAGS "NB_FLAGS"  # each of eight bytes 128
 
@@ -66,11 +56,12 @@ cdef inline int kinds_by_python(uint32_t point) noexcept nogil:
 
 
 cdef inline void fill_character_tables(uint32_t stop) noexcept:
+    global N_FILLED
     cdef uint32_t point
-    for point in range(N_FILLED[0], stop):
+    for point in range(N_FILLED, stop):
         LOWER[point] = <uint16_t> Py_UNICODE_TOLOWER(point)
         KINDS[point] = <uint8_t> kinds_by_python(point)
-    N_FILLED[0] = max(N_FILLED[0], stop)
+    N_FILLED = max(N_FILLED, stop)
 
 
 cdef inline uint32_t lower(uint32_t point) noexcept nogil:
@@ -125,18 +116,9 @@ cdef inline uint64_t flag_range(uint64_t eight, uint64_t first, uint64_t last) n
     return (eight + (128 - first) * EACH) & ~(eight + (127 - last) * EACH) & FLAGS
 
 
-cdef inline uint64_t flag_upper_case(uint64_t eight) noexcept nogil:
-    return flag_range(eight, c'A', c'Z')
-
-
 cdef inline uint64_t flag_word_characters(uint64_t eight) noexcept nogil:
     cdef uint64_t underscores = FLAGS - (eight ^ (c'_' * EACH))
     return (flag_range(eight | 0x20 * EACH, c'a', c'z') | flag_range(eight, c'0', c'9') | underscores) & FLAGS
-
-
-cdef inline uint64_t flags_as_bits(uint64_t flags) noexcept nogil:
-    """Return the flags as 8 bits, the first byte's flag lowest."""
-    return flags * <uint64_t> 0x0002040810204081 >> 56
 
 
 cdef inline bint is_ascii(const CodeUnit* units) noexcept nogil:
@@ -165,20 +147,7 @@ cdef inline uint64_t pack(const CodeUnit* units) noexcept nogil:
 
 cdef extern from *:
     """
-    /* The same for 64 characters, as vectors of 16, which GCC and Clang compile for the instruction set at hand. */
-    typedef uint8_t nb_vector __attribute__((vector_size(16)));
-
-    static inline uint64_t nb_bits(nb_vector flags) {
-    #ifdef __SSE2__
-        return (uint64_t)(unsigned)__builtin_ia32_pmovmskb128((__attribute__((vector_size(16))) char)flags);
-    #else
-        const uint64_t each = 0x8080808080808080u, gather = 0x0002040810204081u;
-        uint8_t bytes[16];
-        memcpy(bytes, &flags, 16);
-        return ((nb_load(bytes) & each) * gather >> 56) | ((nb_load(bytes + 8) & each) * gather >> 56) << 8;
-    #endif
-    }
-
+    /* The same for 64 characters, as vectors of 16. */
     static inline int nb_is_ascii_block(const uint8_t *text) {
         nb_vector parts[4];
         memcpy(parts, text, 64);
@@ -196,7 +165,7 @@ cdef extern from *:
             is_upper = (nb_vector)(part - 'A' < 26);
             is_letter = (nb_vector)((part | 0x20) - 'a' < 26);
             is_digit = (nb_vector)(part - '0' < 10);
-            in_word |= nb_bits(is_letter | is_digit | (nb_vector)(part == '_')) << 16 * i;
+            in_word |= (uint64_t)nb_bits(is_letter | is_digit | (nb_vector)(part == '_')) << 16 * i;
             part |= is_upper & case_bit;
             memcpy(letters + 16 * i, &part, 16);
         }
@@ -253,8 +222,8 @@ cdef inline size_t encode_words(
                 i += 64
         if length - i >= 8 and is_ascii(units + i):
             eight = pack(units + i)
-            put_bits(&bits, flags_as_bits(flag_word_characters(eight)), 8)
-            nb_store(letters + n_bytes, eight | (flag_upper_case(eight) & upper_to_lower) >> 2)
+            put_bits(&bits, flag_word_characters(eight) * <uint64_t> 0x0002040810204081 >> 56, 8)  # the flags, as 8 bits
+            nb_store(letters + n_bytes, eight | (flag_range(eight, c'A', c'Z') & upper_to_lower) >> 2)
             n_bytes += 8
             i += 8
             continue
@@ -267,18 +236,25 @@ cdef inline size_t encode_words(
     return n_bytes
 
 
-cdef inline size_t encode_characters(
-    const CodeUnit* units, size_t length, bint lowercase, uint8_t* letters, uint32_t* starts
-) noexcept nogil:
+cdef inline uint32_t code_point(const Text* text, size_t i) noexcept nogil:
+    """Return a character of a text."""
+    if text.width == 1:
+        return (<const uint8_t*> text.units)[i]
+    return (<const uint16_t*> text.units)[i] if text.width == 2 else (<const uint32_t*> text.units)[i]
+
+
+cdef inline size_t encode_characters(const Text* text, uint8_t* letters, uint32_t* starts) noexcept nogil:
     """Write a text as lowercase UTF-8, runs of white space as one space; return the number of characters.
 
-    starts  holds length + 1 positions: where each character begins, and the end
+    starts  holds text.length + 1 positions: where each character begins, and the end
     """
     cdef size_t i, n_characters = 0, n_bytes = 0
     cdef uint32_t point
     cdef bint is_space, after_space = False
-    for i in range(length):
-        point = lower(units[i]) if lowercase else units[i]
+    for i in range(text.length):
+        point = code_point(text, i)
+        if text.lowercase:
+            point = lower(point)
         is_space = kinds_of(point) & IS_SPACE != 0
         if is_space and after_space:
             n_bytes = starts[n_characters - 1]
@@ -293,26 +269,24 @@ cdef inline size_t encode_characters(
     return n_characters
 
 
-cdef inline size_t encode_padded_words(
-    const CodeUnit* units, size_t length, bint lowercase, uint8_t* letters, uint32_t* starts, uint32_t* ends
-) noexcept nogil:
-    """Write each word flag_range white space as lowercase UTF-8, with a space on both sides; return the number of words.
+cdef inline size_t encode_padded_words(const Text* text, uint8_t* letters, uint32_t* starts, uint32_t* ends) noexcept nogil:
+    """Write each word between white space as lowercase UTF-8, with a space on both sides; return the number of words.
 
-    starts  holds 3 * length + 1 positions: where each character begins, and the end
-    ends    holds length numbers: that of the first character after each word
+    starts  holds 3 * text.length + 1 positions: where each character begins, and the end
+    ends    holds text.length numbers: that of the first character after each word
     """
     cdef size_t i = 0, n_words = 0, n_characters = 0, n_bytes = 0
     cdef uint32_t point
-    while i < length:
-        if kinds_of(units[i]) & IS_SPACE:  # lowercasing does not change white space
+    while i < text.length:
+        if kinds_of(code_point(text, i)) & IS_SPACE:  # lowercasing does not change white space
             i += 1
             continue
         letters[n_bytes] = c' '
         starts[n_characters] = <uint32_t> n_bytes
         n_bytes += 1
         n_characters += 1
-        while i < length and not kinds_of(units[i]) & IS_SPACE:
-            point = lower(units[i]) if lowercase else units[i]
+        while i < text.length and not kinds_of(code_point(text, i)) & IS_SPACE:
+            point = lower(code_point(text, i)) if text.lowercase else code_point(text, i)
             starts[n_characters] = <uint32_t> n_bytes
             n_bytes += encode(letters + n_bytes, point)
             n_characters += 1
@@ -330,16 +304,10 @@ cdef inline size_t encode_padded_words(
 cdef inline bint has_context_dependent_lower(const Text* text) noexcept nogil:
     """Return whether a character's lower case depends on its neighbors or is more than one character."""
     cdef size_t i
-    cdef bint found = False
-    cdef uint16_t* two = <uint16_t*> text.units
-    cdef uint32_t* four = <uint32_t*> text.units
-    if text.width == 2:
-        for i in range(text.length):
-            found |= (two[i] == SIGMA) | (two[i] == DOTTED_I)
-    elif text.width == 4:
-        for i in range(text.length):
-            found |= (four[i] == SIGMA) | (four[i] == DOTTED_I)
-    return found
+    for i in range(text.length if text.width > 1 else 0):
+        if code_point(text, i) == SIGMA or code_point(text, i) == DOTTED_I:
+            return True
+    return False
 
 
 cdef inline object point_at_text(Text* place, text, bint lowercase, strip_accents):

@@ -1,19 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Operations on sorted vocabularies and CSR rows, compiled."""
-
-cimport cython
-from cpython.buffer cimport PyBuffer_FillInfo
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset
-
-import numpy as np
-
-from nbtext.features.kernel.entries cimport count_of, feature_of, sort_entries
-from nbtext.features.kernel.fixed cimport check_terms
-from nbtext.features.kernel.memory cimport Buffer, is_indptr, release, reserve, reserve_zeros
-from nbtext.features.kernel.ngrams cimport MAX_NODES
-from nbtext.features.kernel.scorer cimport Scorer, Value, add_scores, is_sound
-
+# Operations on sorted vocabularies and CSR rows, compiled.
 
 cdef enum:
     MAX_EXPANSION = 2  # elements of a dense matrix for each sparse delta
@@ -28,29 +13,20 @@ cdef object copy_to_array(const void* data, size_t count, object dtype):
     return array
 
 
-@cython.final
-cdef class Memory:
-    """Owns a buffer that arrays use."""
-
-    cdef Buffer buffer
-
-    def __dealloc__(self):
-        release(&self.buffer)
-
-    def __getbuffer__(self, Py_buffer* view, int flags):
-        PyBuffer_FillInfo(view, self, self.buffer.data, <Py_ssize_t> self.buffer.size, False, flags)
-
-
-cdef object array_from_buffer(Buffer* buffer, size_t count, object dtype):
-    """Return an array that takes over the memory of a buffer."""
-    cdef Memory memory = Memory()
-    reserve(buffer, 1, 8)
-    memory.buffer, buffer[0] = buffer[0], Buffer(NULL, 0)
-    return np.frombuffer(memory, dtype=dtype, count=count)
+cdef object take_array(Buffer* buffer, size_t count, object dtype):
+    """Return an array of the items of a buffer, whose memory is released."""
+    array = copy_to_array(buffer.data, count, dtype)
+    release(buffer)
+    return array
 
 
 cdef class Weights:
     """The checked arrays of a linear scorer."""
+
+    cdef Scorer scorer
+    cdef object source
+    cdef tuple held
+    cdef Buffer dense
 
     def __init__(self, source):
         self.source = source
@@ -159,29 +135,15 @@ def merge_sorted(blob_a, offsets_a, blob_b, offsets_b):
     return blob[: offsets[count]].copy(), offsets[: count + 1].copy(), columns_a[: a.count], columns_b[: b.count]
 
 
-cdef size_t arrange_row(
-    const int32_t* indices, const int32_t* counts, size_t count, const int32_t[::1] columns, uint64_t* entries
-) except? <size_t> -1 nogil:
-    """Write the entries of a row that have a new column; return their number."""
-    cdef size_t i, n_left = 0
-    for i in range(count):
-        if not 0 <= indices[i] < columns.shape[0]:
-            with gil:
-                raise ValueError("a row has more features than there are columns")
-        if columns[indices[i]] >= 0:
-            entries[n_left] = <uint64_t> columns[indices[i]] << 32 | <uint32_t> counts[i]
-            n_left += 1
-    return n_left
-
-
 def arrange_rows(indptr, indices, counts, columns):
     """Renumber feature j to columns[j], remove it if that is below 0, and sort each row: (indptr, indices, counts)."""
     cdef const int64_t[::1] starts = indptr
     cdef const int32_t[::1] features = indices, numbers = counts, places = columns
-    cdef size_t row, i, start, count, n_done = 0, n_rows = len(indptr) - 1, n_entries = len(indices)
+    cdef size_t row, i, start, n_left, n_done = 0, n_rows = len(indptr) - 1, n_entries = len(indices)
     cdef Buffer entries = Buffer(NULL, 0)
     cdef Buffer spare = Buffer(NULL, 0)
-    cdef const uint64_t* arranged
+    cdef uint64_t* arranged
+    cdef bint is_valid = True
     if <size_t> len(counts) != n_entries or not is_indptr(starts, n_entries):
         raise ValueError("the arrays of the rows do not fit each other")
     arranged_indptr = np.zeros(n_rows + 1, dtype=np.int64)
@@ -191,26 +153,31 @@ def arrange_rows(indptr, indices, counts, columns):
     try:
         with nogil:
             for row in range(n_rows):
-                start, count = starts[row], starts[row + 1] - starts[row]
-                if count:
-                    reserve(&entries, count, sizeof(uint64_t))
-                    count = arrange_row(&features[start], &numbers[start], count, places, <uint64_t*> entries.data)
-                    sort_entries(<uint64_t*> entries.data, count, &spare)
-                    arranged = <const uint64_t*> entries.data
-                    for i in range(count):
-                        to_indices[n_done + i], to_counts[n_done + i] = <int32_t> feature_of(arranged[i]), <int32_t> count_of(arranged[i])
-                    n_done += count
+                start, n_left = starts[row], 0
+                reserve(&entries, starts[row + 1] - start, sizeof(uint64_t))
+                arranged = <uint64_t*> entries.data
+                for i in range(start, starts[row + 1]):
+                    if not 0 <= features[i] < places.shape[0]:
+                        is_valid = False
+                    elif places[features[i]] >= 0:
+                        arranged[n_left] = <uint64_t> places[features[i]] << 32 | <uint32_t> numbers[i]
+                        n_left += 1
+                sort_entries(arranged, n_left, &spare)
+                for i in range(n_left):
+                    to_indices[n_done + i], to_counts[n_done + i] = <int32_t> feature_of(arranged[i]), <int32_t> count_of(arranged[i])
+                n_done += n_left
                 ends[row + 1] = n_done
     finally:
-        release(&entries)
-        release(&spare)
+        release_all([&entries, &spare, NULL])
+    if not is_valid:
+        raise ValueError("a row has more features than there are columns")
     if n_done < n_entries:  # a copy releases the memory of removed entries
         arranged_indices, arranged_counts = arranged_indices[:n_done].copy(), arranged_counts[:n_done].copy()
     return arranged_indptr, arranged_indices, arranged_counts
 
 
 cdef bint score_all(
-    const Scorer* scorer, const int64_t[::1] indptr, const int32_t[::1] indices, const Value[::1] values, double[:, ::1] scores
+    const Scorer* scorer, const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] values, double[:, ::1] scores
 ) noexcept nogil:
     """Score each row; return False if rows and scorer do not match."""
     cdef Py_ssize_t row
@@ -227,32 +194,28 @@ def score_rows(indptr, indices, values, scorer):
     cdef Weights weights = Weights(scorer)
     cdef const int64_t[::1] starts = indptr
     cdef const int32_t[::1] features = indices
-    cdef const double[::1] weighted
-    cdef const int32_t[::1] counted
+    cdef const double[::1] weights_of_entries = values.astype(np.float64, copy=False)
     cdef bint is_sound_scorer
     if len(values) != len(indices) or not is_indptr(starts, len(indices)):
         raise ValueError("the arrays of the rows do not fit each other")
     scores = np.empty((len(indptr) - 1, weights.scorer.n_classes), dtype=np.float64)
     cdef double[:, ::1] scores_view = scores
-    if values.dtype == np.int32:
-        counted = values
-        with nogil:
-            is_sound_scorer = score_all[int32_t](&weights.scorer, starts, features, counted, scores_view)
-    else:
-        weighted = values
-        with nogil:
-            is_sound_scorer = score_all[double](&weights.scorer, starts, features, weighted, scores_view)
+    with nogil:
+        is_sound_scorer = score_all(&weights.scorer, starts, features, weights_of_entries, scores_view)
     if not is_sound_scorer:
         raise ValueError("rows and scorer do not fit each other")
     return scores
 
 
 cdef bint copy_rows(
-    const int64_t[::1] starts, const int32_t[::1] indices, const Value[::1] counts, const int32_t[::1] columns,
-    const int64_t[::1] rows, const int64_t[::1] places, const int64_t[::1] bounds, int32_t[::1] to_indices,
-    double[::1] to_weights, int32_t[::1] to_counts
+    const int64_t[::1] starts, const int32_t[::1] indices, const uint8_t[::1] counts, size_t item_size,
+    const int32_t[::1] columns, const int64_t[::1] rows, const int64_t[::1] places, const int64_t[::1] bounds,
+    int32_t[::1] to_indices, uint8_t[::1] to_counts
 ) noexcept nogil:
-    """Copy rows of one part to their places among the selected rows; return False if an index is out of range."""
+    """Copy rows of one part to their places among the selected rows; return False if an index is out of range.
+
+    counts  the bytes of numbers of `item_size` bytes each
+    """
     cdef Py_ssize_t i
     cdef int64_t start, goal, length, k
     for i in range(rows.shape[0]):
@@ -265,21 +228,19 @@ cdef bint copy_rows(
                     if not 0 <= indices[start + k] < columns.shape[0]:
                         return False
                     to_indices[goal + k] = columns[indices[start + k]]
-            if Value is double:
-                memcpy(&to_weights[goal], &counts[start], length * sizeof(double))
-            else:
-                memcpy(&to_counts[goal], &counts[start], length * sizeof(int32_t))
+            memcpy(&to_counts[goal * item_size], &counts[start * item_size], length * item_size)
     return True
 
 
 def take_rows(parts, selected, columns=()):
     """Return the rows with these numbers, counted from part to part, in this order: (indptr, indices, counts)."""
     cdef const int64_t[::1] starts, rows, places, bounds
-    cdef const int32_t[::1] features, numbers, goals = None
+    cdef const int32_t[::1] features, goals = None
+    cdef const uint8_t[::1] numbers
     cdef bint is_valid = True
-    cdef const double[::1] weights
-    cdef int32_t[::1] to_indices, to_counts
-    cdef double[::1] to_weights
+    cdef int32_t[::1] to_indices
+    cdef uint8_t[::1] to_counts
+    cdef size_t item_size
     for indptr, indices, counts in parts:
         if len(indices) != len(counts) or not is_indptr(indptr, len(indices)):
             raise ValueError("the arrays of the rows do not fit each other")
@@ -294,28 +255,17 @@ def take_rows(parts, selected, columns=()):
     first_places = np.searchsorted(owners[order], np.arange(len(parts) + 1))
     dtype = np.result_type(*(part[2] for part in parts))
     taken_indices, taken_counts = np.empty(ends[len(selected)], dtype=np.int32), np.empty(ends[len(selected)], dtype=dtype)
-    bounds, to_indices = ends, taken_indices
-    if dtype == np.float64:
-        to_weights = taken_counts
-    else:
-        to_counts = taken_counts
+    bounds, to_indices, to_counts, item_size = ends, taken_indices, taken_counts.view(np.uint8), dtype.itemsize
     for k, (indptr, indices, counts) in enumerate(parts):
         here = order[first_places[k] : first_places[k + 1]]
         starts, features, places, rows = indptr, indices, here, selected[here] - first_rows[k]
+        numbers = counts.astype(dtype, copy=False).view(np.uint8)
         if columns:
             goals = columns[k]
-        if dtype == np.float64:
-            weights = counts.astype(np.float64, copy=False)
-            with nogil:
-                is_valid &= copy_rows[double](
-                    starts, features, weights, goals, rows, places, bounds, to_indices, to_weights, to_counts
-                )
-        else:
-            numbers = counts
-            with nogil:
-                is_valid &= copy_rows[int32_t](
-                    starts, features, numbers, goals, rows, places, bounds, to_indices, to_weights, to_counts
-                )
+        with nogil:
+            is_valid &= copy_rows(
+                starts, features, numbers, item_size, goals, rows, places, bounds, to_indices, to_counts
+            )
     if not is_valid:
         raise ValueError("a feature has no column")
     return ends, taken_indices, taken_counts

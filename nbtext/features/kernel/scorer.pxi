@@ -1,11 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # Scores of a document by a sparse linear scorer, which is SparseWeights in Python.
-
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset
-
-from nbtext.features.kernel.memory cimport AHEAD, nb_prefetch
-
 
 cdef extern from *:
     """
@@ -48,10 +41,6 @@ cdef extern from *:
         const double* rows, size_t n_columns, const int32_t* features, const double* values, size_t count, double* sums
     ) noexcept nogil
 
-ctypedef fused Value:
-    double
-    int32_t
-
 cdef struct Scorer:
     size_t n_classes
     size_t n_features
@@ -74,7 +63,7 @@ cdef inline bint is_sound(const Scorer* scorer, int64_t feature) noexcept nogil:
 
 
 cdef inline bint add_scores(
-    const Scorer* scorer, const int32_t* features, const Value* values, size_t count, double* scores
+    const Scorer* scorer, const int32_t* features, const double* values, size_t count, double* scores
 ) noexcept nogil:
     """Write the scores of a document; return False if scorer and document do not match.
 
@@ -88,7 +77,7 @@ cdef inline bint add_scores(
         total += values[i]
         if scorer.base != NULL:
             based += values[i] * scorer.base[features[i]]
-    if Value is double and scorer.dense != NULL:
+    if scorer.dense != NULL:
         nb_sum_rows(scorer.dense, scorer.n_classes, features, values, count, scores)
     elif not sum_deltas(scorer, features, values, count, scores):
         return False
@@ -100,7 +89,7 @@ cdef inline bint add_scores(
 
 
 cdef inline bint sum_deltas(
-    const Scorer* scorer, const int32_t* features, const Value* values, size_t count, double* scores
+    const Scorer* scorer, const int32_t* features, const double* values, size_t count, double* scores
 ) noexcept nogil:
     """Add up the deltas of the features; return False if the arrays of the scorer do not match."""
     cdef size_t i

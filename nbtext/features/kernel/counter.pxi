@@ -1,57 +1,9 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The counter of features, compiled: no Python object per token, and no GIL meanwhile.
-
-`kernel/text.pxd` encodes a text as lowercase UTF-8 and marks its words. `kernel/tokens.pxd` finds its features with the
-word table (`words.pxd`) and the tree of n-grams (`ngrams.pxd`). `kernel/document.pxd` counts them. The counts become a CSR
-row, are added to the sums of a class (`class_sums.pxd`), or are scored (`scorer.pxd`). `kernel/order.pxd` sorts the
-vocabulary. `plain.py` is the definition of all this in plain Python; tests compare the two.
-"""
-
-cimport cython
-from cpython.bytes cimport PyBytes_AS_STRING
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset
-
-import os
-import struct
-from itertools import permutations
-
-import numpy as np
-
-from nbtext.documents._lines cimport Column, Span
-from nbtext.features._rows cimport Weights, array_from_buffer, copy_to_array
-from nbtext.features.kernel.analysis cimport CHARACTERS, PADDED, WORDS, Analysis, Analyzer, Prefix, free_analysis
-from nbtext.features.kernel.class_sums cimport Pool, list_sums, flush_sums
-from nbtext.features.kernel.document cimport (
-    BINARY, COUNT, L1, L2, LOG, LOGARITHMS, NONE, RELATIVE, Scratch, DocumentWeighting, append_row, count_document, free_scratch,
-    add_to_class, weight_document,
-)
-from nbtext.features.kernel.entries cimport sort_entries
-from nbtext.features.kernel.fixed cimport fill_order, add_vocabulary
-from nbtext.features.kernel.hashes cimport FNV_START, SECRETS, fnv1a
-from nbtext.features.kernel.memory cimport Buffer, release, reserve
-from nbtext.features.kernel.ngrams cimport MAX_FIELDS, UNKNOWN
-from nbtext.features.kernel.order cimport Listing, begin_list, free_listing, list_children, list_field, list_words, rank_features
-from nbtext.features.kernel.scorer cimport add_scores
-from nbtext.features.kernel.text cimport MAX_CHARACTERS, Text, fill_character_tables, point_at_text
-from nbtext.features.kernel.tokens cimport read_document
-from nbtext.features.kernel.words cimport fill_masks, reserve_words
-
-from nbtext.features._rows import take_rows
-from nbtext.features.document_counts import ClassCounts, DocumentCounts
-from nbtext.features.vocabulary import Vocabulary
-
-cdef extern from *:
-    """
-    /* The tables of the kernel, which `prepare_tables` fills. */
-    uint64_t NB_SECRETS[3];
-    uint64_t NB_LOW_BYTES[12];
-    uint32_t NB_HIGH_BYTES[12];
-    uint16_t NB_LOWER[0x10000];
-    uint8_t NB_KINDS[0x10000];
-    uint32_t NB_N_FILLED[1];
-    double NB_LOGARITHMS[1024];
-    """
+# The counter of features, compiled: no Python object per token, and no GIL meanwhile.
+#
+# `text.pxi` encodes a text as lowercase UTF-8 and marks its words. `tokens.pxi` finds its features with the
+# word table (`words.pxi`) and the tree of n-grams (`ngrams.pxi`). `document.pxi` counts them. The counts become a CSR
+# row, are added to the sums of a class (`class_sums.pxi`), or are scored (`scorer.pxi`). `order.pxi` sorts the
+# vocabulary. `plain.py` is the definition of all this in plain Python; tests compare the two.
 
 cdef enum:
     MAX_KEPT_BYTES = 0x1000000  # bytes of working memory to keep for the next batch
@@ -69,6 +21,21 @@ cdef class ThreadMemory:
 
     def __dealloc__(self):
         free_scratch(&self.scratch)
+
+
+@cython.final
+cdef class Turn:
+    """Lets one thread at a time modify the words, n-grams and sums of a counter; an error for another one."""
+
+    cdef bint is_taken
+
+    def __enter__(self):
+        if self.is_taken:
+            raise RuntimeError("a counter is used by two threads at once")
+        self.is_taken = True
+
+    def __exit__(self, *error):
+        self.is_taken = False
 
 
 @cython.final
@@ -119,7 +86,7 @@ cdef class Counter:
         object fixed  # the vocabulary that was given
         Pool pool  # of sums by class
         bint is_descending  # whether the next batch is counted from its last class on: then fewer sums change their class
-        bint is_busy  # whether a thread is modifying words, n-grams or sums
+        Turn turn
         list memories  # ThreadMemory that no thread uses
         size_t n_too_long  # tokens ignored since the last take_too_long
         object order  # uint32, by column: node of the feature; None if not computed
@@ -135,7 +102,7 @@ cdef class Counter:
             raise RuntimeError("a counter is made only once")
         if analyzer not in ANALYZERS:
             raise ValueError(f"no analyzer: {analyzer!r}")
-        self.memories = []
+        self.memories, self.turn = [], Turn()
         a.analyzer, a.has_marks = ANALYZERS[analyzer], marks
         a.shortest, a.longest = ngrams
         if not 1 <= a.shortest <= a.longest:
@@ -156,8 +123,9 @@ cdef class Counter:
             add_vocabulary(a, vocabulary)
 
     def __dealloc__(self):
-        free_analysis(&self.analysis)
-        release(&self.pool.sums)
+        cdef Analysis* a = &self.analysis
+        free_words(&a.words)
+        release_all([&a.tree.nodes, &a.tree.slots, &a.prefixes, &a.columns, &self.pool.sums, NULL])
 
     cdef int set_fields(self, fields) except -1:
         cdef Analysis* a = &self.analysis
@@ -182,39 +150,27 @@ cdef class Counter:
         """Count the features of each document."""
         if not self.analysis.is_growing:
             return self.count_rows(columns)
-        self.begin_update()
-        try:
+        with self.turn:
             return self.count_rows(columns)
-        finally:
-            self.is_busy = False
 
     def count(self, columns, classes, keep_below, groups=None):
         """Add each document's counts to its class; return the rows of documents with a hash below `keep_below`."""
-        self.begin_update()
-        try:
+        with self.turn:
             return self.count_by_class(columns, classes, keep_below, groups)
-        finally:
-            self.is_busy = False
 
     def vocabulary(self):
         """Return the features so far, sorted, and the final column of each provisional one."""
         if self.fixed is not None:
             return self.fixed, np.arange(len(self.fixed), dtype=np.int32)
         if self.analysis.n_buckets:
-            return Vocabulary(np.empty(0, np.uint8), np.zeros(1, np.int64)), np.arange(self.analysis.n_buckets, dtype=np.int32)
-        self.begin_update()
-        try:
+            return vocabularies.Vocabulary(np.empty(0, np.uint8), np.zeros(1, np.int64)), np.arange(self.analysis.n_buckets, dtype=np.int32)
+        with self.turn:
             return self.list_vocabulary()
-        finally:
-            self.is_busy = False
 
     def class_counts(self):
         """Return the sums that `count` has added up, by final column."""
-        self.begin_update()
-        try:
+        with self.turn:
             return self.list_class_counts()
-        finally:
-            self.is_busy = False
 
     def take_too_long(self):
         """Return the number of tokens ignored since the last call because they are too long."""
@@ -227,6 +183,8 @@ cdef class Counter:
         cdef const double[::1] idf_view
         cdef DocumentWeighting document_weighting = DocumentWeighting(FREQUENCIES[weighting.tf], NORMS[weighting.norm], NULL)
         idf = weighting.idf
+        if document_weighting.tf == LOG:
+            fill_logarithms()
         if self.analysis.is_growing:
             raise ValueError("a growing vocabulary has no columns to score")
         if weights.scorer.n_features != self.n_columns() or (idf is not None and <size_t> len(idf) != self.n_columns()):
@@ -244,12 +202,6 @@ cdef class Counter:
             weights.expand()
             self.weights = weights
         return weights
-
-    cdef int begin_update(self) except -1:
-        if self.is_busy:
-            raise RuntimeError("a counter is used by two threads at once")
-        self.is_busy = True
-        return 0
 
     cdef size_t n_columns(self):
         return len(self.fixed) if self.fixed is not None else self.analysis.n_buckets
@@ -286,7 +238,7 @@ cdef class Counter:
                 lengths[document], ends[document + 1] = s.n_tokens, s.n_done
         indices, counts = copy_to_array(s.indices.data, s.n_done, np.int32), copy_to_array(s.counts.data, s.n_done, np.int32)
         self.give_back(memory)
-        return DocumentCounts.from_texts(indptr, indices, counts, n_tokens)
+        return document_counts.DocumentCounts.from_texts(indptr, indices, counts, n_tokens)
 
     cdef count_by_class(self, columns, classes, keep_below, groups):
         cdef Analysis* a = &self.analysis
@@ -321,7 +273,9 @@ cdef class Counter:
         indices, counts = copy_to_array(s.indices.data, s.n_done, np.int32), copy_to_array(s.counts.data, s.n_done, np.int32)
         rows, documents = take_rows([(starts[: n_kept + 1], indices, counts)], back), kept[back]
         self.give_back(memory)
-        return DocumentCounts(*rows, classes[documents], hashes[back], groups[documents] if groups is not None else None)
+        return document_counts.DocumentCounts(
+            *rows, classes[documents], hashes[back], groups[documents] if groups is not None else None
+        )
 
     cdef score_texts(self, columns, Weights weights, DocumentWeighting document_weighting):
         cdef Analysis* a = &self.analysis
@@ -358,16 +312,17 @@ cdef class Counter:
             with nogil:
                 list_words(&listing, &a.tree, &a.words)
                 list_children(&listing, &a.tree, a.n_fields)
-                begin_list(&listing)
+                reserve_zeros(&listing.offsets, 1, sizeof(int64_t))
             for field in fields:
                 with nogil:
                     list_field(&listing, a, field)
-            with nogil:
-                rank_features(&listing, a.tree.count)
-            self.order, self.n_ordered = array_from_buffer(&listing.order, listing.count, np.uint32), a.tree.count
-            offsets = array_from_buffer(&listing.offsets, listing.count + 1, np.int64)
-            blob = array_from_buffer(&listing.letters, offsets[listing.count], np.uint8)
-            return Vocabulary(blob, offsets), array_from_buffer(&listing.ranks, self.n_ordered, np.int32)
+            release_all([&listing.words, &listing.starts, &listing.children, &listing.first_child, NULL])
+            self.order, self.n_ordered = take_array(&listing.order, listing.count, np.uint32), a.tree.count
+            offsets = take_array(&listing.offsets, listing.count + 1, np.int64)
+            blob = take_array(&listing.letters, offsets[listing.count], np.uint8)
+            columns = np.full(self.n_ordered, -1, dtype=np.int32)
+            columns[self.order] = np.arange(listing.count, dtype=np.int32)
+            return vocabularies.Vocabulary(blob, offsets), columns
         finally:
             free_listing(&listing)
 
@@ -395,18 +350,16 @@ cdef class Counter:
             )
         if not a.is_growing:
             self.order = None
-        return ClassCounts(indptr, classes[:n_sums], documents[:n_sums], occurrences[:n_sums])
+        return document_counts.ClassCounts(indptr, classes[:n_sums], documents[:n_sums], occurrences[:n_sums])
 
 
 def prepare_tables():
-    """Fill the tables that all counters share: hash keys, byte masks, characters, logarithms."""
+    """Fill the tables that all counters share: hash keys, byte masks, characters."""
     cdef size_t i
-    cdef double[::1] logarithms = np.log(np.arange(1024, dtype=np.float64).clip(1))
-    for i, value in enumerate(struct.unpack("=3Q", os.urandom(24))):
-        SECRETS[i] = value | 1  # odd, so that multiplication is invertible
+    for i in range(3):
+        SECRETS[i] = int.from_bytes(os.urandom(8), "little") | 1  # odd, so that multiplication is invertible
     fill_masks()
     fill_character_tables(0x100)
-    memcpy(LOGARITHMS, &logarithms[0], 1024 * sizeof(double))
 
 
 prepare_tables()

@@ -1,10 +1,7 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # Entries of a document. An entry is one number: the feature in the upper 32 bits, its count in the lower ones.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset
-
-from nbtext.features.kernel.memory cimport Buffer, nb_highest_bit, reserve
+cdef enum:
+    MAX_INSERTED = 24  # entries that are sorted by insertion
 
 
 cdef inline uint32_t feature_of(uint64_t entry) noexcept nogil:
@@ -28,13 +25,15 @@ cdef inline void insertion_sort(uint64_t* entries, size_t count) noexcept nogil:
 
 
 cdef inline int sort_entries(uint64_t* entries, size_t count, Buffer* spare) except -1 nogil:
-    """Sort entries by feature, which may repeat."""
+    """Sort entries by feature, which may repeat; more than MAX_INSERTED in a stable way."""
     cdef uint64_t all_bits = 0
     cdef uint64_t* here
     cdef uint64_t* there
-    cdef size_t i
+    cdef uint32_t[2048] starts
+    cdef uint32_t n, position
+    cdef size_t i, digit, digits
     cdef unsigned end, width, shift = 32
-    if count <= 24:
+    if count <= MAX_INSERTED:
         insertion_sort(entries, count)
         return 0
     reserve(spare, count, sizeof(uint64_t))
@@ -43,33 +42,25 @@ cdef inline int sort_entries(uint64_t* entries, size_t count, Buffer* spare) exc
         all_bits |= entries[i]
     end = nb_highest_bit(all_bits | 1) + 1
     width = 6 if count < 256 else 8 if count < 4096 else 11
-    while shift < end:
-        sort_by_digit(here, there, count, shift, (<uint64_t> 1 << width) - 1)
+    digits = (<uint64_t> 1 << width) - 1
+    while shift < end:  # a stable counting sort by some bits of the entries
+        memset(starts, 0, (digits + 1) * sizeof(uint32_t))
+        position = 0
+        for i in range(count):
+            starts[here[i] >> shift & digits] += 1
+        for digit in range(digits + 1):
+            n = starts[digit]
+            starts[digit] = position
+            position += n
+        for i in range(count):
+            digit = here[i] >> shift & digits
+            there[starts[digit]] = here[i]
+            starts[digit] += 1
         here, there = there, here
         shift += width
     if here != entries:
         memcpy(entries, here, count * sizeof(uint64_t))
     return 0
-
-
-cdef inline void sort_by_digit(
-    const uint64_t* entries, uint64_t* sorted_entries, size_t count, unsigned shift, uint64_t digits
-) noexcept nogil:
-    """A stable counting sort by some bits of the entries."""
-    cdef uint32_t[2048] starts
-    cdef uint32_t n, position = 0
-    cdef size_t i, digit
-    memset(starts, 0, (digits + 1) * sizeof(uint32_t))
-    for i in range(count):
-        starts[entries[i] >> shift & digits] += 1
-    for digit in range(digits + 1):
-        n = starts[digit]
-        starts[digit] = position
-        position += n
-    for i in range(count):
-        digit = entries[i] >> shift & digits
-        sorted_entries[starts[digit]] = entries[i]
-        starts[digit] += 1
 
 
 cdef inline size_t merge_equal(uint64_t* entries, size_t count) noexcept nogil:

@@ -1,11 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False
-"""Read many small files with few system calls and without the GIL: `files.read_files`, compiled."""
-
-from cpython.bytes cimport PyBytes_AS_STRING
-from libc cimport errno
-from libc.stdint cimport SIZE_MAX
-from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memcmp, memcpy, strrchr
+# Read many small files with few system calls and without the GIL: `files.read_files`, compiled.
 
 cdef extern from "<fcntl.h>" nogil:
     int open(const char* path, int flags)
@@ -24,55 +17,15 @@ cdef extern from "<sys/stat.h>" nogil:
     bint S_ISREG(unsigned mode)
 
 cdef enum:
-    MAPPED_BYTES = 1048576  # that are mapped at first; memory is used only for pages with data
+    AHEAD_BYTES = 1048576  # of memory outside the heap, where it would leave holes; only pages with data use any
     BLOCK_FILES = 256  # of one piece of memory, as in file_documents.py
     MAX_FOLDER_BYTES = 4096  # files in a folder with a longer path are opened by their whole path
-
-cdef extern from "<sys/mman.h>" nogil:
-    void* mmap(void* address, size_t length, int protection, int flags, int descriptor, long offset)
-    int munmap(void* address, size_t length)
-    int PROT_READ, PROT_WRITE, MAP_PRIVATE, MAP_ANONYMOUS
-    void* MAP_FAILED
 
 cdef size_t MORE = 65536  # bytes of a further read, if a file has grown or its size is wrong, as in /proc
 
 cdef struct Content:
-    char* data
-    size_t capacity  # allocated bytes
+    Buffer buffer
     size_t size  # used bytes
-    bint is_mapped  # outside the heap, where its memory would leave holes among what lives longer
-
-
-cdef bint reserve(Content* content, size_t more) noexcept nogil:
-    """Allocate `more` further bytes; return False if there is no memory."""
-    cdef size_t capacity = content.size + more
-    cdef char* data
-    if capacity <= content.capacity:
-        return True
-    capacity = max(capacity, 2 * content.capacity)
-    if content.is_mapped:
-        capacity = max(capacity, MAPPED_BYTES)
-        data = <char*> mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-        if data == MAP_FAILED:
-            return False
-        if content.data != NULL:
-            memcpy(data, content.data, content.size)
-            munmap(content.data, content.capacity)
-    else:
-        data = <char*> realloc(content.data, capacity)
-        if data == NULL:
-            return False
-    content.data, content.capacity = data, capacity
-    return True
-
-
-cdef void release(Content* content) noexcept nogil:
-    """Free the memory."""
-    if content.is_mapped and content.data != NULL:
-        munmap(content.data, content.capacity)
-    elif not content.is_mapped:
-        free(content.data)
-    content.data, content.capacity = NULL, 0
 
 
 cdef int read_descriptor(int descriptor, size_t limit, Content* content) noexcept nogil:
@@ -89,9 +42,9 @@ cdef int read_descriptor(int descriptor, size_t limit, Content* content) noexcep
     expected = <size_t> status.st_size
     capacity = expected + 1  # a read that returns fewer bytes than requested has reached the end
     while True:
-        if not reserve(content, capacity):
+        if not has_room(&content.buffer, content.size + capacity):
             return errno.ENOMEM
-        n_read = read(descriptor, content.data + content.size, capacity)
+        n_read = read(descriptor, <char*> content.buffer.data + content.size, capacity)
         if n_read < 0:
             if errno.errno == errno.EINTR:
                 continue
@@ -154,72 +107,75 @@ cdef int read_file(const char* path, const Folder* folder, size_t limit, Content
     return error
 
 
+cdef struct File:
+    const char* name
+    int error
+    size_t end  # within its piece
+
+
 cdef class Contents:
     """The contents of some files; see `files.PlainContents`."""
 
     cdef list paths
     cdef size_t limit
-    cdef Content* pieces  # one for BLOCK_FILES files
-    cdef const char** names
-    cdef int* errors
-    cdef size_t* ends  # of a file within its piece
+    cdef Buffer pieces  # Content, one for BLOCK_FILES files
+    cdef Buffer files  # File
     cdef Py_ssize_t n_files, n_pieces, n_read, n_freed
-    cdef bint is_stopped, is_reading
+    cdef bint is_ahead, is_stopped, is_reading
 
-    def __cinit__(self, list paths not None, size_t limit, bint is_mapped=True):
+    def __cinit__(self, list paths not None, size_t limit, bint is_ahead=True):
         cdef Py_ssize_t i, n_files = len(paths), n_pieces = n_files // BLOCK_FILES + 1
         cdef bytes path
-        self.paths, self.limit = list(paths), limit
-        self.names = <const char**> realloc(NULL, (n_files + 1) * sizeof(char*))
-        self.errors = <int*> realloc(NULL, (n_files + 1) * sizeof(int))
-        self.ends = <size_t*> realloc(NULL, (n_files + 1) * sizeof(size_t))
-        self.pieces = <Content*> calloc(n_pieces, sizeof(Content))
-        if self.names == NULL or self.errors == NULL or self.ends == NULL or self.pieces == NULL:
-            raise MemoryError
+        self.paths, self.limit, self.is_ahead = list(paths), limit, is_ahead
+        reserve(&self.files, n_files, sizeof(File))
+        reserve_zeros(&self.pieces, n_pieces, sizeof(Content))
         self.n_files, self.n_pieces = n_files, n_pieces
-        for i in range(n_pieces):
-            self.pieces[i].is_mapped = is_mapped
         for i in range(n_files):
             path = <bytes?> self.paths[i]
-            self.names[i], self.errors[i] = PyBytes_AS_STRING(path), errno.EINVAL if b"\0" in path else 0
+            self.file(i)[0] = File(PyBytes_AS_STRING(path), errno.EINVAL if b"\0" in path else 0, 0)
 
     def __dealloc__(self):
-        free(self.names)
-        free(self.errors)
-        free(self.ends)
-        if self.pieces != NULL:
-            self.free_pieces(self.n_pieces)  # `paths` may be gone already
-        free(self.pieces)
+        self.free_pieces(self.n_pieces)  # `paths` may be gone already
+        release_all([&self.files, &self.pieces, NULL])
+
+    cdef File* file(self, Py_ssize_t number) noexcept nogil:
+        return <File*> self.files.data + number
+
+    cdef Content* piece(self, Py_ssize_t number) noexcept nogil:
+        return <Content*> self.pieces.data + number
 
     cdef void free_pieces(self, Py_ssize_t stop) noexcept:
         """Free the memory of the pieces before a number."""
         while self.n_freed < stop:
-            release(&self.pieces[self.n_freed])
+            release(&self.piece(self.n_freed).buffer)
             self.n_freed += 1
 
     def read(self, size_t n_bytes):
         cdef Folder folder = Folder(-1, NULL, 0)
-        cdef Py_ssize_t i, n_files = self.n_files
+        cdef Py_ssize_t i
         cdef size_t n_before = 0  # bytes of the pieces before the current one
         cdef Content* piece
+        cdef File* file
         if self.is_reading or self.n_read:
             raise RuntimeError("these files are read once")
         self.is_reading = True
         with nogil:
-            for i in range(n_files):
-                piece = &self.pieces[i // BLOCK_FILES]
+            for i in range(self.n_files):
+                piece, file = self.piece(i // BLOCK_FILES), self.file(i)
                 if i and i % BLOCK_FILES == 0:
-                    n_before += self.ends[i - 1]
+                    n_before += self.file(i - 1).end
                 if self.is_stopped or n_before + piece.size >= n_bytes:
                     break
-                if self.errors[i] == 0:
-                    if n_files > 1:
-                        enter_folder(&folder, self.names[i])
-                    self.errors[i] = read_file(self.names[i], &folder, self.limit, piece)
-                    if self.errors[i] == errno.ENOMEM and piece.is_mapped:
-                        self.errors[i] = 0  # it is read again when there may be memory
+                if file.error == 0:
+                    if self.n_files > 1:
+                        enter_folder(&folder, file.name)
+                    if self.is_ahead and piece.buffer.data == NULL:
+                        enlarge(&piece.buffer, AHEAD_BYTES)
+                    file.error = read_file(file.name, &folder, self.limit, piece)
+                    if file.error == errno.ENOMEM and self.is_ahead:
+                        file.error = 0  # it is read again when there may be memory
                         break
-                self.ends[i] = piece.size
+                file.end = piece.size
                 self.n_read = i + 1
             leave_folder(&folder)
         self.is_reading = False
@@ -242,8 +198,8 @@ cdef class Contents:
         start = min(start, self.n_read)
         self.free_pieces(start // BLOCK_FILES)
         for i in range(start, min(stop, self.n_read)):
-            begin, data = self.ends[i - 1] if i % BLOCK_FILES else 0, self.pieces[i // BLOCK_FILES].data
-            contents.append(self.errors[i] if self.errors[i] else data[begin : self.ends[i]])
+            begin, data = self.file(i - 1).end if i % BLOCK_FILES else 0, <const char*> self.piece(i // BLOCK_FILES).buffer.data
+            contents.append(self.file(i).error if self.file(i).error else data[begin : self.file(i).end])
         return contents
 
 

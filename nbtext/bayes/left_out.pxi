@@ -1,16 +1,7 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # Leave-one-out sums of logarithms, feature by feature: what one feature adds to the sums of the documents that have it.
-
-from libc.math cimport log
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.string cimport memset
-
-from nbtext.features.kernel.memory cimport AHEAD, nb_prefetch
 
 cdef extern from *:
     """
-    #include <stddef.h>
-
     static inline void nb_add_multiple(double *restrict sums, const double *restrict values, double factor, size_t n) {
         for (size_t i = 0; i < n; i++)
             sums[i] += factor * values[i];
@@ -59,7 +50,7 @@ cdef struct LeftOutRows:  # documents of a corpus, and the sums of each without 
     const int32_t* features
     const int32_t* counts
     const int32_t* own  # the class of each
-    const int64_t* of_class  # copies of each in its class, and in all classes; or NULL
+    const int64_t* of_class  # copies of each in its class, and in all classes
     const int64_t* of_all
     double* sums  # (n_rows, n_classes, n_smoothings)
     double* own_sums  # (n_rows, n_smoothings), of the class of each
@@ -99,63 +90,16 @@ cdef inline int32_t next_use(const LeftOutRows* rows, const Uses* uses, size_t w
 cdef inline bint add_feature(
     const LeftOutRows* rows, Uses* uses, const Corpus* corpus, const Logarithms* logs, FeatureValues* memory
 ) noexcept nogil:
-    """Add count * log(1 + t / smoothing) of a feature to the sums of rows; return False if one is not of the corpus."""
-    cdef size_t a, row, S = logs.n_smoothings, width = corpus.n_classes * S
-    cdef int64_t entry, others
-    cdef int64_t first = corpus.counted.starts[uses.feature], last = corpus.counted.starts[uses.feature + 1]
-    cdef bint is_single = uses.end - uses.keys == 1
-    cdef bint is_dense = not is_single and <size_t> (last - first) * SHARE >= corpus.n_classes
-    cdef double* values = memory.values
-    cdef double* target
-    cdef int64_t* occurrences = memory.occurrences
-    cdef int32_t own, count
-    if <size_t> (last - first) > corpus.n_classes:
-        return False
-    if is_dense:
-        memset(values, 0, width * sizeof(double))
-        memset(occurrences, 0, corpus.n_classes * sizeof(int64_t))
-    for entry in range(first, first if is_single else last):
-        target = values + (corpus.counted.classes[entry] if is_dense else entry - first) * S
-        for a in range(S):
-            target[a] = log_ratio(logs, corpus.occurrences[entry], a)
-        if is_dense:
-            occurrences[corpus.counted.classes[entry]] = corpus.occurrences[entry]
-    while uses.keys < uses.end:
-        count = next_use(rows, uses, width, &row)
-        own, others = rows.own[row], 0
-        if is_dense:
-            others = occurrences[own]
-            nb_add_multiple(rows.sums + row * width, values, count, width)
-        else:
-            for entry in range(first, last):
-                if corpus.counted.classes[entry] == own:
-                    others = corpus.occurrences[entry]
-                    continue
-                target = rows.sums + row * width + corpus.counted.classes[entry] * S
-                for a in range(S):
-                    target[a] += count * (
-                        log_ratio(logs, corpus.occurrences[entry], a) if is_single else values[(entry - first) * S + a]
-                    )
-        if others < count:
-            return False
-        if others > count:
-            for a in range(S):
-                rows.own_sums[row * S + a] += count * log_ratio(logs, others - count, a)
-        uses.keys += 1
-    return True
+    """Add count * log(1 + t / smoothing) of a feature to the sums of rows; return False if one is not of the corpus.
 
-
-cdef inline bint add_complements(
-    const LeftOutRows* rows, Uses* uses, const Corpus* corpus, const Logarithms* logs, FeatureValues* memory
-) noexcept nogil:
-    """Add count * log(1 + t / smoothing) of a feature, t of all other classes; return False if a row is not counted.
-
-    The base is of a class that does not have the feature; the sums are the differences of the other classes.
+    t is what remains of the feature's occurrences in the class, or, if `corpus.everywhere` is there, in all other classes.
+    In the latter case the base is of a class that does not have the feature; the sums are the differences of the others.
     """
-    cdef size_t a, row, slot, S = logs.n_smoothings, width = corpus.n_classes * S
-    cdef int64_t entry, removed, left, of_own
+    cdef size_t a, row, slot = 0, S = logs.n_smoothings, width = corpus.n_classes * S
+    cdef int64_t entry, removed = 0, left, of_own
     cdef int64_t first = corpus.counted.starts[uses.feature], last = corpus.counted.starts[uses.feature + 1]
-    cdef int64_t everywhere = corpus.everywhere[uses.feature]
+    cdef bint has_base = corpus.everywhere != NULL
+    cdef int64_t everywhere = corpus.everywhere[uses.feature] if has_base else 0
     cdef bint is_single = uses.end - uses.keys == 1
     cdef bint is_dense = not is_single and <size_t> (last - first) * SHARE >= corpus.n_classes
     cdef bint[MAX_REMOVED + 1] is_filled
@@ -173,16 +117,19 @@ cdef inline bint add_complements(
             occurrences[corpus.counted.classes[entry]] = corpus.occurrences[entry]
     while uses.keys < uses.end:
         count = next_use(rows, uses, width, &row)
-        own, of_own, removed = rows.own[row], 0, rows.of_all[row] * count
-        if removed > everywhere:
-            return False
-        slot = <size_t> min(removed - 1, <int64_t> MAX_REMOVED)
+        own, of_own = rows.own[row], 0
+        if has_base:
+            removed = rows.of_all[row] * count
+            slot = <size_t> min(removed - 1, <int64_t> MAX_REMOVED)
+            if removed > everywhere:
+                return False
         values, rests = memory.values + slot * width, memory.rests + slot * S
         if not is_filled[slot]:
             is_filled[slot] = slot < MAX_REMOVED
-            fill_changes(corpus, logs, first, first if is_single else last, everywhere - removed, is_dense, rests, values)
-        for a in range(S):
-            rows.base[row * S + a] += count * rests[a]
+            fill_values(corpus, logs, first, first if is_single else last, everywhere - removed, is_dense, rests, values)
+        if has_base:
+            for a in range(S):
+                rows.base[row * S + a] += count * rests[a]
         if is_dense:
             of_own = occurrences[own]
             nb_add_multiple(rows.sums + row * width, values, count, width)
@@ -192,38 +139,45 @@ cdef inline bint add_complements(
                     of_own = corpus.occurrences[entry]
                     continue
                 target = rows.sums + row * width + corpus.counted.classes[entry] * S
-                left = max(0, everywhere - removed - corpus.occurrences[entry])  # see fill_changes
+                left = remaining(corpus, entry, everywhere - removed)
                 for a in range(S):
                     target[a] += count * (
                         log_ratio(logs, left, a) - rests[a] if is_single else values[(entry - first) * S + a]
                     )
-        if of_own < rows.of_class[row] * count:
+        left = of_own - rows.of_class[row] * count
+        if left < 0:
             return False
         if of_own:
-            left = everywhere - of_own - (rows.of_all[row] - rows.of_class[row]) * count
-            if left < 0:
-                return False
+            if has_base:
+                left = everywhere - of_own - (rows.of_all[row] - rows.of_class[row]) * count
+                if left < 0:
+                    return False
             for a in range(S):
                 rows.own_sums[row * S + a] += count * (log_ratio(logs, left, a) - rests[a])
         uses.keys += 1
     return True
 
 
-cdef inline void fill_changes(
+cdef inline int64_t remaining(const Corpus* corpus, int64_t entry, int64_t rest) noexcept nogil:
+    """Return t of an entry's class; `rest` is what remains in all classes, if t is of all other classes."""
+    # below 0 if the class has copies too; then its score is taken from a row of its own
+    return max(0, rest - corpus.occurrences[entry]) if corpus.everywhere != NULL else corpus.occurrences[entry]
+
+
+cdef inline void fill_values(
     const Corpus* corpus, const Logarithms* logs, int64_t first, int64_t last, int64_t rest, bint is_dense,
     double* rests, double* values
 ) noexcept nogil:
-    """Write the logarithm of a feature's remaining count for each smoothing, and its differences for each class."""
+    """Write what a feature adds to the base for each smoothing, and to the sums for each class."""
     cdef size_t a, S = logs.n_smoothings
     cdef int64_t entry, left
     cdef double* target
     for a in range(S):
-        rests[a] = log_ratio(logs, rest, a)
+        rests[a] = log_ratio(logs, rest, a) if corpus.everywhere != NULL else 0
     if is_dense:
         memset(values, 0, corpus.n_classes * S * sizeof(double))
     for entry in range(first, last):
-        # below 0 if the class has copies too; then its score is taken from a row of its own
-        left = max(0, rest - corpus.occurrences[entry])
+        left = remaining(corpus, entry, rest)
         target = values + (corpus.counted.classes[entry] if is_dense else entry - first) * S
         for a in range(S):
             target[a] = log_ratio(logs, left, a) - rests[a]

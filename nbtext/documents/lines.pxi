@@ -1,26 +1,11 @@
-# cython: language_level=3, boundscheck=False, wraparound=False
-"""Count bytes, and parse lines that are flat JSON objects. The GIL is held only to create Python objects.
-
-Texts and ids stay in the block of bytes: a `Column` makes a str of one when it is asked for, and the compiled counter
-reads ASCII texts where they are.
-
-`jsonl.parse_jsonl` defines the result. This parser rejects unusual lines, which the standard library then parses or
-reports: nested objects, lists that hold lists or objects, blank lines, escapes in keys, lone surrogates, and invalid
-JSON.
-"""
-
-cimport cython
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport uint8_t, uint32_t
-from libc.stdlib cimport free, malloc, realloc
-from libc.string cimport memcmp, memcpy
-
-from collections.abc import Sequence
-
-from nbtext.documents.scanner cimport (
-    LIST, NOTHING, SPELLED, TEXT, Scanner, Value, nb_count, skip_blanks, take, take_text, take_value,
-)
+# Count bytes, and parse lines that are flat JSON objects. The GIL is held only to create Python objects.
+#
+# Texts and ids stay in the block of bytes: a `Column` makes a str of one when it is asked for, and the compiled counter
+# reads ASCII texts where they are.
+#
+# `jsonl.parse_jsonl` defines the result. This parser rejects unusual lines, which the standard library then parses or
+# reports: nested objects, lists that hold lists or objects, blank lines, escapes in keys, lone surrogates, and invalid
+# JSON.
 
 cdef extern from *:
     """
@@ -58,10 +43,14 @@ cdef extern from *:
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
     object PyUnicode_New(Py_ssize_t size, Py_UCS4 largest)
-    void* PyUnicode_DATA(object text)
 
 cdef enum:
     MAX_INTERNED = 64  # labels of a block that a label is compared with before it becomes a str
+
+
+cdef struct Span:  # an ASCII text, or the length in bytes of another one
+    const uint8_t* letters  # which the column keeps alive; NULL if they are not ASCII
+    size_t length
 
 
 cdef class Lines:
@@ -71,11 +60,11 @@ cdef class Lines:
         bytes data
         list names  # bytes
         Scanner scanner
-        Value* values  # (n_lines, n_names), by line
-        Value* others  # other values and keys that are not ASCII; they are only checked to be valid UTF-8
-        size_t n_names, n_lines, n_others, capacity, others_capacity
+        Buffer values  # JsonValue, (n_lines, n_names), by line
+        Buffer others  # JsonValue, other values and keys that are not ASCII; they are only checked to be valid UTF-8
+        size_t n_names, n_lines, n_others
         list interned  # labels, or None
-        Value[MAX_INTERNED] interned_values
+        JsonValue[MAX_INTERNED] interned_values
 
     def __init__(self, bytes data, list names):
         self.data, self.names, self.n_names, self.interned = data, names, len(names), [None] * MAX_INTERNED
@@ -83,40 +72,31 @@ cdef class Lines:
         self.scanner.end = self.scanner.at + PyBytes_GET_SIZE(data)
 
     def __dealloc__(self):
-        free(self.values)
-        free(self.others)
-        free(self.scanner.unescaped)
+        release_all([&self.values, &self.others, &self.scanner.unescaped, NULL])
 
     cdef bint begin_line(self) noexcept nogil:
         cdef size_t i
-        cdef Value* values
-        if (self.n_lines + 1) * self.n_names > self.capacity:
-            self.capacity = max(2 * self.capacity, 256 * self.n_names)
-            values = <Value*> realloc(self.values, self.capacity * sizeof(Value))
-            if values == NULL:
-                return False
-            self.values = values
+        if not has_room(&self.values, (self.n_lines + 1) * self.n_names * sizeof(JsonValue)):
+            return False
         for i in range(self.n_names):
-            self.values[self.n_lines * self.n_names + i] = Value(NULL, 0, 0, NOTHING, True)
+            self.value_of(self.n_lines, i)[0] = JsonValue(NULL, 0, 0, NOTHING, True)
         return True
 
-    cdef bint check_later(self, Value value) noexcept nogil:
-        cdef Value* others
-        if self.n_others == self.others_capacity:
-            self.others_capacity = max(2 * self.others_capacity, <size_t> 64)
-            others = <Value*> realloc(self.others, self.others_capacity * sizeof(Value))
-            if others == NULL:
-                return False
-            self.others = others
-        self.others[self.n_others] = value
+    cdef JsonValue* value_of(self, size_t line, size_t name) noexcept nogil:
+        return <JsonValue*> self.values.data + line * self.n_names + name
+
+    cdef bint check_later(self, JsonValue value) noexcept nogil:
+        if not has_room(&self.others, (self.n_others + 1) * sizeof(JsonValue)):
+            return False
+        (<JsonValue*> self.others.data)[self.n_others] = value
         self.n_others += 1
         return True
 
     cdef bint take_pair(self, const char** names, const size_t* lengths) noexcept nogil:
         """Parse a key and its value; if a key occurs twice, the last value is used."""
         cdef Scanner* s = &self.scanner
-        cdef Value key, value
-        cdef Value* place
+        cdef JsonValue key, value
+        cdef JsonValue* place
         cdef bint is_wanted = False
         cdef size_t i
         if not take(s, c'"') or not take_text(s, &key) or key.letters == NULL:
@@ -125,7 +105,7 @@ cdef class Lines:
             return False
         for i in range(self.n_names):
             if lengths[i] == key.length and memcmp(names[i], key.letters, key.length) == 0:
-                place = &self.values[self.n_lines * self.n_names + i]
+                place = self.value_of(self.n_lines, i)
                 if not place.is_ascii and not self.check_later(place[0]):
                     return False
                 place[0], is_wanted = value, True
@@ -166,20 +146,20 @@ cdef class Lines:
                     return False
         return True
 
-    cdef const uint8_t* letters_of(self, const Value* value) noexcept nogil:
+    cdef const uint8_t* letters_of(self, const JsonValue* value) noexcept nogil:
         """Return the letters of a value that has some."""
         if value.kind == TEXT and value.letters == NULL:
-            return self.scanner.unescaped + value.start
+            return <const uint8_t*> self.scanner.unescaped.data + value.start
         return value.letters
 
-    cdef object text_of(self, const Value* value):
+    cdef object text_of(self, const JsonValue* value):
         return make_text(self.letters_of(value), value.length, value.is_ascii)
 
-    cdef object label_of(self, const Value* value):
+    cdef object label_of(self, const JsonValue* value):
         """Return a text; the same object for a text that was returned not long ago."""
         cdef const uint8_t* letters = self.letters_of(value)
         cdef size_t place = (value.length + letters[0] + 31 * letters[value.length - 1]) % MAX_INTERNED
-        cdef const Value* other = &self.interned_values[place]
+        cdef const JsonValue* other = &self.interned_values[place]
         if (
             self.interned[place] is None or other.length != value.length
             or memcmp(letters, self.letters_of(other), value.length) != 0
@@ -193,14 +173,14 @@ cdef class Lines:
         Return None if one is anything else, or a number that must be formatted by the standard library.
         """
         cdef Column column = Column()
-        cdef const Value* value
+        cdef const JsonValue* value
         cdef size_t line
         column.owner, column.strings, column.origin, column.first_line = self, {}, origin, first_line
         column.spans = <Span*> malloc(max(self.n_lines, <size_t> 1) * sizeof(Span))
         if column.spans == NULL:
             raise MemoryError
         for line in range(self.n_lines):
-            value = &self.values[line * self.n_names + name]
+            value = self.value_of(line, name)
             if value.kind == LIST or (value.kind == SPELLED and value.letters == NULL):
                 return None
             if origin is None and value.kind != TEXT:
@@ -221,10 +201,10 @@ cdef class Lines:
         If a number must be formatted by the standard library, return None instead of the list.
         """
         cdef list names = []
-        cdef const Value* value
+        cdef const JsonValue* value
         cdef size_t line
         for line in range(self.n_lines):
-            value = &self.values[line * self.n_names + name]
+            value = self.value_of(line, name)
             if value.kind == SPELLED and value.letters == NULL:
                 return None
             if value.kind == LIST:
@@ -247,7 +227,15 @@ cdef object make_text(const uint8_t* letters, size_t length, bint is_ascii):
 
 @cython.final
 cdef class Column:
-    """The texts or ids of the lines of a block; see `_lines.pyi`."""
+    """The texts or ids of the lines of a block; see `_kernel.pyi`."""
+
+    cdef:
+        object owner  # of the letters
+        Span* spans  # by row
+        size_t n_rows
+        dict strings  # texts that are not ASCII, by row
+        str origin  # of ids: where there is none, it is this and the number of the line; None for texts
+        size_t first_line
 
     def __dealloc__(self):
         free(self.spans)
@@ -310,13 +298,13 @@ def count_byte(bytes data, uint8_t wanted):
 
 
 def scan(bytes data, text_names, str id_name, other_names, str origin, size_t first_line):
-    """Parse lines that are flat JSON objects; see `_lines.pyi`."""
+    """Parse lines that are flat JSON objects; see `_kernel.pyi`."""
     cdef Lines lines = Lines(data, [name.encode() for name in (*text_names, id_name, *other_names)])
     cdef size_t i, n_texts = len(text_names)
     if not lines.take_lines():
         return None
     for i in range(lines.n_others):
-        lines.text_of(&lines.others[i])  # raises an error if it is not valid UTF-8
+        lines.text_of(<const JsonValue*> lines.others.data + i)  # raises an error if it is not valid UTF-8
     texts = [lines.column(i, None, 0) for i in range(n_texts)]
     ids = lines.column(n_texts, origin, first_line)
     others = [lines.labels(i) for i in range(n_texts + 1, lines.n_names)]
@@ -333,7 +321,7 @@ cdef uint8_t* append_text(uint8_t* place, text) except NULL:
 
 
 def join_records(names, list labels, const double[::1] probabilities):
-    """Return lines of id, label and probability; see `_lines.pyi`."""
+    """Return lines of id, label and probability; see `_kernel.pyi`."""
     cdef size_t row, n_bytes = 0
     cdef Py_ssize_t size = 0
     cdef Column ids

@@ -1,14 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # A fixed vocabulary: builds the nodes of its terms.
-
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset
-
-from nbtext.features.kernel.analysis cimport Analysis, Prefix, add_words
-from nbtext.features.kernel.memory cimport Buffer, release, reserve, reserve_zeros, too_much
-from nbtext.features.kernel.ngrams cimport FIELD, MAX_NODES, TOKEN_BATCH, WORD, Node, descend, reserve_nodes, reserve_pairs
-from nbtext.features.kernel.words cimport MAX_SHORT_BYTES, Token, reserve_words, reserve_slots
-
 
 cdef inline int check_terms(blob, offsets) except -1:
     """Raise an error unless the offsets are those of terms in the blob."""
@@ -65,10 +55,13 @@ cdef inline int add_vocabulary(Analysis* a, vocabulary) except -1:
                 split_terms(a, &block, <const uint8_t*> letters.data + bounds[start], bounds, start, stop)
                 place_terms(a, &block, <const uint8_t*> letters.data + bounds[start])
                 start = stop
-            a.n_columns, a.nodes_are_columns = n_terms, has_nodes_as_columns(a)
+            a.n_columns, a.nodes_are_columns = n_terms, True
+            for start in range(a.tree.count):  # each node is a feature, and its number is its column, as with single words
+                a.nodes_are_columns &= (<const uint32_t*> a.columns.data)[start] == start + 1
     finally:
-        release(&letters)
-        free_term_block(&block)
+        release_all([
+            &letters, &block.columns, &block.nodes, &block.next_words, &block.stops, &block.tokens, &block.words, &block.steps, NULL,
+        ])
     return 0
 
 
@@ -86,26 +79,6 @@ cdef inline int reserve_for_terms(Analysis* a, const int64_t* bounds, size_t n_t
     return reserve_slots(&a.words.long_words, n_long, True)
 
 
-cdef inline bint has_nodes_as_columns(Analysis* a) noexcept nogil:
-    """Return whether each node is a feature and its number is its column, as with single words."""
-    cdef const uint32_t* columns = <const uint32_t*> a.columns.data
-    cdef size_t node
-    for node in range(a.tree.count):
-        if columns[node] != node + 1:
-            return False
-    return True
-
-
-cdef inline void free_term_block(TermBlock* block) noexcept nogil:
-    release(&block.columns)
-    release(&block.nodes)
-    release(&block.next_words)
-    release(&block.stops)
-    release(&block.tokens)
-    release(&block.words)
-    release(&block.steps)
-
-
 cdef inline int split_terms(
     Analysis* a, TermBlock* block, const uint8_t* letters, const int64_t* bounds, size_t start, size_t stop
 ) except -1 nogil:
@@ -114,7 +87,7 @@ cdef inline int split_terms(
     letters  of the terms from `start` on
     """
     cdef const Prefix* prefixes = <const Prefix*> a.prefixes.data
-    cdef size_t term, field, begin, end
+    cdef size_t term, field, begin, end, length
     block.count, block.n_words = 0, 0
     reserve(&block.columns, TERM_BLOCK, sizeof(uint32_t))
     reserve(&block.nodes, TERM_BLOCK, sizeof(uint32_t))
@@ -123,18 +96,15 @@ cdef inline int split_terms(
     for term in range(start, stop):
         begin, end = bounds[term] - bounds[start], bounds[term + 1] - bounds[start]
         for field in range(a.n_fields):
-            if begins_with(letters, begin, end, &prefixes[field]):
+            length = prefixes[field].length
+            if end - begin >= length and memcmp(letters + begin, prefixes[field].letters, length) == 0:
                 (<uint32_t*> block.columns.data)[block.count] = <uint32_t> term
                 (<uint32_t*> block.nodes.data)[block.count] = <uint32_t> (FIELD - field) if a.has_names else WORD
                 (<uint32_t*> block.next_words.data)[block.count] = <uint32_t> block.n_words
-                split_term(a, block, letters, begin + prefixes[field].length, end)
+                split_term(a, block, letters, begin + length, end)
                 (<uint32_t*> block.stops.data)[block.count] = <uint32_t> block.n_words
                 block.count += 1
     return 0
-
-
-cdef inline bint begins_with(const uint8_t* letters, size_t start, size_t end, const Prefix* prefix) noexcept nogil:
-    return end - start >= prefix.length and memcmp(letters + start, prefix.letters, prefix.length) == 0
 
 
 cdef inline int split_term(Analysis* a, TermBlock* block, const uint8_t* letters, size_t start, size_t end) except -1 nogil:
@@ -158,7 +128,8 @@ cdef inline int split_term(Analysis* a, TermBlock* block, const uint8_t* letters
 
 cdef inline int place_terms(Analysis* a, TermBlock* block, const uint8_t* letters) except -1 nogil:
     """Add the nodes of the terms, and store their columns."""
-    cdef const uint32_t* nodes = <const uint32_t*> block.nodes.data
+    cdef uint32_t* nodes = <uint32_t*> block.nodes.data
+    cdef uint32_t* next_words = <uint32_t*> block.next_words.data
     cdef const uint32_t* columns = <const uint32_t*> block.columns.data
     cdef size_t i, n = 0
     reserve(&block.words, block.n_words, sizeof(uint32_t))
@@ -166,24 +137,15 @@ cdef inline int place_terms(Analysis* a, TermBlock* block, const uint8_t* letter
         i = min(block.n_words - n, <size_t> TOKEN_BATCH)
         add_words(&a.words, &a.tree, <Token*> block.tokens.data + n, i, letters, <uint32_t*> block.words.data + n)
         n += i
-    if not a.has_names:
-        place_at_first_word(block)
+    for i in range(0 if a.has_names else block.count):
+        nodes[i] = (<const uint32_t*> block.words.data)[next_words[i]]
+        next_words[i] += 1
     while descend_one_word(a, block):
         pass
     reserve_zeros(&a.columns, a.tree.count, sizeof(uint32_t))
     for i in range(block.count):
         (<uint32_t*> a.columns.data)[nodes[i]] = columns[i] + 1
     return 0
-
-
-cdef inline void place_at_first_word(TermBlock* block) noexcept nogil:
-    """Set the node of each term to its first word."""
-    cdef uint32_t* nodes = <uint32_t*> block.nodes.data
-    cdef uint32_t* next_words = <uint32_t*> block.next_words.data
-    cdef size_t i
-    for i in range(block.count):
-        nodes[i] = (<const uint32_t*> block.words.data)[next_words[i]]
-        next_words[i] += 1
 
 
 cdef inline size_t descend_one_word(Analysis* a, TermBlock* block) except? 0xFFFFFFFFFFFFFFFF nogil:

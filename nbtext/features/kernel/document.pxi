@@ -1,39 +1,17 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # The counts of a document: how they become a CSR row, part of a class's sums, or scores.
 
-from libc.math cimport fabs, log, sqrt
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset
-
-from nbtext.features.kernel.analysis cimport Analysis, hash_new_nodes
-from nbtext.features.kernel.class_sums cimport MAX_GROUPS, Pool, add_features
-from nbtext.features.kernel.entries cimport count_of, feature_of, merge_equal, sort_entries
-from nbtext.features.kernel.memory cimport AHEAD, MAX_TOKENS, Buffer, nb_prefetch, release, reserve, reserve_zeros, too_much
-from nbtext.features.kernel.ngrams cimport BUCKET, MAX_NODES, TOKEN_BATCH, UNKNOWN, descend
-from nbtext.features.kernel.words cimport Token, Words, free_words
-
-
 cdef enum Frequency:
-    COUNT
-    BINARY
-    RELATIVE
-    LOG
+    COUNT, BINARY, RELATIVE, LOG
 
 cdef enum Norm:
-    NONE
-    L1
-    L2
+    NONE, L1, L2
 
 cdef struct DocumentWeighting:
     Frequency tf
     Norm norm
     const double* idf  # or NULL
 
-cdef extern from *:
-    """
-    NB_TABLE double NB_LOGARITHMS[1024];
-    """
-    double[1024] LOGARITHMS "NB_LOGARITHMS"  # of 1 to 1023, by NumPy, so that plain.py returns the same bits
+cdef double[1024] LOGARITHMS  # of 1 to 1023, by NumPy, so that plain.py returns the same bits
 
 cdef struct Scratch:  # the working memory of one thread: the text and the counts of the current document
     # the text
@@ -75,21 +53,10 @@ cdef struct Scratch:  # the working memory of one thread: the text and the count
 
 
 cdef inline void free_scratch(Scratch* s) noexcept nogil:
-    release(&s.letters)
-    release(&s.marks)
-    release(&s.ends)
-    release(&s.sequence)
-    release(&s.nodes)
-    release(&s.joined)
-    release(&s.named)
-    release(&s.features)
-    release(&s.places)
-    release(&s.seen)
-    release(&s.entries)
-    release(&s.spare)
-    release(&s.values)
-    release(&s.indices)
-    release(&s.counts)
+    release_all([
+        &s.letters, &s.marks, &s.ends, &s.sequence, &s.nodes, &s.joined, &s.named, &s.features, &s.places, &s.seen, &s.entries,
+        &s.spare, &s.values, &s.indices, &s.counts, NULL,
+    ])
     free_words(&s.raw)
     free_words(&s.normalized)
 
@@ -112,7 +79,10 @@ cdef inline int count_features(Scratch* s, size_t n_numbers) except -1 nogil:
     cdef size_t i, n_entries = 0
     cdef uint32_t place
     cdef uint64_t is_new  # 1 or 0
-    reserve_places(s, n_numbers)
+    if n_numbers > s.n_places:
+        reserve(&s.places, n_numbers, sizeof(uint32_t))
+        memset(<uint32_t*> s.places.data + s.n_places, 0, (n_numbers - s.n_places) * sizeof(uint32_t))
+        s.n_places = n_numbers
     reserve(&s.entries, s.n_features + 1, sizeof(uint64_t))
     places, entries = <uint32_t*> s.places.data, <uint64_t*> s.entries.data
     for i in range(s.n_features):
@@ -128,14 +98,6 @@ cdef inline int count_features(Scratch* s, size_t n_numbers) except -1 nogil:
     s.n_entries = n_entries
     for i in range(n_entries):
         places[feature_of(entries[i])] = 0
-    return 0
-
-
-cdef inline int reserve_places(Scratch* s, size_t n_numbers) except -1 nogil:
-    if n_numbers > s.n_places:
-        reserve(&s.places, n_numbers, sizeof(uint32_t))
-        memset(<uint32_t*> s.places.data + s.n_places, 0, (n_numbers - s.n_places) * sizeof(uint32_t))
-        s.n_places = n_numbers
     return 0
 
 
@@ -215,26 +177,21 @@ cdef inline void replace_nodes_by_columns(Analysis* a, Scratch* s) noexcept nogi
 cdef inline uint64_t add_to_class(Analysis* a, Scratch* s, Pool* pool, uint32_t group) except? 0xFFFFFFFFFFFFFFFF nogil:
     """Add the document to its class; return its hash."""
     cdef const uint32_t* nodes = <const uint32_t*> s.features.data
+    cdef uint32_t* buckets
+    cdef size_t i
     if group >= MAX_GROUPS:
         too_much("more than 2**24 classes")
     if a.n_buckets:
-        find_buckets(a, s)
-        nodes = <const uint32_t*> s.nodes.data
+        reserve(&s.nodes, s.n_features, sizeof(uint32_t))
+        buckets = <uint32_t*> s.nodes.data
+        for i in range(s.n_features):
+            buckets[i] = BUCKET
+        descend(&a.tree, buckets, nodes, s.n_features, True)
+        nodes = buckets
     elif not a.is_growing:
         keep_known(a, s)
     hash_new_nodes(a)
     return add_features(pool, &a.tree, nodes, s.n_features, group + 1)
-
-
-cdef inline int find_buckets(Analysis* a, Scratch* s) except -1 nogil:
-    """Find or add the nodes of hashed features."""
-    cdef uint32_t* nodes
-    cdef size_t i
-    reserve(&s.nodes, s.n_features, sizeof(uint32_t))
-    nodes = <uint32_t*> s.nodes.data
-    for i in range(s.n_features):
-        nodes[i] = BUCKET
-    return descend(&a.tree, nodes, <const uint32_t*> s.features.data, s.n_features, True)
 
 
 cdef inline int list_columns(Analysis* a, Scratch* s) except -1 nogil:
@@ -279,7 +236,7 @@ cdef inline int weight_document(Analysis* a, Scratch* s, const DocumentWeighting
             indices[i] = <int32_t> feature_of(entries[i])
     reserve(&s.values, s.n_entries, sizeof(double))
     indices, values = <int32_t*> s.indices.data, <double*> s.values.data
-    set_weights(values, <const uint64_t*> s.entries.data, s.n_entries, weighting.tf)
+    set_frequencies(values, <const uint64_t*> s.entries.data, s.n_entries, weighting.tf)
     if weighting.idf != NULL:
         for i in range(s.n_entries):
             values[i] *= weighting.idf[indices[i]]
@@ -288,7 +245,16 @@ cdef inline int weight_document(Analysis* a, Scratch* s, const DocumentWeighting
     return 0
 
 
-cdef inline void set_weights(double* values, const uint64_t* entries, size_t count, Frequency tf) noexcept nogil:
+cdef int fill_logarithms() except -1:
+    """Fill the table of logarithms, once."""
+    cdef double[::1] logarithms
+    if LOGARITHMS[1023] == 0:
+        logarithms = np.log(np.arange(1024, dtype=np.float64).clip(1))
+        memcpy(LOGARITHMS, &logarithms[0], 1024 * sizeof(double))
+    return 0
+
+
+cdef inline void set_frequencies(double* values, const uint64_t* entries, size_t count, Frequency tf) noexcept nogil:
     """Write the term frequencies of counts."""
     cdef size_t i
     cdef double total = 0

@@ -1,111 +1,71 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # Sort features by the code points of their text, which is the order of their UTF-8 bytes.
 # N-grams sort by the ranks of their words, because a space sorts before every character of a word.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset
-
-from nbtext.features.kernel.analysis cimport Analysis, Prefix
-from nbtext.features.kernel.entries cimport sort_entries
-from nbtext.features.kernel.memory cimport AHEAD, Buffer, nb_load, nb_prefetch, nb_swap_bytes, release, reserve, reserve_zeros
-from nbtext.features.kernel.ngrams cimport FIELD, MAX_NODES, WORD, Node, Tree
-from nbtext.features.kernel.words cimport Words, word_letters
-
-
-cdef struct Ranked:
-    uint64_t key  # the first 8 bytes, big-endian
-    uint32_t number
-
-
 cdef inline uint64_t sort_key(const uint8_t* word, size_t length) noexcept nogil:
     cdef uint64_t key = 0
-    if length >= 8:
-        return nb_swap_bytes(nb_load(word))
-    memcpy(&key, word, length)
+    memcpy(&key, word, min(length, <size_t> 8))
     return nb_swap_bytes(nb_load(<uint8_t*> &key))
 
 
-cdef inline bint comes_before(const Words* words, const Ranked* a, const Ranked* b) noexcept nogil:
+cdef inline bint comes_before(const Words* words, const uint64_t* keys, uint32_t a, uint32_t b) noexcept nogil:
     cdef size_t length_a, length_b
     cdef const uint8_t* word_a
     cdef const uint8_t* word_b
     cdef int difference
-    if a.key != b.key:
-        return a.key < b.key
-    word_a = word_letters(words, a.number, &length_a)
-    word_b = word_letters(words, b.number, &length_b)
+    if keys[a] != keys[b]:
+        return keys[a] < keys[b]
+    word_a, word_b = word_letters(words, a, &length_a), word_letters(words, b, &length_b)
     difference = memcmp(word_a, word_b, min(length_a, length_b))
     return difference < 0 or (difference == 0 and length_a < length_b)
 
 
-cdef inline Ranked* sort_by_keys(Ranked* ranked, Ranked* spare, size_t count) noexcept nogil:
-    """Radix sort by the keys; return which of the two arrays has the result."""
-    cdef size_t[256] starts
-    cdef size_t i, n, position
-    cdef unsigned shift, digit
-    for shift in range(0, 64, 8):
-        memset(starts, 0, sizeof(starts))
-        for i in range(count):
-            starts[ranked[i].key >> shift & 255] += 1
-        if starts[ranked[0].key >> shift & 255] == count:
-            continue
-        position = 0
-        for digit in range(256):
-            n = starts[digit]
-            starts[digit] = position
-            position += n
-        for i in range(count):
-            digit = ranked[i].key >> shift & 255
-            spare[starts[digit]] = ranked[i]
-            starts[digit] += 1
-        ranked, spare = spare, ranked
-    return ranked
-
-
-cdef inline void merge_sort(const Words* words, Ranked* ranked, Ranked* spare, size_t count) noexcept nogil:
+cdef inline void merge_sort(
+    const Words* words, const uint64_t* keys, uint32_t* numbers, uint32_t* spare, size_t count
+) noexcept nogil:
     """Merge sort by the whole words."""
     cdef size_t half = count // 2, a = 0, b = half, i
     if count < 2:
         return
-    merge_sort(words, ranked, spare, half)
-    merge_sort(words, ranked + half, spare, count - half)
-    memcpy(spare, ranked, half * sizeof(Ranked))
+    merge_sort(words, keys, numbers, spare, half)
+    merge_sort(words, keys, numbers + half, spare, count - half)
+    memcpy(spare, numbers, half * sizeof(uint32_t))
     for i in range(count):
         if a == half:
             return
-        if b < count and comes_before(words, &ranked[b], &spare[a]):
-            ranked[i] = ranked[b]
+        if b < count and comes_before(words, keys, numbers[b], spare[a]):
+            numbers[i] = numbers[b]
             b += 1
         else:
-            ranked[i] = spare[a]
+            numbers[i] = spare[a]
             a += 1
 
 
 cdef inline int rank_words(const Words* words, uint32_t* in_order) except -1 nogil:
     """Write the numbers of all words, sorted by their bytes."""
-    cdef Buffer memory = Buffer(NULL, 0)
-    cdef Ranked* ranked
-    cdef Ranked* spare
+    cdef Buffer key_memory = Buffer(NULL, 0), memory = Buffer(NULL, 0), spare = Buffer(NULL, 0)
+    cdef uint64_t* keys
+    cdef uint64_t* entries
     cdef const uint8_t* letters
     cdef size_t i, start = 0, length, count = words.count
-    if count == 0:
-        return 0
-    reserve(&memory, 2 * count, sizeof(Ranked))
-    ranked = <Ranked*> memory.data
-    spare = ranked + count
+    cdef unsigned shift
+    reserve(&key_memory, count, sizeof(uint64_t))
+    reserve(&memory, count, sizeof(uint64_t))
+    keys, entries = <uint64_t*> key_memory.data, <uint64_t*> memory.data
     for i in range(count):
         letters = word_letters(words, i, &length)
-        ranked[i].key = sort_key(letters, length)
-        ranked[i].number = <uint32_t> i
-    ranked = sort_by_keys(ranked, spare, count)
-    spare = <Ranked*> memory.data if ranked != memory.data else ranked + count
-    for i in range(1, count + 1):
-        if i == count or ranked[i].key != ranked[start].key:
-            merge_sort(words, ranked + start, spare, i - start)
+        keys[i], in_order[i] = sort_key(letters, length), <uint32_t> i
+    if count > MAX_INSERTED:  # by the lower half of the keys, then by the upper half
+        for shift in range(0, 64, 32):
+            for i in range(count):
+                entries[i] = keys[in_order[i]] >> shift << 32 | in_order[i]
+            sort_entries(entries, count, &spare)
+            for i in range(count):
+                in_order[i] = <uint32_t> entries[i]
+    for i in range(1, count + 1):  # then, where keys are equal, by the whole words
+        if i == count or (count > MAX_INSERTED and keys[in_order[i]] != keys[in_order[start]]):
+            merge_sort(words, keys, in_order + start, <uint32_t*> entries, i - start)
             start = i
-    for i in range(count):
-        in_order[i] = ranked[i].number
-    release(&memory)
+    release_all([&key_memory, &memory, &spare, NULL])
     return 0
 
 
@@ -135,18 +95,10 @@ cdef struct Listing:
 
 
 cdef inline void free_listing(Listing* listing) noexcept nogil:
-    release(&listing.ranks)
-    release(&listing.roots)
-    release(&listing.words)
-    release(&listing.starts)
-    release(&listing.children)
-    release(&listing.first_child)
-    release(&listing.stack)
-    release(&listing.path)
-    release(&listing.path_ends)
-    release(&listing.order)
-    release(&listing.offsets)
-    release(&listing.letters)
+    release_all([
+        &listing.ranks, &listing.roots, &listing.words, &listing.starts, &listing.children, &listing.first_child, &listing.stack,
+        &listing.path, &listing.path_ends, &listing.order, &listing.offsets, &listing.letters, NULL,
+    ])
 
 
 cdef inline int list_words(Listing* listing, const Tree* tree, const Words* words) except -1 nogil:
@@ -188,6 +140,7 @@ cdef inline int list_children(Listing* listing, const Tree* tree, size_t n_field
     cdef uint32_t* first
     cdef uint32_t* next_place
     cdef size_t i, n_parents = tree.count + n_fields
+    cdef Buffer spare = Buffer(NULL, 0)
     reserve(&listing.children, tree.n_pairs, sizeof(uint64_t))
     reserve_zeros(&listing.first_child, n_parents + 2, sizeof(uint32_t))
     children, first = <uint64_t*> listing.children.data, <uint32_t*> listing.first_child.data
@@ -204,12 +157,6 @@ cdef inline int list_children(Listing* listing, const Tree* tree, size_t n_field
             next_place = &first[parent_index(tree, nodes[i].parent) + 1]
             children[next_place[0]] = <uint64_t> ranks[nodes[nodes[i].word].word] << 32 | i
             next_place[0] += 1
-    return sort_children(children, first, n_parents)
-
-
-cdef inline int sort_children(uint64_t* children, const uint32_t* first, size_t n_parents) except -1 nogil:
-    cdef Buffer spare = Buffer(NULL, 0)
-    cdef size_t i
     try:
         for i in range(n_parents):
             if first[i + 1] - first[i] > 1:
@@ -250,15 +197,6 @@ cdef inline int stack_children(Listing* listing, TreePosition parent) except -1 
     return 0
 
 
-cdef inline int begin_path(Listing* listing, const uint8_t* prefix, size_t length) except -1 nogil:
-    """Begin the text of all following nodes with a prefix."""
-    reserve(&listing.path, length, 1)
-    reserve(&listing.path_ends, 1, sizeof(uint64_t))
-    memcpy(listing.path.data, prefix, length)
-    (<uint64_t*> listing.path_ends.data)[0] = length
-    return 0
-
-
 cdef inline int extend_path(Listing* listing, TreePosition visit) except -1 nogil:
     """Append a node's last word to the path of its parent, after a space if it is not the first."""
     cdef const uint64_t* starts = <const uint64_t*> listing.starts.data + visit.rank
@@ -270,12 +208,6 @@ cdef inline int extend_path(Listing* listing, TreePosition visit) except -1 nogi
         end += 1
     memcpy(<uint8_t*> listing.path.data + end, <const uint8_t*> listing.words.data + starts[0], length)
     (<uint64_t*> listing.path_ends.data)[visit.depth] = end + length
-    return 0
-
-
-cdef inline int begin_list(Listing* listing) except -1 nogil:
-    reserve(&listing.offsets, 1, sizeof(int64_t))
-    (<int64_t*> listing.offsets.data)[0] = 0
     return 0
 
 
@@ -294,20 +226,6 @@ cdef inline int list_feature(Listing* listing, TreePosition visit) except -1 nog
     return 0
 
 
-cdef inline int rank_features(Listing* listing, size_t n_nodes) except -1 nogil:
-    """Write the column of each node to `ranks`, or -1."""
-    cdef const uint32_t* order = <const uint32_t*> listing.order.data
-    cdef int32_t* columns
-    cdef size_t i
-    reserve(&listing.ranks, n_nodes, sizeof(int32_t))
-    columns = <int32_t*> listing.ranks.data
-    for i in range(n_nodes):
-        columns[i] = -1
-    for i in range(listing.count):
-        columns[order[i]] = <int32_t> i
-    return 0
-
-
 cdef inline int list_field(Listing* listing, Analysis* a, size_t field) except -1 nogil:
     """List the features of a field."""
     cdef const Prefix* prefix = <const Prefix*> a.prefixes.data + field
@@ -315,7 +233,10 @@ cdef inline int list_field(Listing* listing, Analysis* a, size_t field) except -
     cdef const uint32_t* roots = <const uint32_t*> listing.roots.data
     cdef const uint64_t* children = <const uint64_t*> listing.children.data
     cdef size_t i, start, stop, shortest = a.shortest if a.joins_words else 1, longest = a.longest if a.joins_words else 1
-    begin_path(listing, prefix.letters, prefix.length)
+    reserve(&listing.path, prefix.length, 1)
+    reserve(&listing.path_ends, 1, sizeof(uint64_t))
+    memcpy(listing.path.data, prefix.letters, prefix.length)
+    (<uint64_t*> listing.path_ends.data)[0] = prefix.length  # where the texts of all features of the field begin
     if not a.has_names:
         for i in range(a.words.count):
             list_features(listing, TreePosition(roots[i], <uint32_t> i, 1), shortest, longest)

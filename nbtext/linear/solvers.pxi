@@ -1,40 +1,14 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Dual coordinate descent for linear models, compiled: each class against the rest. `one_vs_rest.py` calls it.
-
-The solver visits the documents in random order and maximizes the dual objective over one document's dual variable at a
-time. Every visit also gives the document's part of the duality gap. No part is negative, so their sum bounds the distance
-from the optimum: it decides when to stop. `one_vs_rest.pxd` holds the passes.
-"""
-
-from libc.math cimport INFINITY, NAN, fabs, isfinite, log
-from libc.stdint cimport int32_t, int64_t
-
-import numpy as np
-
-from nbtext.linear.one_vs_rest cimport BinaryProblem, Feature, Row, make_passes, measure_gap, score, start
+# Dual coordinate descent for linear models, compiled: each class against the rest. `one_vs_rest.py` calls it.
+#
+# The solver visits the documents in random order and maximizes the dual objective over one document's dual variable at a
+# time. Every visit also gives the document's part of the duality gap. No part is negative, so their sum bounds the distance
+# from the optimum: it decides when to stop. `one_vs_rest.pxi` holds the passes.
 
 PASSES = 4  # between two calls of `check`
 
 
-def check_matrix(indptr, indices, values, n_features):
-    """Raise ValueError unless the arrays are a CSR matrix with this many columns."""
-    is_sound = indptr.ndim == indices.ndim == values.ndim == 1 and len(indptr) > 0
-    is_sound = is_sound and indptr[0] == 0 and indptr[len(indptr) - 1] == len(indices) == len(values) and (np.diff(indptr) >= 0).all()
-    if not is_sound:
-        raise ValueError("the arrays are not a CSR matrix")
-    if len(indices) and not 0 <= indices.min() <= indices.max() < n_features:
-        raise ValueError("a column of the matrix is out of range")
-
-
-cdef double relative_gap(double gap, double dual_objective) noexcept nogil:
-    """The duality gap divided by the dual objective, which is at most the optimum; 0 without documents, NAN if too large."""
-    if not (isfinite(gap) and isfinite(dual_objective)):
-        return NAN
-    return gap / dual_objective if dual_objective > 0 else 0 if gap == 0 else INFINITY
-
-
 cdef class CheckedMatrix:
-    """A CSR matrix of float32 that is checked once; _solvers.pyi has the documentation."""
+    """A CSR matrix of float32 that is checked once; `_kernel.pyi` has the documentation."""
 
     cdef const int64_t[::1] indptr
     cdef const int32_t[::1] features
@@ -42,20 +16,18 @@ cdef class CheckedMatrix:
     cdef readonly int64_t n_features
 
     def __init__(self, indptr, features, values, n_features):
-        check_matrix(indptr, features, values, n_features)
         self.indptr, self.features, self.values, self.n_features = indptr, features, values, n_features
+        if not len(features) == len(values) or not is_indptr(self.indptr, len(features)):
+            raise ValueError("the arrays are not a CSR matrix")
+        if len(features) and not 0 <= features.min() <= features.max() < n_features:
+            raise ValueError("a column of the matrix is out of range")
 
     def __len__(self):
         return self.indptr.shape[0] - 1
 
-    def check_rows(self, rows):
-        """Raise ValueError unless these are row numbers."""
-        if len(rows) and not 0 <= rows.min() <= rows.max() < len(self):
-            raise ValueError("the rows are not rows of the CSR matrix")
-
 
 def add_by_fold(CheckedMatrix matrix, factors, folds, sums):
-    """Add the magnitudes of each feature's values in the documents of each fold; _solvers.pyi has the documentation."""
+    """Add the magnitudes of each feature's values in the documents of each fold; `_kernel.pyi` has the documentation."""
     cdef const int32_t[::1] row_folds = folds
     cdef const double[::1] row_factors = factors
     cdef double[:, ::1] totals = sums
@@ -71,10 +43,11 @@ def add_by_fold(CheckedMatrix matrix, factors, folds, sums):
 
 
 def log_count_ratios(CheckedMatrix matrix, rows, totals, absent, *, factor, pseudo_count, offset):
-    """Return the log-count ratios of a class; _solvers.pyi has the documentation."""
+    """Return the log-count ratios of a class; `_kernel.pyi` has the documentation."""
     cdef const int32_t[::1] own_rows = rows
     cdef const double[::1] total = totals, zero = absent
-    matrix.check_rows(rows)
+    if len(rows) and not 0 <= rows.min() <= rows.max() < len(matrix):
+        raise ValueError("the rows are not rows of the CSR matrix")
     if not len(totals) == len(absent) == matrix.n_features:
         raise ValueError("there must be a total and a ratio for each feature")
     ratios = np.zeros(matrix.n_features)
@@ -99,7 +72,7 @@ def fit_binary(
     CheckedMatrix matrix, strengths, scales, diagonal, dual, margins, scores, *,
     is_logistic, tolerance, max_iter, seed, is_rough=False, check=None
 ):
-    """Fit a class against the rest; _solvers.pyi has the documentation."""
+    """Fit a class against the rest; `_kernel.pyi` has the documentation."""
     cdef const float[::1] feature_scales = scales, row_diagonal = diagonal
     cdef const double[::1] row_strengths = strengths
     cdef double[::1] row_dual = dual, row_scores = scores
@@ -143,4 +116,6 @@ def fit_binary(
         for row in range(row_scores.shape[0]):
             if row_strengths[row] == 0:
                 row_scores[row] = score(&p, row)
-    return relative_gap(p.gap, p.objective), n_iter, weights[:n_features, 0].copy()
+    relative = p.gap / p.objective if p.objective > 0 else INFINITY if p.gap else 0.0  # the dual objective is at most the optimum
+    is_finite = isfinite(p.gap) and isfinite(p.objective)
+    return relative if is_finite else NAN, n_iter, weights[:n_features, 0].copy()

@@ -1,12 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Products for the leave-one-out scores of several labels, compiled. `plain.py` has the pure-Python version."""
-
-from libc.stdint cimport int32_t, int64_t
-
-import numpy as np
-
-from nbtext.bayes.plain import check_products
-from nbtext.features.kernel.memory cimport AHEAD, nb_prefetch
+# Products for the leave-one-out scores of several labels, compiled. `plain.py` has the pure-Python version.
 
 cdef extern from *:
     """
@@ -166,7 +158,7 @@ def left_out_products(rows, own, corpus, mu, left, totals, limits):
     cdef bint is_part = True
     cdef Factors factors
     cdef OwnEntries own_part
-    check_products(rows, own, corpus, mu, left, totals, limits)
+    plain_bayes.check_products(rows, own, corpus, mu, left, totals, limits)
     products, exponents, memory = np.ones((n_rows, size)), np.zeros((n_rows, size)), np.empty(2 * size)
     cdef double[:, ::1] to_products = products, to_exponents = exponents
     cdef double[::1] to_memory = memory

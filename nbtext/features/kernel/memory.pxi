@@ -1,9 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # Compiler built-ins beyond plain C, and growable buffers.
-
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset
-
 
 cdef extern from *:
     """
@@ -14,10 +9,6 @@ cdef extern from *:
     #include <stdlib.h>
     #include <string.h>
     #include <sys/mman.h>
-
-    /* A table that one module defines and fills (`_counting.pyx`). A module that only cimports it, where it would be
-       zero, cannot be linked if it uses it. */
-    #define NB_TABLE extern __attribute__((visibility("hidden")))
 
     /* The xor of both halves of the product: the mixing step of Wang Yi's wyhash. */
     static inline uint64_t nb_fold(uint64_t a, uint64_t b) {
@@ -46,6 +37,21 @@ cdef extern from *:
         value = __builtin_bswap64(value);
     #endif
         memcpy(bytes, &value, 8);
+    }
+
+    /* Vectors of 16 bytes, which GCC and Clang compile for the instruction set at hand. */
+    typedef uint8_t nb_vector __attribute__((vector_size(16)));
+
+    /* The highest bit of each byte. */
+    static inline unsigned nb_bits(nb_vector flags) {
+    #ifdef __SSE2__
+        return (unsigned)__builtin_ia32_pmovmskb128((__attribute__((vector_size(16))) char)flags);
+    #else
+        const uint64_t each = 0x8080808080808080u, gather = 0x0002040810204081u;
+        uint8_t bytes[16];
+        memcpy(bytes, &flags, 16);
+        return (unsigned)((nb_load(bytes) & each) * gather >> 56 | ((nb_load(bytes + 8) & each) * gather >> 56) << 8);
+    #endif
     }
 
     static inline uint64_t nb_swap_bytes(uint64_t value) { return __builtin_bswap64(value); }
@@ -137,6 +143,11 @@ cdef inline bint enlarge(Buffer* buffer, size_t size) noexcept nogil:
     return True
 
 
+cdef inline bint has_room(Buffer* buffer, size_t size) noexcept nogil:
+    """Grow a buffer to `size` bytes if it is smaller; return whether there was memory."""
+    return buffer.size >= size or enlarge(buffer, size)
+
+
 cdef inline int reserve(Buffer* buffer, size_t count, size_t item_size) except -1 nogil:
     """Grow a buffer to `count` items, keeping its contents. Its data is not NULL afterwards, even for 0 items."""
     if count <= buffer.size // item_size and buffer.data != NULL:
@@ -158,6 +169,13 @@ cdef inline int reserve_zeros(Buffer* buffer, size_t count, size_t item_size) ex
 cdef inline void release(Buffer* buffer) noexcept nogil:
     nb_free(buffer.data, buffer.size)
     buffer.data, buffer.size = NULL, 0
+
+
+cdef inline void release_all(Buffer** buffers) noexcept nogil:
+    """Release buffers up to a NULL."""
+    while buffers[0] != NULL:
+        release(buffers[0])
+        buffers += 1
 
 
 cdef inline bint is_indptr(const int64_t[::1] indptr, int64_t n_entries):

@@ -1,19 +1,6 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Sums and leave-one-out scores of class statistics, compiled. `plain.py` is the pure-Python version.
-
-Feature j has the entries indptr[j]:indptr[j + 1], one for each class that has it, in ascending order of the class.
-"""
-
-from libc.stdint cimport int32_t, int64_t, uint64_t
-
-import numpy as np
-
-from nbtext.bayes.left_out cimport (
-    COUNT_BITS, LARGEST, MAX_ENTRIES, MAX_REMOVED, MAX_VALUES, ROW_BITS, Corpus, Counted, FeatureValues, LeftOutRows,
-    Logarithms, Uses, add_complements, add_feature
-)
-from nbtext.features.kernel.entries cimport sort_entries
-from nbtext.features.kernel.memory cimport Buffer, is_indptr, release, reserve
+# Sums and leave-one-out scores of class statistics, compiled. `plain.py` is the pure-Python version.
+#
+# Feature j has the entries indptr[j]:indptr[j + 1], one for each class that has it, in ascending order of the class.
 
 ctypedef fused Number:
     int64_t
@@ -114,30 +101,20 @@ def combine_entries(a, b, sign):
     return None if n < 0 else (ends, k[:n], d[:n], t[:n])
 
 
-cdef class Memory:
+cdef class LeftOutMemory:
     """Memory for the uses of features, and for the values of one feature in each class."""
 
     cdef Buffer keys, spare, occurrences, values, rests
 
-    cdef int make_room(self, size_t n_classes, size_t n_smoothings) except -1:
-        reserve(&self.occurrences, n_classes, sizeof(int64_t))
-        reserve(&self.values, (MAX_REMOVED + 1) * n_classes * n_smoothings, sizeof(double))
-        reserve(&self.rests, (MAX_REMOVED + 1) * n_smoothings, sizeof(double))
-        return 0
-
     def __dealloc__(self):
-        release(&self.keys)
-        release(&self.spare)
-        release(&self.occurrences)
-        release(&self.values)
-        release(&self.rests)
+        release_all([&self.keys, &self.spare, &self.occurrences, &self.values, &self.rests, NULL])
 
 
 cdef list memories = []  # that no thread uses
 
 
 cdef int64_t sum_rows(
-    const LeftOutRows* rows, size_t n_rows, const Corpus* corpus, const Logarithms* logs, Memory memory
+    const LeftOutRows* rows, size_t n_rows, const Corpus* corpus, const Logarithms* logs, LeftOutMemory memory
 ) except -1 nogil:
     """Add up the sums of all rows; return 0 if one is not part of the corpus.
 
@@ -171,10 +148,7 @@ cdef int64_t sum_rows(
             uses.feature = <int64_t> (uses.keys[0] >> 32)
             while uses.end < uses.last and <int64_t> (uses.end[0] >> 32) == uses.feature:
                 uses.end += 1
-            if corpus.everywhere == NULL:
-                if not add_feature(rows, &uses, corpus, logs, &values):
-                    return 0
-            elif not add_complements(rows, &uses, corpus, logs, &values):
+            if not add_feature(rows, &uses, corpus, logs, &values):
                 return 0
             uses.keys = uses.end
         first = stop
@@ -201,44 +175,15 @@ cdef check_arrays(
             raise ValueError("the classes of the rows must be below n_classes")
 
 
-def left_out_gains(rows, row_classes, corpus, n_classes, smoothings, log_smoothings, table):
-    """Return the sum of counts * log(1 + t / smoothing) of each document in each class, t without the document itself.
-
-    rows        (indptr, indices, counts), int32 counts: documents of the corpus
-    corpus      (indptr, classes, documents, occurrences), int64 occurrences
-    table       (n, n_smoothings), log(1 + t / smoothing) for t = 0 ... n - 1
-    returns     (n_documents, n_classes, n_smoothings); t is the occurrences of a feature in a class
-    raises      ValueError: a document is not part of the corpus
-    """
-    return sum_left_out(rows, row_classes, None, corpus, None, n_classes, (smoothings, log_smoothings, table))[0]
-
-
-def left_out_complements(rows, row_classes, copies, corpus, everywhere, n_classes, logarithms):
-    """Return the sum of counts * log(1 + t / smoothing) of each document over the complement of each class.
-
-    rows        (indptr, indices, counts), int32 counts: documents of the corpus
-    copies      (n_documents,) int64, of the document in its class, and in all classes
-    corpus      (indptr, classes, documents, occurrences), int64 occurrences
-    everywhere  (n_features,) int64, the occurrences of each feature in all classes
-    logarithms  smoothings, their logarithms, and the table (n, n_smoothings) of log(1 + t / smoothing), t = 0 ... n - 1
-    returns     (n_documents, n_classes, n_smoothings); t is the occurrences of a feature in all other classes, without
-                the copies of the document in them
-    raises      ValueError: a document is not part of the corpus
-    """
-    sums, base = sum_left_out(rows, row_classes, copies, corpus, everywhere, n_classes, logarithms)
-    sums += base[:, None, :]
-    return sums
-
-
-cdef sum_left_out(rows, row_classes, copies, corpus, everywhere, n_classes, logarithms):
-    """Return the sums (n_rows, n_classes, n_smoothings), and those that all classes have in common."""
+def left_out_sums(rows, row_classes, copies, corpus, everywhere, n_classes, logarithms):
+    """Return the sum of counts * log(1 + t / smoothing) of each document for each class; see plain.py."""
     cdef Entries entries = Entries(*corpus)
-    cdef const int64_t[::1] starts = rows[0], of_class, of_all, totals
+    cdef const int64_t[::1] starts = rows[0], of_class = copies[0], of_all = copies[1], totals
     cdef const int32_t[::1] features = rows[1], counts = rows[2], own = row_classes
     cdef const double[::1] alphas = logarithms[0], log_alphas = logarithms[1]
     cdef const double[:, ::1] table = logarithms[2]
     cdef Py_ssize_t n_rows = len(row_classes), n_smoothings = len(alphas)
-    cdef Memory memory = memories.pop() if memories else Memory()  # new memory has to be mapped, page by page
+    cdef LeftOutMemory memory = memories.pop() if memories else LeftOutMemory()  # new memory has to be mapped, page by page
     cdef bint is_part = True
     check_arrays(starts, features, counts, own, corpus, n_classes, alphas, log_alphas, table)
     cdef Logarithms logs = Logarithms(&table[0, 0], len(table), &alphas[0], &log_alphas[0], n_smoothings)
@@ -248,20 +193,24 @@ cdef sum_left_out(rows, row_classes, copies, corpus, everywhere, n_classes, loga
     cdef double[:, :, ::1] to_sums = sums
     cdef double[:, ::1] to_own = own_sums, to_base = base
     if len(features) == 0 or n_classes == 0:
-        return sums, base
+        return sums
+    if not len(of_class) == len(of_all) == n_rows or everywhere is not None and len(everywhere) != whole.n_features:
+        raise ValueError("there must be copies for each document, and occurrences of each feature")
     cdef LeftOutRows left_out = LeftOutRows(
-        &starts[0], &features[0], &counts[0], &own[0], NULL, NULL, &to_sums[0, 0, 0], &to_own[0, 0], &to_base[0, 0]
+        &starts[0], &features[0], &counts[0], &own[0], &of_class[0], &of_all[0], &to_sums[0, 0, 0], &to_own[0, 0], &to_base[0, 0]
     )
-    if copies is not None:
-        of_class, of_all, totals = copies[0], copies[1], everywhere
-        if not len(of_class) == len(of_all) == n_rows or len(everywhere) != whole.n_features:
-            raise ValueError("there must be copies for each document, and occurrences of each feature")
-        left_out.of_class, left_out.of_all, whole.everywhere = &of_class[0], &of_all[0], &totals[0]
-    memory.make_room(n_classes, n_smoothings)
+    if everywhere is not None:
+        totals = everywhere
+        whole.everywhere = &totals[0]
+    reserve(&memory.occurrences, n_classes, sizeof(int64_t))
+    reserve(&memory.values, (MAX_REMOVED + 1) * n_classes * n_smoothings, sizeof(double))
+    reserve(&memory.rests, (MAX_REMOVED + 1) * n_smoothings, sizeof(double))
     with nogil:
         is_part = sum_rows(&left_out, n_rows, &whole, &logs, memory) > 0
     if not is_part:
         raise ValueError("a document is not part of the corpus")
     if memory.keys.size <= MAX_KEPT:
         memories.append(memory)
-    return sums, base
+    if everywhere is not None:
+        sums += base[:, None, :]
+    return sums

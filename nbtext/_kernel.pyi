@@ -1,0 +1,198 @@
+"""The types of the compiled kernel, as far as Python code names them. `choose_version` finds the other functions."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Numbers = NDArray[np.int32]
+
+class Contents:
+    """Compiled version of `files.PlainContents`; `read_files` is that of `files.read_files_plainly`."""
+
+    def __init__(self, paths: list[bytes], limit: int) -> None: ...
+    def read(self, n_bytes: int) -> None: ...
+    def stop(self) -> None: ...
+    def __len__(self) -> int: ...
+    def take(self, start: int, stop: int) -> list[bytes | int]: ...
+
+def read_files(paths: list[bytes], limit: int) -> list[bytes | int]: ...
+def count_byte(data: bytes, wanted: int) -> int:
+    """Return the number of occurrences of a byte."""
+
+class Column(Sequence[str]):
+    """The texts or ids of the lines of a block of bytes.
+
+    A text becomes a str each time it is asked for; the compiled counter reads ASCII texts in the block, which a column
+    of texts keeps alive. A column of ids has a copy of its letters.
+    """
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[str]: ...
+    def __len__(self) -> int: ...
+
+def scan(
+    data: bytes, text_names: Sequence[str], id_name: str, other_names: Sequence[str], origin: str, first_line: int
+) -> tuple[Sequence[Sequence[str]], Sequence[str], Sequence[list[str | bytes | None]]] | None:
+    """Parse lines that are flat JSON objects; return None if a line needs the standard library's parser.
+
+    Parameters
+    ----------
+    origin : str
+        The id of a line without one is this and the number of the line.
+    first_line : int
+        The number of the first line.
+
+    Returns
+    -------
+    texts : sequence of Column
+        The values of each key of `text_names`.
+    ids : Column
+    others : sequence of list of (str, bytes or None)
+        The values of each key of `other_names`: texts, and the JSON of lists; None for null, "" and a missing key.
+
+    Raises
+    ------
+    ValueError
+        The lines are not valid UTF-8.
+    """
+
+def join_records(names: Sequence[str], labels: list[str | None], probabilities: NDArray[np.float64]) -> str | None:
+    """Return a line for each document: id, label and probability with six decimals, with tabs between them.
+
+    Return None if this cannot be done so simply: the ids are not a `Column`, a label is missing, a field holds a
+    character that TSV escapes, or a probability is not in [0, 1].
+
+    Raises
+    ------
+    UnicodeEncodeError
+        A label or id has a lone surrogate.
+    """
+
+def Counter(  # noqa: N802  a class, whose constructor this is
+    *,
+    analyzer: str = "word",
+    marks: bool = False,
+    ngrams: tuple[int, int] = (1, 1),
+    lowercase: bool = True,
+    fields: Sequence[str] = (),
+    normalize: Callable[[str], str | None] | None = None,
+    strip_accents: Callable[[str], str] | None = None,
+    hash_bits: int | None = None,
+    vocabulary: object = None,
+) -> Any:
+    """Counts the features of texts as `plain.PlainCounter` does: tokens by one of two patterns, or character windows.
+
+    Only the provisional numbers of a growing counter may differ: after `rows.arrange(rank)` all is equal.
+
+    A given vocabulary stays fixed. Otherwise it grows, unless `hash_bits` replaces it by 2**hash_bits buckets.
+
+    analyzer       word, char or char_wb
+    marks          whether one-letter words and punctuation marks are tokens: the pattern \\w+|[^\\w\\s]
+    fields         the names of the columns, whose features begin with `name:`; () for one column without a name.
+                   No `name:` may begin another one's (fields "a" and "a:b", or "a" twice): ValueError
+    normalize      returns the normal form of a word (lowercased, without accents), or None to remove it. Called at
+                   most once for each distinct word (and thread); not used for characters. A result that holds a
+                   character up to U+0020, or a colon where there are fields, is a ValueError
+    strip_accents  applied to whole texts that are not ASCII, after lowercasing
+    raises         ValueError: a setting is invalid, or supported by plain Python only
+    """
+
+class CheckedMatrix:
+    """A CSR matrix (n_rows, n_features) of float32 that is checked once; the arrays must not change.
+
+    No feature occurs twice in a row.
+    """
+
+    n_features: int
+
+    def __init__(self, indptr: NDArray[np.int64], features: Numbers, values: Singles, n_features: int) -> None:
+        """Keep the arrays; ValueError if they are not a CSR matrix."""
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+def add_by_fold(matrix: CheckedMatrix, factors: Floats, folds: Numbers, sums: Floats) -> None:
+    """Add the magnitudes of each feature's values in the documents of each fold to `sums`, (n_folds, n_features).
+
+    factors  (n_rows,), by which the magnitudes of a row are multiplied
+    folds    (n_rows,), 0 to n_folds - 1
+
+    raises  ValueError: the arrays do not fit together
+    """
+
+def log_count_ratios(
+    matrix: CheckedMatrix,
+    rows: Numbers,
+    totals: Floats,
+    absent: Floats,
+    *,
+    factor: float,
+    pseudo_count: float,
+    offset: float,
+) -> Floats:
+    """Return the log-count ratios (n_features,) of a class.
+
+    Parameters
+    ----------
+    rows : (n,), those of the class
+    totals : (n_features,), sums of the values' magnitudes, times a factor for each row, over the rows of all classes
+    absent : (n_features,), the ratio, without offset, of a feature that no row of the class holds
+    factor : of the rows of the class
+    offset : log(|q| / |p|)
+
+    Raises
+    ------
+    ValueError : the arrays do not fit together
+    """
+
+def fit_binary(
+    matrix: CheckedMatrix,
+    strengths: Floats,
+    scales: Singles,
+    diagonal: Singles,
+    dual: Floats,
+    margins: Singles,
+    scores: Floats,
+    *,
+    is_logistic: bool,
+    tolerance: float,
+    max_iter: int,
+    seed: int,
+    is_rough: bool = False,
+    check: Callable[[], None] | None = None,
+) -> tuple[float, int, Singles]:
+    """Fit a class against the rest, without an intercept.
+
+    Minimizes Σ_j w_j² / (2 scales_j) + Σ_i |strengths_i| loss(± x_i·w), where ± is the sign of the strength.
+    `one_vs_rest.pxi` explains the diagonal.
+
+    Parameters
+    ----------
+    strengths : (n_rows,), C of each row, > 0 for the class and < 0 for the rest; 0 for a row that is not fitted
+    scales : (n_features,), >= 0
+    diagonal : (n_rows,), Σ x² scale over the features that occur in no other row, and not in the matrix
+    dual : (n_rows,), the dual variables divided by C; the start, and on return the solution
+    margins : (n_rows,), of the start: rows far beyond the margin are skipped at first; on return those of the
+        solution, unless `is_rough`
+    scores : (n_rows,), set to x_i·w of the rows that are not fitted; or empty
+    is_logistic : log(1 + e^-m) instead of max(0, 1 - m)²
+    tolerance : the relative duality gap at which it stops
+    max_iter : passes over the rows
+    seed : of the order in which rows are visited, 0 to 2^64 - 1
+    is_rough : whether to trust the gap that a pass finds, and not to measure it
+    check : called after every few passes; an error that it raises ends the fit
+
+    Returns
+    -------
+    the relative duality gap (NaN if the numbers are too large to compute with), passes, the weights (n_features,)
+
+    Raises
+    ------
+    ValueError : the arrays do not fit together
+    """
