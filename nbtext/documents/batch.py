@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, cast
@@ -239,35 +239,30 @@ class Batch:
         return self._slice(n_documents, len(self))
 
     def _slice(self, start: int, stop: int) -> Batch:
-        rows = slice(start, stop)
-        return replace(
-            self,
-            ids=self.ids[rows],
-            columns=tuple(texts[rows] for texts in self.columns),
-            labels=self.labels[rows],
-            label_lists=self.label_lists[rows] if self.label_lists is not None else None,
-            problems={row - start: problem for row, problem in self.problems.items() if start <= row < stop},
-            repaired_documents=0,
-            repaired_bytes=0,
-            notes={},
-            groups=self.groups[rows] if self.groups is not None else None,
-            line_numbers=self.line_numbers[rows] if self.line_numbers is not None else None,
-            rows=self.rows.slice(start, stop) if self.rows is not None else None,
-        )
+        batch = self._select(lambda column: column[start:stop], range(start, stop))
+        rows = self.rows.slice(start, stop) if self.rows is not None else None
+        return replace(batch, repaired_documents=0, repaired_bytes=0, notes={}, rows=rows)
 
     def drop(self, rows: Collection[int]) -> Batch:
         """Return the batch without these rows; notes and repair counts are kept, the rows of the file are not."""
         kept = [row for row in range(len(self)) if row not in rows]
-        new_rows = {row: new_row for new_row, row in enumerate(kept)}
+        return self._select(lambda column: [column[row] for row in kept], kept)
+
+    def _select(self, take: Callable[[Any], Any], kept: Sequence[int]) -> Batch:
+        """Return the batch of some documents.
+
+        take  returns the values of these documents in a column
+        """
+        places = {row: place for place, row in enumerate(kept)} if self.problems else {}
         return replace(
             self,
-            ids=[self.ids[row] for row in kept],
-            columns=tuple([texts[row] for row in kept] for texts in self.columns),
-            labels=[self.labels[row] for row in kept],
-            label_lists=[self.label_lists[row] for row in kept] if self.label_lists is not None else None,
-            problems={new_rows[row]: problem for row, problem in self.problems.items() if row in new_rows},
-            groups=[self.groups[row] for row in kept] if self.groups is not None else None,
-            line_numbers=[self.line_numbers[row] for row in kept] if self.line_numbers is not None else None,
+            ids=take(self.ids),
+            columns=tuple(map(take, self.columns)),
+            labels=take(self.labels),
+            label_lists=take(self.label_lists) if self.label_lists is not None else None,
+            problems={places[row]: problem for row, problem in self.problems.items() if row in places},
+            groups=take(self.groups) if self.groups is not None else None,
+            line_numbers=take(self.line_numbers) if self.line_numbers is not None else None,
             rows=None,
         )
 
