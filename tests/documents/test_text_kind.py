@@ -56,6 +56,24 @@ def test_texts(text: str) -> None:
     assert describe_non_text(text) is None
 
 
+ENCODED, TABLE = "encoded data", "a table of numbers and symbols"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (f"{'x' * 39} " * 20, None), (f"{'x' * 40} " * 20, ENCODED),
+        (f"{'x' * 9}{'1' * 31} " * 20, TABLE), (f"{'x' * 10}{'1' * 30} " * 20, ENCODED),
+        ("x" * 200 + " word" * 40, None), ("x" * 201 + " word" * 40, ENCODED),
+        ("111111xxxx " * 100, None), ("111111xxxx " * 99 + "1111111xxx", TABLE),
+        ("\x01" * 10 + "x" * 90, None), ("\x01" * 11 + "x" * 89, "binary data"),
+    ],
+)  # fmt: skip
+def test_where_text_ends(text: str, kind: str | None) -> None:
+    """Long runs with a quarter of letters are over half of it, symbols over three fifths, controls over a tenth."""
+    assert describe_non_text(text) == kind
+
+
 def test_texts_of_all_scripts(corpora: Callable[[str], Path]) -> None:
     """The Universal Declaration of Human Rights in 388 languages: one file is empty, all others are text."""
     kinds = {path.stem: describe_non_text(path.read_text(encoding="utf-8")) for path in corpora("udhr2").glob("*.txt")}
