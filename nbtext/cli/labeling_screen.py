@@ -103,11 +103,9 @@ class LabelingScreen:
         self._is_help = True
 
     def _accept(self) -> None:
-        """Save the labels that are switched on, or the prediction."""
-        if self._session.is_multilabel:
+        """Save the labels that are switched on: at first those that are predicted."""
+        if self._chosen or self._session.is_multilabel:
             self._answer(tuple(label for label in self._session.labels if label in self._chosen))
-        elif self._prediction is not None:
-            self._answer((self._prediction,))
         else:
             self._message = "no prediction to accept: press the key of a label, or n to type one"
 
@@ -175,13 +173,10 @@ class LabelingScreen:
     def _show_document(self) -> None:
         """Explain the current document, and begin a new view."""
         explanations = self._session.explain()
-        predicted = [each.label for each in explanations if each.label is not None]
-        self._prediction = predicted[0] if predicted else None
-        self._chosen = set[str]()
-        if self._session.is_multilabel:
-            self._chosen = {
-                each.label for each in explanations if each.label is not None and (each.probability or 0) >= 0.5
-            }
+        minimum = 0.5 if self._session.is_multilabel else 0.0  # one label is predicted whatever its probability is
+        self._chosen = {
+            each.label for each in explanations if each.label is not None and (each.probability or 0) >= minimum
+        }
         document = self._session.current
         if document is None:
             self._view = View("", (), (), OUTCOME, (), "")
@@ -199,9 +194,8 @@ class LabelingScreen:
     def _draw(self) -> None:
         self._size = shutil.get_terminal_size()
         session = self._session
-        prediction = None if session.is_multilabel else self._prediction
         choices = tuple(
-            (KEYS[place] if place < len(KEYS) else " ", label, label in self._chosen or label == prediction)
+            (KEYS[place] if place < len(KEYS) else " ", label, label in self._chosen)
             for place, label in enumerate(session.labels)
         )
         status = self._message or (FOOTER_SEVERAL if session.is_multilabel else FOOTER)

@@ -108,7 +108,7 @@ class Learner:
         if self._counts is None:
             return None
         counts, statistics = self._counts, self._counts.statistics
-        if counts.is_multilabel:
+        if statistics.has_totals:
             statistics = drop_totals(statistics)
         _, mine, theirs = unite_vocabularies(counts, pool)
         n_united = int(max(mine.max(initial=-1), theirs.max(initial=-1))) + 1
@@ -120,10 +120,7 @@ class Learner:
         counter = CorpusCounter(self.features, sample_size=0)
         columns = tuple(map(list, zip(*(document.texts for document, _ in documents), strict=True)))
         batch = Batch([document.id for document, _ in documents], columns, [None] * len(documents))
-        if self.is_multilabel:
-            batch.label_lists = [labels for _, labels in documents]
-        else:
-            batch.labels = [labels[0] for _, labels in documents]
+        batch.set_labels([labels if self.is_multilabel else labels[0] for _, labels in documents])
         counter.add(batch)
         return counter.finish()
 

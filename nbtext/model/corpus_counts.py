@@ -151,7 +151,7 @@ class CorpusCounts:
                 class_documents=self.statistics.class_documents[remaining],
                 classes=numbers[self.statistics.classes],
             ),
-            sample=sample if self.is_multilabel else replace(sample, classes=numbers[sample.classes]),
+            sample=sample if self.label_sets is not None else replace(sample, classes=numbers[sample.classes]),
         )
 
     def drop_unused_features(self) -> CorpusCounts:
@@ -285,7 +285,7 @@ def _union(a: CorpusCounts, b: CorpusCounts) -> _Union:
     n_features = len(vocabulary) if vocabulary is not None else a.statistics.n_features
     return _Union(
         labels, vocabulary, n_features, (columns[0], columns[1]), classes,
-        label_sets if a.is_multilabel else None, sets,
+        None if a.label_sets is None else label_sets, sets,
     )  # fmt: skip
 
 

@@ -26,7 +26,6 @@ from nbtext.model.source_prediction import map_batches
 from nbtext.model.task import OneLabel
 
 if TYPE_CHECKING:
-    from nbtext.bayes.label_shares import LabelPosteriors
     from nbtext.documents.source import Source
 
 
@@ -127,7 +126,7 @@ class _Estimator:
 
     def _estimate(self, sums: PosteriorSums, words: WordSums, predicted: NDArray[np.int64]) -> Prevalence:
         fitted, labels = self._fitted, self._fitted.labels
-        known = _posteriors_of(fitted)
+        known = fitted.task.posteriors
         assert known is not None  # see check_prevalence
         if not isinstance(known, MeanPosteriors):
             missing = tuple(labels[k] for k in np.flatnonzero(~known.is_measured).tolist())
@@ -173,15 +172,9 @@ def estimate_text_prevalence(model: TrainedModel, texts: Sequence[str]) -> Preva
     return estimator.estimates()[""]
 
 
-def _posteriors_of(model: FittedModel) -> MeanPosteriors | LabelPosteriors | None:
-    """Return the mean posteriors of left-out documents; None if they are not known."""
-    is_single = isinstance(model.task, OneLabel)
-    return model.calibration.mean_posteriors if is_single else model.several_labels.fit.posteriors
-
-
 def check_prevalence(model: FittedModel) -> None:
     """Raise ModelError unless the model can estimate shares of labels."""
-    if _posteriors_of(model) is not None:
+    if model.task.posteriors is not None:
         return
     n_labels, is_single = len(model.labels), isinstance(model.task, OneLabel)
     if n_labels < 2 and is_single:

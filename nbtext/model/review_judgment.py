@@ -237,14 +237,14 @@ class ModelJudge:
         others = _keep_possible(others, LabelSets.of(sets, counts.labels), counts)
         sample = concatenate((settled, others))
         sample = sample.take(sample.order(sample.classes))
-        return replace(counts, sample=sample, label_sets=tuple(sets) if counts.is_multilabel else None)
+        return replace(counts, sample=sample, label_sets=None if counts.label_sets is None else tuple(sets))
 
 
 def _keep_possible(documents: DocumentCounts, sets: LabelSets, counts: CorpusCounts) -> DocumentCounts:
     """Return the documents without copies that the counts cannot contain; their classes number `sets`."""
     own = sets.take(documents.classes)
     rows, classes, n_classes = own.entry_sets, own.classes, len(counts.labels)
-    if counts.is_multilabel:  # each document also belongs to the class of all documents
+    if counts.statistics.has_totals:  # each document also belongs to the class of all documents
         rows, classes = np.append(rows, np.arange(len(documents))), np.append(classes, np.zeros_like(documents.classes))
     possible = counts.statistics.count_possible(replace(documents.take(rows), classes=classes))
     keys = number_contents(documents)[rows] * n_classes + classes

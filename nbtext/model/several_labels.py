@@ -12,6 +12,7 @@ from nbtext.bayes.binary_relevance import RelevanceScores, split_scores
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.label_selection import DEFAULT_THRESHOLD, MultilabelEstimate, MultilabelFit
+from nbtext.bayes.label_shares import LabelPosteriors
 from nbtext.bayes.scorer import Floats
 from nbtext.model.predictions import Labels, Predictions, select_labels
 from nbtext.model.settings import DecisionSettings, refuse_decisions
@@ -50,6 +51,11 @@ class SeveralLabels:
     def estimate(self) -> MultilabelEstimate | None:
         """The leave-one-out estimate for new documents; None if no document could be left out."""
         return self.fit.estimate
+
+    @property
+    def posteriors(self) -> LabelPosteriors | None:
+        """See Task."""
+        return self.fit.posteriors
 
     def split(self, scores: Floats) -> RelevanceScores:
         """Return the two scores of each document and label, from those of the scorer, (n_documents, n_scores)."""

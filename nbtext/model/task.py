@@ -19,6 +19,7 @@ from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.class_statistics import log_priors
 from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate
 from nbtext.bayes.prediction_sets import nonconformity
+from nbtext.bayes.prevalence import MeanPosteriors
 from nbtext.bayes.scorer import Floats, log_posterior
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import SettingsError
@@ -49,6 +50,8 @@ class Task(Protocol):
         Turns the scores of labels that exclude each other into probabilities; empty if they do not.
     estimate
         The leave-one-out estimate for new documents; None if no document could be left out.
+    posteriors
+        Mean probabilities of left-out documents, to estimate the shares of labels; None if they are not known.
     """
 
     name: ClassVar[str]
@@ -61,6 +64,8 @@ class Task(Protocol):
     def calibration(self) -> Calibration: ...
     @property
     def estimate(self) -> Any: ...
+    @property
+    def posteriors(self) -> Any: ...
 
     def log_probabilities(self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]) -> Floats:
         """Return the calibrated log-probabilities that follow from scores, (n_documents, n_labels).
@@ -148,6 +153,11 @@ class OneLabel:
         if settings.calibrate:
             default = int(log_priors(class_documents[None, :], settings.deciding_prior_of(labels)).argmax())
         return cls(labels, log_prior, calibration, estimate, settings.calibrate, default)
+
+    @property
+    def posteriors(self) -> MeanPosteriors | None:
+        """See Task."""
+        return self.calibration.mean_posteriors
 
     def log_probabilities(self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]) -> Floats:
         """See Task."""

@@ -42,7 +42,7 @@ def look_at(counts: CorpusCounts) -> FirstLook:
     """Return the counts of a corpus; repeated documents are counted in its sample."""
     statistics, empty = counts.statistics, counts.empty_documents or {}
     class_documents = statistics.class_documents.tolist()
-    first = int(counts.is_multilabel)  # the class of all documents comes first
+    first = int(statistics.has_totals)  # the class of all documents comes first
     hashes = counts.sample.hashes[counts.sample.indptr[1:] > counts.sample.indptr[:-1]]
     n_repeated = int((hashes[1:] == hashes[:-1]).sum())  # the hashes of a sample ascend
     labels = dict(zip(counts.labels[first:], class_documents[first:], strict=True))

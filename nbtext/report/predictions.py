@@ -107,7 +107,8 @@ def write_predictions(
     if output_format == FASTTEXT:
         write_text((format_fasttext(batch, top_k) for batch in predictions), file)
         return
-    columns = ("id", *(FORMS[task][:3] if with_sets else FORMS[task][:2]), *top_columns(top_k))
+    form = FORMS[task]
+    columns = ("id", form.label, form.probability, *((form.label_set,) if with_sets else ()), *top_columns(top_k))
     if output_format == "tsv" and columns == SHORT_COLUMNS:
         write_text(map(_short_lines, predictions), file)
         return
@@ -147,7 +148,7 @@ def prediction_records(batch: Predictions, top_k: int | None = None) -> Iterator
     decimals = DIGITS if form.is_list else DIGITS + math.ceil(math.log10(max(1, len(batch.classes))))
     if top_k is None and len(batch.classes) > form.max_scored:
         top_k = FEW_SCORED
-    probabilities = _label_probabilities(batch, decimals)
+    probabilities = _label_probabilities(batch, form, decimals)
     known, scores, is_read = batch.known.round(DIGITS).tolist(), _scores(batch, top_k, decimals), batch.is_read.tolist()
     for row, labels in enumerate(batch.labels):
         record: dict[str, Any] = {
@@ -194,7 +195,7 @@ def _rows(batch: Predictions, top_k: int | None) -> Iterator[tuple[str, ...]]:
         [form.text(labels, separator) for labels in batch.labels],
         [
             form.text([f"{share:.{DIGITS}f}" for share in shares], separator)
-            for shares in _label_probabilities(batch, DIGITS)
+            for shares in _label_probabilities(batch, form, DIGITS)
         ],
     ]
     if batch.label_sets is not None:
@@ -229,7 +230,7 @@ def _table(batch: Predictions, top_k: int | None) -> str:
     form, lines = FORMS[batch.task], []
     width = max(map(cell_len, map(printable, batch.classes)), default=0)
     best = batch.most_probable(top_k) if top_k is not None else [[]] * len(batch)
-    shares = _label_probabilities(batch, DIGITS)
+    shares = _label_probabilities(batch, form, DIGITS)
     top_shares = _take(batch.probabilities, best, DIGITS)
     for row, labels in enumerate(batch.labels):
         identity = printable(batch.ids[row])
@@ -252,9 +253,9 @@ def _format_shares(labels: Sequence[str], shares: Sequence[float]) -> str:
     return ", ".join(f"{printable(label)} {share:.1%}" for label, share in zip(labels, shares, strict=True))
 
 
-def _label_probabilities(batch: Predictions, decimals: int) -> list[list[float]]:
+def _label_probabilities(batch: Predictions, form: Form, decimals: int) -> list[list[float]]:
     """Return the rounded probabilities of the predicted labels of each document."""
-    if FORMS[batch.task].is_list:
+    if form.is_list:
         return _take(batch.probabilities, batch.classes_of(batch.labels), decimals)
     pairs = zip(batch.best.round(decimals).tolist(), batch.labels, strict=True)
     return [[share] * len(labels) for share, labels in pairs]
