@@ -1,4 +1,7 @@
-"""SciPy's L-BFGS for the primal problems of linear models.
+"""L-BFGS for the primal problems of linear models, without BLAS.
+
+The bytes of a model must not depend on the number of threads. SciPy's L-BFGS adds up with BLAS, and OpenBLAS adds up
+the products of long vectors in one part for each thread.
 
 It fits softmax regression. Of a class against the rest, it continues where dual coordinate descent does not converge,
 as with few columns of different scales, and replaces it where the kernel is not compiled.
@@ -6,13 +9,15 @@ as with few columns of different scales, and replaces it where the kernel is not
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from nbtext.kernel import warn_if_missing
-from nbtext.linear.data import Floats, TrainingData, check_finite
+from nbtext.linear.data import Floats, TrainingData, check_finite, dot
 
 Objective = Callable[[Floats], tuple[float, Floats]]  # parameters to (value, gradient)
 
@@ -21,6 +26,8 @@ MAX_ITER = 1000
 STEPS_PER_PASS = 10  # of L-BFGS: it gains less than a pass of coordinate descent, and rough fits are of few passes
 GRADIENT_HISTORY = (3, 20)  # vectors that L-BFGS keeps, at least and at most
 MAX_HISTORY = 1 << 23  # numbers in these vectors, if there are more than the least
+SMALL_STEPS = 2  # one after the other, that gain little before it stops: after a short step a long one may follow
+DECREASE, FLATTER, MIN_STEP = 1e-4, 0.9, 1e-10  # of the line search: both Wolfe conditions, and where it gives up
 
 
 def do_nothing() -> None:
@@ -74,9 +81,9 @@ def minimize_binary(
     def objective(w: Floats) -> tuple[float, Floats]:
         margins = own * (matrix @ w)
         slack = np.maximum(0, 1 - margins)
-        loss = shares @ (np.logaddexp(0, -margins) if is_logistic else slack**2)
+        loss = dot(shares, np.logaddexp(0, -margins) if is_logistic else slack**2)
         gradient = regularization * w - C * (matrix.T @ (shares * own * slopes(margins)))
-        return regularization @ w**2 / 2 + C * loss, gradient
+        return dot(regularization, w**2) / 2 + C * loss, gradient
 
     warn_if_missing()
     weights, is_converged = minimize(objective, start, curvature, settings, min_gain=0.1 if settings.is_rough else 1e-3)
@@ -94,28 +101,76 @@ def minimize(
 
     raises  ModelError: the values are too large to compute with
     """
-    from scipy.optimize import minimize as minimize_vector
-
     scale = 1 / np.sqrt(curvature)
 
-    def scaled(parameters: Floats) -> tuple[float, Floats]:
+    def evaluate(x: Floats) -> tuple[float, Floats]:
         settings.check()
-        value, gradient = objective(parameters.reshape(start.shape) * scale)
+        value, gradient = objective(x.reshape(start.shape) * scale)
         gradient *= scale
         return value, gradient.ravel()
 
     n_steps = settings.max_iter * (STEPS_PER_PASS if settings.is_rough else 1)
     fewest, most = GRADIENT_HISTORY
-    limits = {"maxiter": n_steps, "maxfun": 2 * n_steps, "maxcor": min(most, max(fewest, MAX_HISTORY // start.size))}
-    options = {**limits, "ftol": min_gain * settings.tolerance, "gtol": 0.0}
+    pairs: deque[tuple[Floats, Floats, float]] = deque(maxlen=min(most, max(fewest, MAX_HISTORY // start.size)))
+    n_left, n_small, is_converged = 2 * n_steps, 0, False  # evaluations that are left, last steps that gained little
     with np.errstate(all="ignore"):  # overflow is an error below
-        begin = np.divide(start, scale, out=np.zeros(start.shape), where=scale > 0)
-        found = minimize_vector(scaled, begin.ravel(), jac=True, method="L-BFGS-B", options=options)
-    check_finite(found.fun)
-    check_finite(found.x)
-    # the line search also fails where rounding leaves nothing to gain: at the minimum
-    is_converged = found.success or found.jac @ found.jac / 2 <= settings.tolerance * found.fun
-    return found.x.reshape(start.shape) * scale, bool(is_converged)
+        x = np.divide(start, scale, out=np.zeros(start.shape), where=scale > 0).ravel()
+        value, gradient = evaluate(x)
+        for _ in range(n_steps):
+            step = _find_direction(gradient, pairs)
+            slope, size, short, long = dot(gradient, step), 1.0, 0.0, math.inf
+            if not slope < 0:  # at the minimum, or the numbers are too large
+                break
+            found, lower = value, gradient
+            while n_left > 0 and size > MIN_STEP:
+                n_left -= 1
+                found, lower = evaluate(x + size * step)
+                if not found <= value + DECREASE * size * slope:
+                    long = size
+                elif dot(lower, step) < FLATTER * slope:
+                    short = size
+                else:
+                    break
+                size = 2 * short if math.isinf(long) else (short + long) / 2
+            if not found <= value:  # rounding leaves nothing to gain
+                break
+            step *= size
+            x += step
+            gain, value = value - found, found
+            np.subtract(lower, gradient, out=gradient)
+            curved = dot(step, gradient)
+            if curved > 0:
+                pairs.append((step, gradient, curved))
+            gradient = lower
+            n_small = n_small + 1 if gain <= min_gain * settings.tolerance * max(abs(value), 1.0) else 0
+            is_converged = n_small == SMALL_STEPS
+            if is_converged:
+                break
+    check_finite(value)
+    check_finite(x)
+    is_converged = is_converged or dot(gradient, gradient) / 2 <= settings.tolerance * value
+    return x.reshape(start.shape) * scale, bool(is_converged)
+
+
+def _find_direction(gradient: Floats, pairs: Sequence[tuple[Floats, Floats, float]]) -> Floats:
+    """Return the direction of steepest descent, or, once there are pairs, that of a quasi-Newton step.
+
+    pairs  the last changes of the parameters and of the gradient, and their products
+
+    Source: Nocedal, Wright, Numerical Optimization, 2006, algorithm 7.4.
+    """
+    direction = -gradient
+    if not pairs:
+        return direction
+    shares = []
+    for change, difference, product in reversed(pairs):
+        shares.append(dot(change, direction) / product)
+        direction -= shares[-1] * difference
+    _, difference, product = pairs[-1]
+    direction *= product / dot(difference, difference)
+    for change, difference, product in pairs:
+        direction += (shares.pop() - dot(difference, direction) / product) * change
+    return direction
 
 
 def sigmoid(z: Floats) -> Floats:

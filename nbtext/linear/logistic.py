@@ -1,4 +1,4 @@
-"""Softmax (multinomial logistic) regression, by SciPy's L-BFGS."""
+"""Softmax (multinomial logistic) regression, by L-BFGS."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.csr import running_sums
 from nbtext.features.folds import NEVER_HELD_OUT
-from nbtext.linear.data import CompactMatrix, Floats, TrainingData
+from nbtext.linear.data import CompactMatrix, Floats, TrainingData, dot
 from nbtext.linear.lbfgs import SolverSettings, minimize
 from nbtext.parallel import parallel_map
 
@@ -132,7 +132,7 @@ class LogisticRegression:
                 scores -= scores.max(axis=1, keepdims=True)
                 own_scores, residuals = scores[own], np.exp(scores, out=scores)
                 sums = residuals.sum(axis=1)
-                value += float(shares @ (np.log(sums) - own_scores))
+                value += dot(shares, np.log(sums) - own_scores)
                 residuals *= (shares / sums)[:, None]
                 residuals[own] -= shares
                 gradient += transposed @ residuals

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.weighting import row_sums
-from nbtext.linear.data import CompactMatrix, Floats, TrainingData
+from nbtext.linear.data import CompactMatrix, Floats, TrainingData, dot
 from nbtext.linear.one_vs_rest import Factors, OneVsRest
 
 
@@ -147,7 +147,7 @@ class NbSvm(OneVsRest):
             is_fitted = folds != number
             totals = by_fold[present != number].sum(axis=0)
             own, total = self._sum_classes(is_fitted)
-            n_entries = float(lengths[is_fitted] @ weights[is_fitted])
+            n_entries = dot(lengths[is_fitted], weights[is_fitted])
             pseudo_count = self._settings.ratio_smoothing * total / (n_entries or 1.0)
             is_seen = totals > 0
             is_single = is_fitted[compact.single_rows] & (compact.single_values != 0)

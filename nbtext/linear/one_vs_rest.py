@@ -26,7 +26,7 @@ from nbtext.bayes.settings import LinearSettings
 from nbtext.features.csr import running_sums
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.kernel import HAS_KERNEL
-from nbtext.linear.data import NO_FOLD, CompactMatrix, Floats, TrainingData, check_finite
+from nbtext.linear.data import NO_FOLD, CompactMatrix, Floats, TrainingData, check_finite, dot
 from nbtext.linear.lbfgs import SolverSettings, minimize_binary
 from nbtext.parallel import parallel_map
 
@@ -311,7 +311,7 @@ class OneVsRest(ABC):
             stages = [solver]
         else:
             dual, margins = np.full(len(data), START_DUAL * self._is_logistic), np.zeros(len(data), dtype=np.float32)
-            mean_square = float(scales @ self._compact.squares + diagonal.sum()) / len(data)
+            mean_square = float(dot(scales, self._compact.squares) + diagonal.sum()) / len(data)
             check_finite(mean_square)
             stages = list(continuation(solver, mean_square * float(data.document_weights.max())))
         strengths, gap, shared = self._strengths(own_class, factors), np.inf, scales
