@@ -25,7 +25,6 @@ from nbtext.cli.running import (
     is_matrix_alone,
     open_documents,
     result_format,
-    screen,
     search_documents,
     write_result,
 )
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from nbtext.evaluation.comparison import Comparison
     from nbtext.evaluation.learning_curves import LearningCurves
     from nbtext.model.corpus_counts import CorpusCounts
+    from nbtext.report.result import Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,12 +93,12 @@ def compare(given: Compare) -> None:
     estimated by leave-one-out or cross-validation, with a 95 % interval. Candidates that are clearly less accurate on a
     part of the documents are not fitted to all of them.
     """
-    from nbtext.report.comparison import format_comparison, render_comparison_page
-    from nbtext.report.learning_curves import format_learning_curves, render_learning_curves_page
+    from nbtext.report.comparison import comparison_result, render_comparison_page
+    from nbtext.report.learning_curves import learning_curves_result, render_learning_curves_page
     from nbtext.report.page.rendering import write_page
-    from nbtext.report.training import format_search
+    from nbtext.report.training import search_result
 
-    chosen, shown = result_format(given.result), screen(given.result.output)
+    chosen = result_format(given.result)
     check_report(given.report)
     models, sources, test = given.model_files, given.sources, given.test
     if test is not None and not models and all(map(is_model, sources)):
@@ -109,7 +109,7 @@ def compare(given: Compare) -> None:
         refuse_settings(CurveSettings, SearchSettings, FeatureSettings, ModelSettings, because=because)
         compared = _compare_models(sources, models, given.input, given.run)
         page = partial(render_comparison_page, compared, subject=", ".join(sources))
-        text = format_comparison(compared, output_format=chosen, screen=shown)
+        outcome: Result[Any] = comparison_result(compared)
     elif given.curves.is_search:
         _, found = search_documents(
             sources,
@@ -120,15 +120,15 @@ def compare(given: Compare) -> None:
             given.run,
             where="models",
         )
-        write_result(format_search(found, output_format=chosen, screen=shown), given.result, chosen)
+        write_result(search_result(found), given.result, chosen)
         return
     else:
         learned = _compute_curves(given)
         page = partial(render_learning_curves_page, learned, subject=", ".join(sources))
-        text = format_learning_curves(learned, output_format=chosen, screen=shown)
+        outcome = learning_curves_result(learned)
     if given.report is not None:
         write_page(given.report, page())
-    write_result(text, given.result, chosen)
+    write_result(outcome, given.result, chosen)
 
 
 def _check_no_models(sources: tuple[str, ...], models: tuple[str, ...]) -> None:

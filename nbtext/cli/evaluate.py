@@ -17,7 +17,6 @@ from nbtext.cli.running import (
     open_documents,
     result_format,
     say,
-    screen,
     warn_of_costs,
     write_result,
 )
@@ -116,7 +115,7 @@ def evaluate(given: Evaluate) -> None:
     from nbtext.evaluation.tasks import TASKS
     from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.predictions import NO_TOKEN
-    from nbtext.report.evaluation import format_evaluation
+    from nbtext.report.evaluation import evaluation_result
 
     check_report(given.report)
     chosen, decisions = result_format(given.result), given.decisions
@@ -156,8 +155,7 @@ def evaluate(given: Evaluate) -> None:
         has_all = not isinstance(subject, PredictionsFile) or subject.has_all_probabilities
         diagnosis = task.diagnose(log, evaluation, trained, has_all_probabilities=has_all)
         _write_report(given.report, diagnosis, trained, given.sources)
-    text = format_evaluation(evaluation, output_format=chosen, screen=screen(given.result.output))
-    write_result(text, given.result, chosen)
+    write_result(evaluation_result(evaluation), given.result, chosen)
     _print_first_look(evaluation, corpora, n_empty, quiet=given.run.quiet)
     check_thresholds(evaluation, thresholds)
 

@@ -14,7 +14,7 @@ from nbtext.cli.options import (
     run,
     unlabeled_input,
 )
-from nbtext.cli.running import open_documents, result_format, screen, write_result
+from nbtext.cli.running import open_documents, result_format, write_result
 from nbtext.documents.streams import is_matrix
 from nbtext.model.settings import CRITERIA
 from nbtext.records import dataclass
@@ -67,10 +67,9 @@ def inspect(given: Inspect) -> None:
     For a model file, the result is the settings, the leave-one-out estimate, the confusions of labels, and for each
     label the features with the highest score of --by. MODEL may also be a matrix file of `nbtext vectorize`.
     """
-    from nbtext.report.inspection import format_inspection, format_matrix
+    from nbtext.report.inspection import inspection_result, matrix_result
 
     chosen = result_format(given.result)
-    shown = screen(given.result.output)
     if is_matrix(given.model):
         for name in ("by", "label", "word", "words_from"):
             if getattr(given, name):
@@ -79,7 +78,7 @@ def inspect(given: Inspect) -> None:
         from nbtext.model.inspection import inspect_matrix
 
         matrix = inspect_matrix(load_matrix(given.model))
-        write_result(format_matrix(matrix, output_format=chosen, screen=shown), given.result, chosen)
+        write_result(matrix_result(matrix), given.result, chosen)
         return
     from nbtext.artifact.model import load_model
     from nbtext.model.inspection import inspect as inspect_model
@@ -94,7 +93,7 @@ def inspect(given: Inspect) -> None:
     found = inspect_model(
         trained, n_features=given.features, by=given.by, labels=given.label, words=given.word, names=names
     )
-    write_result(format_inspection(found, output_format=chosen, screen=shown), given.result, chosen)
+    write_result(inspection_result(found), given.result, chosen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

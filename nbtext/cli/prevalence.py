@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.cli.command import command
 from nbtext.cli.options import ResultSettings, RunSettings, model_file, result, run, sources, unlabeled_input
-from nbtext.cli.running import open_documents, result_format, say, screen, write_result
+from nbtext.cli.running import open_documents, result_format, say, write_result
 from nbtext.errors import SettingsError
 from nbtext.records import dataclass
 from nbtext.settings import setting
@@ -51,7 +51,7 @@ def prevalence(given: Prevalence) -> None:
     """
     from nbtext.artifact.model import load_model
     from nbtext.model.prevalence import check_prevalence, estimate_prevalence
-    from nbtext.report.prevalence import describe_doubts, format_prevalence
+    from nbtext.report.prevalence import describe_doubts, prevalence_result
 
     chosen, input_settings = result_format(given.result), given.input
     trained = load_model(given.model)
@@ -66,5 +66,4 @@ def prevalence(given: Prevalence) -> None:
     for line in describe_doubts(found):
         say(line, quiet=given.run.quiet)
     grouped = found if given.group_field is not None else found[""]
-    text = format_prevalence(grouped, output_format=chosen, screen=screen(given.result.output))
-    write_result(text, given.result, chosen)
+    write_result(prevalence_result(grouped), given.result, chosen)

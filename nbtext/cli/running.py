@@ -100,13 +100,12 @@ def result_file(settings: ResultSettings, output_format: str) -> Iterator[Writer
         yield SpreadsheetSafe(shown) if settings.spreadsheet_safe else shown
 
 
-def write_result(result: Result[Any] | str, settings: ResultSettings, output_format: str) -> None:
+def write_result(result: Result[Any], settings: ResultSettings, output_format: str) -> None:
     """Write a result as UTF-8; what UTF-8 cannot encode is written as escapes."""
     from nbtext.report.result import format_result
 
     with result_file(settings, output_format) as file:
-        shown = screen(settings.output)
-        write_text((result,) if isinstance(result, str) else format_result(result, output_format, shown), file)
+        write_text(format_result(result, output_format, screen(settings.output)), file)
 
 
 class SpreadsheetSafe:

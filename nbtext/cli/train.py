@@ -162,14 +162,15 @@ def _refit(given: Train) -> TrainedModel:
 
 def _search(given: Train) -> TrainedModel:
     """Return the most accurate model, and print a table of the candidates."""
-    from nbtext.report.training import format_search
+    from nbtext.report.terminal import format_screen
+    from nbtext.report.training import search_parts
 
     model_settings = ModelSettings(**{**given.model_settings, "model": AUTO})
     trained, found = search_documents(
         given.sources, given.input, given.features, model_settings, given.search, given.run, where="model"
     )
     if not given.run.quiet:
-        sys.stderr.write(format_search(found, has_intervals=False, screen=screen()))
+        sys.stderr.write(format_screen(search_parts(found, has_intervals=False), screen()))
     return trained
 
 

@@ -39,7 +39,7 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ComparedModel:
     """The metrics of one model.
 
     model      The event model or linear model.
@@ -86,7 +86,7 @@ class Comparison:
 
     documents: int
     labels: tuple[str, ...]
-    results: tuple[Result, ...]
+    results: tuple[ComparedModel, ...]
     tests: tuple[PairedTest, ...]
     metrics: tuple[Metric[Any], ...]
     correct: str
@@ -161,7 +161,7 @@ def _list_results(
     seconds: Floats,
     values: Floats,
     replicates: Floats,
-) -> tuple[Result, ...]:
+) -> tuple[ComparedModel, ...]:
     """Return the metrics of each model."""
     results = []
     for k, (name, trained, size) in enumerate(candidates):
@@ -169,7 +169,9 @@ def _list_results(
         model = fitted.model_settings.model
         kind = model if model != AUTO else "multi-label"  # Naive Bayes of several labels has no other name
         estimates = _estimates(metrics, values[k], replicates[:, k])
-        results.append(Result(name, kind, n_documents, fitted.scorer.n_features, size, float(seconds[k]), estimates))
+        results.append(
+            ComparedModel(name, kind, n_documents, fitted.scorer.n_features, size, float(seconds[k]), estimates)
+        )
     return tuple(results)
 
 

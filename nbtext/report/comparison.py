@@ -1,4 +1,4 @@
-"""A comparison of trained models as tables, as rows for programs, as JSON, and as a page."""
+"""A comparison of trained models as a result, and as a page."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of, printable
 from nbtext.evaluation.bootstrap import Estimate
-from nbtext.evaluation.comparison import Comparison, PairedTest, Result
+from nbtext.evaluation.comparison import ComparedModel, Comparison, PairedTest
 from nbtext.report.page.rendering import Chart
-from nbtext.report.records import format_json, format_rows
-from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
+from nbtext.report.records import Row
+from nbtext.report.result import Result, Table
+from nbtext.report.terminal import new_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
+    from rich.table import Table as ShownTable
 
 ABOUT = ("name", "model", "documents", "n_features", "size", "seconds")
 OF_TEST = ("only_first", "only_second", "p_value")
@@ -23,31 +24,36 @@ SIGNIFICANCE = 0.05
 MAX_SENTENCES, MAX_PAIRS = 6, 12  # on the page
 
 
-def format_comparison(comparison: Comparison, *, output_format: str, screen: Screen = PLAIN) -> str:
-    """Format a comparison as tables for the screen, json, jsonl, markdown, or (a row for each model) tsv or csv."""
-    if output_format == "table":
-        return format_screen(_parts(comparison), screen)
-    if output_format in ("json", "jsonl"):
-        models = [{name: getattr(each, name) for name in ABOUT} | _record(each.metrics) for each in comparison.results]
-        tests = [
-            {"first": test.first, "second": test.second}
-            | _record(test.differences)
-            | {name: getattr(test, name) for name in OF_TEST}
-            for test in comparison.tests
-        ]
-        about = {"documents": comparison.documents, "labels": comparison.labels}
-        return format_json(about | {"models": models, "pairs": tests}, output_format=output_format)
-    rows = ([*(getattr(each, name) for name in ABOUT), *_figures(each.metrics)] for each in comparison.results)
+def comparison_result(comparison: Comparison) -> Result[Comparison]:
+    """Return a comparison as a result: a row for each model, and in Markdown one for each pair, too."""
     metric_columns = tuple(metric.name + end for metric in comparison.metrics for end in ("", "_low", "_high"))
-    table = format_rows((*ABOUT, *metric_columns), rows, output_format=output_format)
-    if output_format != "markdown":
-        return table
-    rows = (
-        [test.first, test.second, *_figures(test.differences), *(getattr(test, name) for name in OF_TEST)]
+    columns = (*ABOUT, *metric_columns)
+
+    def rows(found: Comparison) -> Iterator[Row]:
+        return ([*(getattr(each, name) for name in ABOUT), *_figures(each.metrics)] for each in found.results)
+
+    def tables(found: Comparison) -> Iterator[Table]:
+        yield Table(columns, rows(found))
+        pairs = (
+            [test.first, test.second, *_figures(test.differences), *(getattr(test, name) for name in OF_TEST)]
+            for test in found.tests
+        )
+        yield Table(("first", "second", *metric_columns, *OF_TEST), pairs)
+
+    return Result(
+        [comparison], columns, rows, _document, layout=lambda found, _: _parts(found), tables=tables, is_list=False,
+    )  # fmt: skip
+
+
+def _document(comparison: Comparison) -> dict[str, Any]:
+    models = [{name: getattr(each, name) for name in ABOUT} | _record(each.metrics) for each in comparison.results]
+    tests = [
+        {"first": test.first, "second": test.second}
+        | _record(test.differences)
+        | {name: getattr(test, name) for name in OF_TEST}
         for test in comparison.tests
-    )
-    columns = ("first", "second", *metric_columns, *OF_TEST)
-    return table + "\n" + format_rows(columns, rows, output_format=output_format)
+    ]
+    return {"documents": comparison.documents, "labels": comparison.labels, "models": models, "pairs": tests}
 
 
 def _record(estimates: dict[str, Estimate]) -> dict[str, Any]:
@@ -76,10 +82,10 @@ def _parts(comparison: Comparison) -> Iterator[RenderableType]:
     yield from map(test_sentence, comparison.tests)
 
 
-def _wrap(table: Table) -> Table:
+def _wrap(shown: ShownTable) -> ShownTable:
     """Wrap long names, so that the figures fit."""
-    table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
-    return table
+    shown.columns[0].no_wrap, shown.columns[0].overflow = False, "fold"
+    return shown
 
 
 def interval_text(estimate: Estimate, sign: str = "") -> str:
@@ -131,7 +137,7 @@ def render_comparison_page(comparison: Comparison, *, subject: str) -> bytes:
 def _charts(comparison: Comparison) -> Iterator[Chart]:
     results, scores = comparison.results, [metric for metric in comparison.metrics if not metric.is_loss]
 
-    def best_by(metric: str, *, is_loss: bool) -> Result:
+    def best_by(metric: str, *, is_loss: bool) -> ComparedModel:
         return (min if is_loss else max)(results, key=lambda result: result.metrics[metric].value)
 
     best = best_by(scores[0].name, is_loss=False)

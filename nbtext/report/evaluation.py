@@ -1,4 +1,4 @@
-"""An evaluation as a table, as rows for programs, and as JSON."""
+"""An evaluation as a result."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from nbtext.errors import number_of, printable
 from nbtext.evaluation.evaluator import Evaluation, LabelPair, ThresholdScore
 from nbtext.evaluation.metrics import Metric
 from nbtext.evaluation.thresholds import ALL_METRICS
-from nbtext.report.records import Row, format_json, format_repeated, format_rows
-from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
+from nbtext.report.records import Row, format_repeated
+from nbtext.report.result import Result, Table
+from nbtext.report.terminal import new_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
+    from rich.table import Table as ShownTable
     from rich.text import Text
 
 COLUMNS = ("metric", "value", "label")
@@ -33,22 +34,18 @@ WIDEST_LABEL = 28  # columns of the terminal, of which a Chinese character takes
 CORRECT, WRONG = "blue", "yellow"  # the color-blind can tell them apart
 
 
-def format_evaluation(evaluation: Evaluation, *, output_format: str, screen: Screen = PLAIN) -> str:
-    """Format an evaluation as a table for a screen, tsv, csv, json, jsonl or markdown.
+def evaluation_result(evaluation: Evaluation) -> Result[Evaluation]:
+    """Return an evaluation as a result, with a row for each metric, and for each figure of each label."""
+    return Result(
+        [evaluation], COLUMNS, _rows, _document, layout=lambda found, screen: _layout(found, screen.width),
+        tables=_tables, is_list=False,
+    )  # fmt: skip
 
-    TSV and CSV have a row for each metric, and for each figure of each label, such as its precision.
-    """
-    if output_format == "table":
-        return format_screen(_tables(evaluation, screen.width), screen)
-    if output_format in ("json", "jsonl"):
-        record = asdict(evaluation)
-        record = _counts(evaluation) | dict(record.pop("metrics")) | record
-        return format_json(
-            {name: value for name, value in record.items() if value is not None}, output_format=output_format
-        )
-    if output_format == "markdown":
-        return _markdown(evaluation)
-    return format_rows(COLUMNS, _rows(evaluation), output_format=output_format)
+
+def _document(evaluation: Evaluation) -> dict[str, Any]:
+    record = asdict(evaluation)
+    record = _counts(evaluation) | dict(record.pop("metrics")) | record
+    return {name: value for name, value in record.items() if value is not None}
 
 
 def _rows(evaluation: Evaluation) -> Iterator[Row]:
@@ -73,28 +70,25 @@ def _summary(evaluation: Evaluation) -> dict[str, int | float]:
     return _counts(evaluation) | dict(evaluation.metrics) | foreign | _count_repeated(evaluation.repeated)
 
 
-def _markdown(evaluation: Evaluation) -> str:
-    tables: list[tuple[Sequence[str], list[Row]]] = [
-        (("metric", "value"), [(name.replace("_", " "), value) for name, value in _summary(evaluation).items()])
-    ]
+def _tables(evaluation: Evaluation) -> Iterator[Table]:
+    summary = _summary(evaluation).items()
+    yield Table(("metric", "value"), [(name.replace("_", " "), value) for name, value in summary])
     if evaluation.targets:
-        columns = ("target", "label", "at least", "value", "interval", "result")
-        rows: list[Row] = [
+        rows = [
             (each.metric, each.label, f"{each.target:g}", f"{each.value:.4f}", f"{each.low:.4f} to {each.high:.4f}",
              each.result)
             for each in evaluation.targets
         ]  # fmt: skip
-        tables.append((columns, rows))
-    tables.append((_label_columns(evaluation), list(_label_rows(evaluation, "{}"))))
+        yield Table(("target", "label", "at least", "value", "interval", "result"), rows)
+    yield Table(_label_columns(evaluation), _label_rows(evaluation, "{}"))
     if evaluation.reliability is not None:
-        rows = [
+        bins = [
             (f"{b.low:.3f} to {b.high:.3f}", b.documents, f"{b.mean_probability:.4f}", f"{b.accuracy:.4f}")
             for b in evaluation.reliability
         ]
-        tables.append((("probability", "documents", "mean probability", "accuracy"), rows))
+        yield Table(("probability", "documents", "mean probability", "accuracy"), bins)
     if evaluation.label_pairs is not None:
-        tables.append((("error", "label", "other label", "documents"), list(_pair_rows(evaluation.label_pairs))))
-    return "\n".join(format_rows(*table, output_format="markdown") for table in tables)
+        yield Table(("error", "label", "other label", "documents"), _pair_rows(evaluation.label_pairs))
 
 
 def _label_columns(evaluation: Evaluation) -> tuple[str, ...]:
@@ -118,7 +112,7 @@ def _pair_rows(pairs: tuple[LabelPair, ...]) -> Iterator[tuple[str, ...]]:
         yield pair.kind, pair.label, pair.other if pair.other is not None else "", f"{pair.documents:,}"
 
 
-def _tables(evaluation: Evaluation, width: int) -> Iterator[RenderableType]:
+def _layout(evaluation: Evaluation, width: int) -> Iterator[RenderableType]:
     yield from _summary_lines(evaluation, width)
     table = new_table(*_label_columns(evaluation))
     for row in _label_rows(evaluation, "{:,}"):
@@ -199,7 +193,7 @@ def wrap_metrics(metrics: Mapping[Metric[Any], float], width: int) -> Iterator[s
     yield line
 
 
-def _confusion_matrix(evaluation: Evaluation) -> Table:
+def _confusion_matrix(evaluation: Evaluation) -> ShownTable:
     """Make the confusion matrix: a row for each true label, a column for each predicted label."""
     from rich.text import Text
 
@@ -214,7 +208,7 @@ def _confusion_matrix(evaluation: Evaluation) -> Table:
     return table
 
 
-def _frequent_confusions(evaluation: Evaluation) -> Table:
+def _frequent_confusions(evaluation: Evaluation) -> ShownTable:
     """Make a table of the most frequent confusions."""
     found: list[tuple[int, str, str]] = [
         (-count, label, evaluation.labels[column])

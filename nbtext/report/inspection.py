@@ -1,4 +1,4 @@
-"""An inspection of a model or a matrix as a table, as rows for programs, and as JSON."""
+"""An inspection of a model or a matrix as a result."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from nbtext.model.inspection import (
     WordView,
 )
 from nbtext.model.settings import CRITERIA, Criterion
-from nbtext.report.records import format_json, format_rows, markdown_field
-from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table, show_features
+from nbtext.report.records import Row, markdown_field
+from nbtext.report.result import Result, Table
+from nbtext.report.terminal import Screen, new_table, show_features
 from nbtext.report.training import format_unlabeled
 
 if TYPE_CHECKING:
@@ -35,37 +36,47 @@ WORD_COLUMNS = ("word", *FEATURE_COLUMNS)
 CONFUSED_COLUMNS = ("label A", "label B", "confusions", "A predicted as B", "B predicted as A")
 
 
-def format_inspection(inspection: Inspection, *, output_format: str, screen: Screen = PLAIN) -> str:
-    """Format the inspection of a model as a table for the screen, tsv, csv, json, jsonl or markdown."""
-    if output_format == "table":
-        return format_screen(_parts(inspection, screen.width), screen)
-    if output_format in ("json", "jsonl"):
-        record = asdict(inspection)
-        if inspection.decisions is None:
-            record = {name: value for name, value in record.items() if name not in OF_SEVERAL_LABELS}
-        return format_json(record, output_format=output_format)
+def inspection_result(inspection: Inspection) -> Result[Inspection]:
+    """Return the inspection of a model as a result: the words that were asked for, or the features of each label."""
     if inspection.words:
-        found = ([view.word, label, *_fields(item)] for view in inspection.words for label, item in view.classes)
-        return format_rows(WORD_COLUMNS, found, output_format=output_format)
-    rows = ([view.label, *_fields(feature)] for view in inspection.labels for feature in view.features)
-    features = format_rows(FEATURE_COLUMNS, rows, output_format=output_format)
-    if output_format != "markdown":
-        return features
-    confused = format_rows(CONFUSED_COLUMNS, _confused_rows(inspection.confused), output_format=output_format)
-    summary = "".join(f"- {name}: {markdown_field(text)}\n" for name, text in summary_lines(inspection))
-    return summary + "\n" + (confused + "\n" if inspection.confused else "") + features
+        return Result([inspection], WORD_COLUMNS, _word_rows, _document, _layout, is_list=False)
+    return Result([inspection], FEATURE_COLUMNS, _feature_rows, _document, _layout, tables=_tables, is_list=False)
 
 
-def format_matrix(inspection: MatrixInspection, *, output_format: str, screen: Screen = PLAIN) -> str:
-    """Format the inspection of a matrix in the same formats."""
-    if output_format in ("json", "jsonl"):
-        return format_json(inspection, output_format=output_format)
-    if output_format == "table":
+def matrix_result(inspection: MatrixInspection) -> Result[MatrixInspection]:
+    """Return the inspection of a matrix as a result."""
+
+    def layout(found: MatrixInspection, _: Screen) -> Iterator[RenderableType]:
+        yield from _lines(_matrix_summary(found))
         table = new_table("label", "documents")
-        for label, number in inspection.labels:
+        for label, number in found.labels:
             table.add_row(printable(label) if label is not None else "(none)", f"{number:,}")
-        return format_screen([*_lines(_matrix_summary(inspection)), table], screen)
-    return format_rows(("label", "documents"), inspection.labels, output_format=output_format)
+        yield table
+
+    columns = ("label", "documents")
+    return Result([inspection], columns, lambda found: found.labels, asdict, layout, is_list=False)
+
+
+def _document(inspection: Inspection) -> dict[str, Any]:
+    record = asdict(inspection)
+    if inspection.decisions is None:
+        record = {name: value for name, value in record.items() if name not in OF_SEVERAL_LABELS}
+    return record
+
+
+def _word_rows(inspection: Inspection) -> Iterator[Row]:
+    return ([view.word, label, *_fields(item)] for view in inspection.words for label, item in view.classes)
+
+
+def _feature_rows(inspection: Inspection) -> Iterator[Row]:
+    return ([view.label, *_fields(feature)] for view in inspection.labels for feature in view.features)
+
+
+def _tables(inspection: Inspection) -> Iterator[Table | str]:
+    yield "".join(f"- {name}: {markdown_field(text)}\n" for name, text in summary_lines(inspection))
+    if inspection.confused:
+        yield Table(CONFUSED_COLUMNS, _confused_rows(inspection.confused))
+    yield Table(FEATURE_COLUMNS, _feature_rows(inspection))
 
 
 def _fields(feature: Any) -> list[Any]:
@@ -170,7 +181,7 @@ def _lines(summary: Iterator[tuple[str, str]]) -> Iterator[Text]:
         yield Text.assemble((f"{name:<12}", "bold"), printable(text))
 
 
-def _parts(inspection: Inspection, width: int) -> Iterator[RenderableType]:
+def _layout(inspection: Inspection, screen: Screen) -> Iterator[RenderableType]:
     if inspection.words:
         yield from (part for word in inspection.words for part in _word_parts(word))
         return
@@ -182,13 +193,13 @@ def _parts(inspection: Inspection, width: int) -> Iterator[RenderableType]:
         yield table
     if inspection.hyperplane is not None:
         yield ""
-        yield from _plane_parts(inspection.hyperplane, width)
+        yield from _plane_parts(inspection.hyperplane, screen.width)
     criterion = CRITERIA[inspection.by]
     by_label = {each.label: each for each in inspection.decisions or ()}
     for view in inspection.labels:
         yield ""
         yield _label_line(view, criterion, by_label.get(view.label))
-        yield _words([(feature.feature, criterion.format(feature)) for feature in view.features], width)
+        yield _words([(feature.feature, criterion.format(feature)) for feature in view.features], screen.width)
 
 
 def _plane_parts(plane: Hyperplane, width: int) -> Iterator[Text]:

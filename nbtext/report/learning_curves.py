@@ -1,4 +1,4 @@
-"""Learning curves as a table with a chart, as rows for programs, as JSON, and as a page."""
+"""Learning curves as a result, and as a page."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from nbtext.errors import number_of
 from nbtext.evaluation.learning_curves import LearningCurves, Point
 from nbtext.evaluation.metrics import CURVES, Metric, Totals
 from nbtext.report.page.rendering import Chart
-from nbtext.report.records import format_json, format_rows
-from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
+from nbtext.report.result import Result
+from nbtext.report.terminal import new_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,20 +23,18 @@ MARKS = "●■▲◆○□△◇"
 NARROWEST = 20  # characters of a chart
 
 
-def format_learning_curves(curves: LearningCurves, *, output_format: str, screen: Screen = PLAIN) -> str:
-    """Format learning curves as a table and a chart for the screen, tsv, csv, json, jsonl (a point a line) or markdown.
+def learning_curves_result(curves: LearningCurves) -> Result[LearningCurves]:
+    """Return learning curves as a result, with a chart on a terminal; JSON has the value of each seed, too."""
+    names = ("documents", "test_documents", "labels", "seeds")
 
-    JSON has the value of each seed too.
-    """
-    if output_format == "table":
-        return format_screen(_parts(curves, screen.width), screen)
-    records = [dict(zip(COLUMNS, _row(point), strict=True)) | {"values": point.values} for point in curves.points]
-    if output_format == "jsonl":
-        return "".join(format_json(record, output_format="jsonl") for record in records)
-    if output_format == "json":
-        names = ("documents", "test_documents", "labels", "seeds")
-        return format_json({name: getattr(curves, name) for name in names} | {"points": records})
-    return format_rows(COLUMNS, map(_row, curves.points), output_format=output_format)
+    def records(found: LearningCurves) -> list[dict[str, Any]]:
+        return [dict(zip(COLUMNS, _row(point), strict=True)) | {"values": point.values} for point in found.points]
+
+    return Result(
+        [curves], COLUMNS, lambda found: map(_row, found.points),
+        lambda found: {name: getattr(found, name) for name in names} | {"points": records(found)},
+        layout=lambda found, screen: _parts(found, screen.width), records=records, is_list=False,
+    )  # fmt: skip
 
 
 def _row(point: Point) -> list[Any]:

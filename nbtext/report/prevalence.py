@@ -1,4 +1,4 @@
-"""The shares of labels as a table, as rows for programs, and as JSON."""
+"""The shares of labels as a result, and doubts about them."""
 
 from __future__ import annotations
 
@@ -7,39 +7,44 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.prevalence import CONFIDENCE
 from nbtext.errors import list_some, number_of, printable
-from nbtext.report.records import format_json, format_rows
-from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
+from nbtext.report.result import Result
+from nbtext.report.terminal import Screen, new_table
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from nbtext.model.prevalence import Prevalence
 
 COLUMNS = ("label", "share", "low", "high", "documents", "predicted", "predicted_share")
 REPORTED_DRIFT = 0.01  # share of the tokens that deviate, from which a message says so
 
 
-def format_prevalence(
-    prevalence: Prevalence | Mapping[str, Prevalence], *, output_format: str, screen: Screen = PLAIN
-) -> str:
-    """Format shares, or those of groups by name, as a table for the screen, tsv, csv, json, jsonl or markdown."""
+def prevalence_result(prevalence: Prevalence | Mapping[str, Prevalence]) -> Result[Mapping[str, Prevalence]]:
+    """Return shares, or those of groups by name, as a result."""
     groups = prevalence if isinstance(prevalence, Mapping) else {"": prevalence}
-    is_grouped, n_documents = groups is prevalence, sum(each.n_documents for each in groups.values())
+    is_grouped = groups is prevalence
     columns = ("group", *COLUMNS) if is_grouped else COLUMNS
-    rows = [(name, *row) if is_grouped else row for name, each in groups.items() for row in _rows(each)]
-    if output_format == "table":
+
+    def rows(_: Mapping[str, Prevalence]) -> list[tuple[Any, ...]]:
+        return [(name, *row) if is_grouped else row for name, each in groups.items() for row in _rows(each)]
+
+    def document(_: Mapping[str, Prevalence]) -> dict[str, Any]:
+        nested = [({"group": name} if is_grouped else {}) | _nest(each) for name, each in groups.items()]
+        return {"groups": nested} if is_grouped else nested[0]
+
+    def layout(_: Mapping[str, Prevalence], screen: Screen) -> list[RenderableType]:
         headers = ("label", "share", f"{CONFIDENCE:.0%} interval", "documents", "predicted")
         table = new_table(*(("group", *headers) if is_grouped else headers))
-        for *names, share, low, high, documents, predicted, naive in rows:
+        for *names, share, low, high, documents, predicted, naive in rows(groups):
             figures = f"{share:.4f}", f"{low:.4f} … {high:.4f}", f"{documents:,.0f}", f"{predicted:,} ({naive:.4f})"
             table.add_row(*map(printable, names), *figures)
-        title = f"{number_of(n_documents, 'document')}; predicted: counted labels, errors included"
-        return format_screen([title, table], screen)
-    if output_format == "jsonl":
-        records = (dict(zip(columns, row, strict=True)) for row in rows)
-        return "".join(format_json(record, output_format="jsonl") for record in records)
-    if output_format == "json":
-        nested = [({"group": name} if is_grouped else {}) | _nest(each) for name, each in groups.items()]
-        return format_json({"groups": nested} if is_grouped else nested[0], output_format="json")
-    return format_rows(columns, rows, output_format=output_format)
+        n_documents = sum(each.n_documents for each in groups.values())
+        return [f"{number_of(n_documents, 'document')}; predicted: counted labels, errors included", table]
+
+    return Result(
+        [groups], columns, rows, document, layout, is_list=False,
+        records=lambda _: (dict(zip(columns, row, strict=True)) for row in rows(groups)),
+    )  # fmt: skip
 
 
 def _rows(found: Prevalence) -> list[tuple[Any, ...]]:

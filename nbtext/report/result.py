@@ -44,8 +44,10 @@ class Result(Generic[Item]):
         An item as a dict or a data class, for JSON.
     layout : Callable[[Item, Screen], Iterable[RenderableType]], optional
         The parts of an item on a terminal. By default, one table holds the rows of all items.
-    tables : Callable[[Item], Iterable[Table]], optional
-        The tables of an item for Markdown, instead of its rows. The text between them is a table without columns.
+    tables : Callable[[Item], Iterable[Table | str]], optional
+        The tables of an item for Markdown, and the text between them, instead of its rows.
+    records : Callable[[Item], Iterable[dict[str, Any]]], optional
+        The lines of an item in JSON lines, instead of its document.
     is_list : bool
         Whether JSON is a list of the items; otherwise it is the document of the only item.
     has_header : bool
@@ -57,7 +59,8 @@ class Result(Generic[Item]):
     rows: Callable[[Item], Iterable[Row]]
     document: Callable[[Item], Any]
     layout: Callable[[Item, Screen], Iterable[RenderableType]] | None = None
-    tables: Callable[[Item], Iterable[Table]] | None = None
+    tables: Callable[[Item], Iterable[Table | str]] | None = None
+    records: Callable[[Item], Iterable[dict[str, Any]]] | None = None
     is_list: bool = True
     has_header: bool = False
 
@@ -74,7 +77,11 @@ def format_result(result: Result[Any], output_format: str, screen: Screen = PLAI
             yield format_screen(result.layout(item, screen), screen)
     elif output_format == "markdown" and result.tables is not None:
         for item in result.items:
-            yield "\n".join(format_rows(*table, output_format="markdown") for table in result.tables(item))
+            parts = result.tables(item)
+            yield "\n".join(each if isinstance(each, str) else _format_table(each) for each in parts)
+    elif output_format == "jsonl" and result.records is not None:
+        for item in result.items:
+            yield "".join(format_json(record, output_format="jsonl") for record in result.records(item))
     elif output_format in ("json", "jsonl") and not result.is_list:
         for item in result.items:
             yield format_json(result.document(item), output_format=output_format)
@@ -85,3 +92,7 @@ def format_result(result: Result[Any], output_format: str, screen: Screen = PLAI
             result.items, output_format=output_format, columns=result.columns, rows=result.rows,
             records=lambda item: [result.document(item)], table=str,
         )  # fmt: skip
+
+
+def _format_table(table: Table) -> str:
+    return format_rows(table.columns, table.rows, output_format="markdown")

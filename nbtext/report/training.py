@@ -12,9 +12,9 @@ from nbtext.errors import list_some, number_of, printable
 from nbtext.evaluation.candidates import GIVEN
 from nbtext.model.settings import LARGEST_FALL
 from nbtext.model.task import OneLabel
-from nbtext.report.records import field_text, format_json, format_repeated, format_rows
+from nbtext.report.records import field_text, format_repeated
 from nbtext.report.result import Result
-from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table, show_features
+from nbtext.report.terminal import new_table, show_features
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -240,24 +240,21 @@ def format_choice(search: Search) -> str:
     return f"trained {model}, {features}: estimated accuracy {search.best.accuracy:.4f} ({search.best.estimate})"
 
 
-def format_search(
-    search: Search, *, output_format: str = "table", has_intervals: bool = True, screen: Screen = PLAIN
-) -> str:
-    """Format the results as a table for the screen, with a mark at the chosen one, or as tsv, csv, json, jsonl (one
-    candidate per line) or markdown.
-    """
-    if output_format == "table":
-        return format_screen(_search_parts(search, has_intervals=has_intervals), screen)
-    records = [_search_record(result, search) for result in search.results]
-    if output_format == "jsonl":
-        return "".join(format_json(record, output_format="jsonl") for record in records)
-    if output_format == "json":
+def search_result(search: Search) -> Result[Search]:
+    """Return the candidates of a search as a result; a mark is at the chosen one."""
+
+    def records(_: Search) -> list[dict[str, Any]]:
+        return [_search_record(result, search) for result in search.results]
+
+    def document(_: Search) -> dict[str, Any]:
         names = ("n_documents", "seconds", "reading_seconds")
         untried = [_search_names(candidate) for candidate in search.untried]
-        return format_json(
-            {name: getattr(search, name) for name in names} | {"candidates": records, "untried": untried}
-        )
-    return format_rows(tuple(records[0]), (tuple(each.values()) for each in records), output_format=output_format)
+        return {name: getattr(search, name) for name in names} | {"candidates": records(search), "untried": untried}
+
+    return Result(
+        [search], tuple(records(search)[0]), lambda _: (tuple(each.values()) for each in records(search)), document,
+        layout=lambda found, _: search_parts(found), records=records, is_list=False,
+    )  # fmt: skip
 
 
 def _search_names(candidate: Candidate) -> dict[str, Any]:
@@ -283,7 +280,8 @@ def _search_record(result: CandidateResult, search: Search) -> dict[str, Any]:
     }
 
 
-def _search_parts(search: Search, *, has_intervals: bool) -> Iterator[RenderableType]:
+def search_parts(search: Search, *, has_intervals: bool = True) -> Iterator[RenderableType]:
+    """Yield the parts of a table of the candidates."""
     models, documents = number_of(len(search.results), "model"), number_of(search.n_documents, "document")
     untried = f"; no time (--budget) or memory for {len(search.untried):,} more" if search.untried else ""
     yield f"tried {models} on {documents} in {search.seconds:.1f} s{untried}"

@@ -76,7 +76,8 @@ def test_a_target_is_met_missed_or_undecided(n_correct: int, n: int, result: str
     from nbtext.bayes.settings import ModelSettings
     from nbtext.evaluation.evaluator import Evaluator
     from nbtext.model.predictions import Predictions
-    from nbtext.report.evaluation import format_evaluation
+    from nbtext.report.evaluation import evaluation_result
+    from nbtext.report.result import format_result
 
     predicted = ["ham"] * n_correct + ["spam"] * (n - n_correct) + ["spam"]
     rows, ids = np.full((n + 1, 2), 0.5), [str(k) for k in range(n + 1)]
@@ -91,8 +92,8 @@ def test_a_target_is_met_missed_or_undecided(n_correct: int, n: int, result: str
     low, high = binomtest(n_correct, n).proportion_ci(0.95, "exact") if n else (0.0, 1.0)
     assert (check.low, check.high) == pytest.approx((low, high))
     assert check.result == result == ("met" if low >= 0.95 else "missed" if high < 0.95 else "undecided")
-    assert f"target recall of ham 0.95: {result}, " in format_evaluation(evaluation, output_format="table")
-    assert f" {result} |" in format_evaluation(evaluation, output_format="markdown")
+    assert f"target recall of ham 0.95: {result}, " in "".join(format_result(evaluation_result(evaluation), "table"))
+    assert f" {result} |" in "".join(format_result(evaluation_result(evaluation), "markdown"))
 
 
 def test_the_default_model_chooses_thresholds_on_all_retained_documents(nbtext: Any, tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ from nbtext.evaluation.settings import CurveSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.source_counting import count_source
-from nbtext.report.learning_curves import format_learning_curves
+from nbtext.report.learning_curves import learning_curves_result
+from nbtext.report.result import format_result
 from nbtext.text_classifier import TextClassifier
 
 WORDS = ("red", "green", "blue", "sea", "sun", "sky", "and", "the")
@@ -148,7 +149,7 @@ def test_every_form(form: str) -> None:
     curves = CurveSettings(models=("multinomial",), sizes=(20,), seeds=1)
     model = ModelSettings(model="multinomial")
     found = compute_learning_curves(corpus, curves, features=FeatureSettings(), model_settings=[model])
-    text = format_learning_curves(found, output_format=form)
+    text = "".join(format_result(learning_curves_result(found), form))
     assert "multinomial" in text
     assert "20" in text
 

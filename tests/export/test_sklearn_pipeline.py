@@ -16,7 +16,8 @@ from nbtext import TextClassifier, load_model, save_model
 from nbtext.errors import ModelError
 from nbtext.model.growth import refit
 from nbtext.model.inspection import inspect
-from nbtext.report.inspection import format_inspection
+from nbtext.report.inspection import inspection_result
+from nbtext.report.result import format_result
 
 VECTORIZERS: dict[str, Any] = {
     "counts": CountVectorizer(),
@@ -190,6 +191,5 @@ def test_inspection_of_what_was_not_counted() -> None:
         view.feature: label.label for label in inspect(classifier.model_, by="chi2").labels for view in label.features
     }
     assert (prefers["tax"], prefers["permit"], prefers["bags"]) == ("taxes", "permits", "trash")
-    assert "mutual information –" in format_inspection(
-        inspect(classifier.model_, words=("parking",)), output_format="table"
-    )
+    asked = inspection_result(inspect(classifier.model_, words=("parking",)))
+    assert "mutual information –" in "".join(format_result(asked, "table"))

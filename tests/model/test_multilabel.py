@@ -33,7 +33,8 @@ from nbtext.model.source_counting import count_source
 from nbtext.model.source_prediction import predict_source
 from nbtext.model.training import sample_size, train_on_counts, train_on_source
 from nbtext.parallel import available_cpus
-from nbtext.report.inspection import format_inspection
+from nbtext.report.inspection import inspection_result
+from nbtext.report.result import format_result
 from nbtext.report.training import format_approximation
 
 Documents = Sequence[tuple[str, tuple[str, ...]]]
@@ -215,7 +216,7 @@ def test_a_model_without_a_sample_keeps_its_thresholds() -> None:
     assert set(model.fitted.approximate) >= {"thresholds", "calibration"}
     said = "approximate (fitted before the last change of the documents): smoothing, calibration, thresholds"
     assert (format_approximation(model) or "").startswith(said)
-    assert "thresholds" in format_inspection(inspect(model), output_format="table")
+    assert "thresholds" in "".join(format_result(inspection_result(inspect(model)), "table"))
     assert model.fitted.labels == ("car", "fruit", "garden", "news", "price")
     earlier = dict(zip(train(FRUIT).fitted.labels, fit_of(train(FRUIT)).thresholds, strict=True))
     for label, threshold in zip(model.fitted.labels, fit_of(model).thresholds.tolist(), strict=True):

@@ -14,7 +14,8 @@ from nbtext.errors import SettingsError
 from nbtext.model.explanation import MultilabelTerms
 from nbtext.model.inspection import inspect
 from nbtext.report.explanation import explanation_record, write_explanations
-from nbtext.report.inspection import format_inspection
+from nbtext.report.inspection import inspection_result
+from nbtext.report.result import format_result
 from nbtext.text_classifier import TextClassifier
 
 WORDS = {"fruit": "apple pear plum", "car": "wheel engine road", "garden": "spade rose earth", "sea": "wave salt boat"}
@@ -84,7 +85,7 @@ def test_inspection_names_thresholds_and_estimates(classifier: TextClassifier) -
     top = {view.label: {feature.feature for feature in view.features} for view in found.labels}
     assert top == {label: set(words.split()) for label, words in WORDS.items()}
     (threshold,) = {each.threshold for each in found.decisions}
-    text = format_inspection(found, output_format="table")
+    text = "".join(format_result(inspection_result(found), "table"))
     assert f"threshold   {threshold:.4f}" in text
     assert "micro-F1" in text
     with pytest.raises(Exception, match="association"):
@@ -96,4 +97,6 @@ def test_labels_that_fell_back_are_listed() -> None:
     found = inspect(classifier.model_, n_features=0)
     assert found.decisions is not None
     assert [each.label for each in found.decisions if each.is_fallback] == ["rare"]
-    assert "1 label with a leave-one-out F1 below 0.1: rare" in format_inspection(found, output_format="table")
+    assert "1 label with a leave-one-out F1 below 0.1: rare" in "".join(
+        format_result(inspection_result(found), "table")
+    )

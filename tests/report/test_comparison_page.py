@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nbtext.evaluation.bootstrap import Estimate
-from nbtext.evaluation.comparison import Comparison, PairedTest, Result
+from nbtext.evaluation.comparison import ComparedModel, Comparison, PairedTest
 from nbtext.evaluation.learning_curves import LearningCurves, Point
 from nbtext.evaluation.metrics import METRICS
 from nbtext.report.comparison import MAX_PAIRS, render_comparison_page
@@ -31,7 +31,9 @@ def estimates(accuracy: float, macro_f1: float, log_loss: float) -> dict[str, Es
 
 def comparison(*names: str) -> Comparison:
     results = tuple(
-        Result(name, "multinomial", 336, 2803, 1000 * (k + 1) if k else None, k / 7, estimates(0.7 + k / 100, 0.6, 1.5))
+        ComparedModel(
+            name, "multinomial", 336, 2803, 1000 * (k + 1) if k else None, k / 7, estimates(0.7 + k / 100, 0.6, 1.5)
+        )
         for k, name in enumerate(names)
     )
     tests = tuple(

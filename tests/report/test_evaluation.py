@@ -11,8 +11,9 @@ import pytest
 
 from nbtext.evaluation.evaluator import Evaluation, LabelScore
 from nbtext.evaluation.reliability import ReliabilityBin
-from nbtext.report.evaluation import fits_width, format_evaluation, heat_map
-from nbtext.report.terminal import Screen
+from nbtext.report.evaluation import evaluation_result, fits_width, heat_map
+from nbtext.report.result import format_result
+from nbtext.report.terminal import PLAIN, Screen
 
 HOSTILE = "\x1b[31m[bold]x|y\t"
 
@@ -31,22 +32,26 @@ def evaluation_of(*labels: str) -> Evaluation:
     )  # fmt: skip
 
 
+def show(evaluation: Evaluation, form: str, screen: Screen = PLAIN) -> str:
+    return "".join(format_result(evaluation_result(evaluation), form, screen))
+
+
 def test_json_has_what_the_design_lists() -> None:
     """At least these keys, and one object a label."""
-    record = json.loads(format_evaluation(evaluation_of("a", HOSTILE), output_format="json"))
+    record = json.loads(show(evaluation_of("a", HOSTILE), "json"))
     wanted = (
         "documents accuracy macro_f1 weighted_f1 log_loss expected_calibration_error labels per_label confusion_matrix"
     )
     assert set(wanted.split()) <= record.keys()
     assert record["per_label"][1] == {"label": HOSTILE, "precision": 0.5, "recall": 0.25, "f1": 1 / 3, "support": 2}
-    assert json.loads(format_evaluation(evaluation_of("a"), output_format="jsonl"))["labels"] == ["a"]
+    assert json.loads(show(evaluation_of("a"), "jsonl"))["labels"] == ["a"]
 
 
 def test_tsv_and_csv() -> None:
     """Both have the same rows: the metrics, then precision, recall, F1 and support of each label."""
-    text = format_evaluation(evaluation_of("a", HOSTILE), output_format="tsv")
+    text = show(evaluation_of("a", HOSTILE), "tsv")
     assert "accuracy\t0.500000\t\n" in text
-    table = format_evaluation(evaluation_of("a", HOSTILE), output_format="csv")
+    table = show(evaluation_of("a", HOSTILE), "csv")
     header, *rows = csv.reader(io.StringIO(table, newline=""))
     assert header == ["metric", "value", "label"]
     assert len(rows) == len(text.splitlines())
@@ -62,8 +67,10 @@ def test_tsv_and_csv() -> None:
 def test_reliability() -> None:
     """JSON and Markdown say how often answers of about the same probability were right."""
     evaluation = evaluation_of("a", "b")
-    assert json.loads(format_evaluation(evaluation, output_format="json"))["reliability"][0]["accuracy"] == 0.5
-    assert "| 0.400 to 0.600 | 4 | 0.5000 | 0.5000 |" in format_evaluation(evaluation, output_format="markdown")
+    assert json.loads(show(evaluation, "json"))["reliability"][0]["accuracy"] == 0.5
+    assert "| 0.400 to 0.600 | 4 | 0.5000 | 0.5000 |" in "".join(
+        format_result(evaluation_result(evaluation), "markdown")
+    )
 
 
 @pytest.mark.parametrize("form", ["table", "markdown"])
@@ -71,7 +78,7 @@ def test_reliability() -> None:
 def test_control_characters_are_escaped(form: str, n_labels: int) -> None:
     """Tables hold every figure, fit the width where they can, and spell out what a terminal would obey."""
     labels = [f"{HOSTILE}{n}" for n in range(n_labels)]
-    text = format_evaluation(evaluation_of(*labels), output_format=form, screen=Screen(100))
+    text = show(evaluation_of(*labels), form, Screen(100))
     assert "\x1b" not in text
     assert "0.5000" in text
     if form == "table":
@@ -81,7 +88,7 @@ def test_control_characters_are_escaped(form: str, n_labels: int) -> None:
 def test_a_small_heat_map() -> None:
     """Of more labels than a table of numbers has room for: each row's shades by hand, and only where it fits."""
     labels = [f"label {place}" for place in range(1, 15)]
-    text = format_evaluation(evaluation_of(*labels), output_format="table", screen=Screen(60))
+    text = show(evaluation_of(*labels), "table", Screen(60))
     lines = text.splitlines()
     assert "label 1   1 ██" in text  # both of its documents were right
     assert "label 2   2 ▓▓▓▓" in text  # one of two right, one taken for the first
@@ -90,7 +97,7 @@ def test_a_small_heat_map() -> None:
     assert tens.replace(" ", "") == "11111"
     assert units.replace(" ", "") == "12345678901234"
     assert max(map(len, lines)) <= 60
-    narrow = format_evaluation(evaluation_of(*labels), output_format="table", screen=Screen(38))
+    narrow = show(evaluation_of(*labels), "table", Screen(38))
     assert "by column" not in narrow
     assert "label 14" in narrow
 
@@ -110,7 +117,7 @@ def test_a_heat_map_of_wide_letters() -> None:
 def test_the_heat_map_has_colors_only_where_they_are_wanted() -> None:
     """Blue is right, yellow is wrong; without colors the shades remain."""
     labels = [f"label {place}" for place in range(1, 15)]
-    colored = format_evaluation(evaluation_of(*labels), output_format="table", screen=Screen(80, True, True))
-    plain = format_evaluation(evaluation_of(*labels), output_format="table", screen=Screen(80, True, False))
+    colored = show(evaluation_of(*labels), "table", Screen(80, True, True))
+    plain = show(evaluation_of(*labels), "table", Screen(80, True, False))
     assert "\x1b[34m██" in colored and "\x1b[33m▓▓" in colored
     assert "\x1b[34m" not in plain and "▓▓" in plain

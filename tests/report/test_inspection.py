@@ -9,8 +9,9 @@ import json
 import pytest
 
 from nbtext.model.inspection import inspect
-from nbtext.report.inspection import FEATURE_COLUMNS, format_inspection
+from nbtext.report.inspection import FEATURE_COLUMNS, inspection_result
 from nbtext.report.records import OUTPUT_FORMATS
+from nbtext.report.result import format_result
 from nbtext.report.terminal import Screen
 from nbtext.text_classifier import TextClassifier
 
@@ -31,7 +32,7 @@ def test_nothing_is_obeyed(classifier: TextClassifier, form: str) -> None:
         inspect(classifier.model_, by="frequency"),
         inspect(classifier.model_, words=["\x1b", "z" * 200]),
     ):
-        text = format_inspection(inspection, output_format=form, screen=Screen(60))
+        text = "".join(format_result(inspection_result(inspection), form, Screen(60)))
         assert form in ("csv", "tsv") or "\x1b" not in text  # which programs read
         if form == "table":
             assert max(map(len, text.splitlines())) <= 60 or "z" * 60 in text
@@ -39,17 +40,17 @@ def test_nothing_is_obeyed(classifier: TextClassifier, form: str) -> None:
 
 def test_json_has_it_all(classifier: TextClassifier) -> None:
     """JSON has every figure by its name, and the hyperplane for other programs."""
-    record = json.loads(format_inspection(inspect(classifier.model_), output_format="json"))
+    record = json.loads("".join(format_result(inspection_result(inspect(classifier.model_)), "json")))
     assert record["labels"][0]["label"] == HOSTILE
     assert record["hyperplane"]["positive"] == "cold"
     assert len(record["hyperplane"]["weights"]) >= len(record["labels"][0]["features"])
-    assert "\n" not in format_inspection(inspect(classifier.model_), output_format="jsonl").rstrip("\n")
+    assert "\n" not in "".join(format_result(inspection_result(inspect(classifier.model_)), "jsonl")).rstrip("\n")
 
 
 def test_csv_has_a_header_and_tsv_has_none(classifier: TextClassifier) -> None:
     """A row for each label and feature."""
-    rows = list(csv.reader(io.StringIO(format_inspection(inspect(classifier.model_), output_format="csv"))))
+    rows = list(csv.reader(io.StringIO("".join(format_result(inspection_result(inspect(classifier.model_)), "csv")))))
     assert tuple(rows[0]) == FEATURE_COLUMNS
-    lines = format_inspection(inspect(classifier.model_), output_format="tsv").splitlines()
+    lines = "".join(format_result(inspection_result(inspect(classifier.model_)), "tsv")).splitlines()
     assert len(lines) == len(rows) - 1
     assert {line.count("\t") for line in lines} == {len(FEATURE_COLUMNS) - 1}

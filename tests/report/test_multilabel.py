@@ -18,9 +18,10 @@ from nbtext.evaluation.multilabel_evaluator import MultilabelEvaluator
 from nbtext.model.predictions import Predictions, select_labels
 from nbtext.model.settings import DecisionSettings
 from nbtext.report import columns as columns_module
-from nbtext.report.evaluation import format_evaluation
+from nbtext.report.evaluation import evaluation_result
 from nbtext.report.predictions import write_predictions
 from nbtext.report.records import OUTPUT_FORMATS, PREDICTION_FORMATS
+from nbtext.report.result import format_result
 from nbtext.report.settings import ColumnSettings
 
 LABELS = ("a|x", "b", "c\x1b[31m")
@@ -163,7 +164,7 @@ def test_evaluation(form: str) -> None:
     evaluator = MultilabelEvaluator()
     evaluator.add(predictions())
     evaluation = evaluator.evaluation()
-    text = format_evaluation(evaluation, output_format=form)
+    text = "".join(format_result(evaluation_result(evaluation), form))
     if form in ("json", "jsonl"):
         record = json.loads(text)
         assert record["micro_f1"] == evaluation.metrics["micro_f1"]
