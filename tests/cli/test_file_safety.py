@@ -171,15 +171,17 @@ def test_a_file_of_the_same_kind(nbtext: Any, folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["out.tsv", "out.jsonl", "apple/out.tsv", "apple/out.jsonl"])
 def test_an_output_inside_the_source(nbtext: Any, folder: Path, name: str) -> None:
-    """It is never read as a document, and the next run may replace it."""
+    """The next run is refused, because nothing tells it from a document; `train` leaves it out by --exclude."""
     expected = nbtext("predict", "docs", "-m", "m", "--to", name.partition(".")[2], cwd=folder).out
     command = ("predict", "docs", "-m", "m", "-o", f"docs/{name}")
+    assert nbtext(*command, cwd=folder).status == 0
+    result = nbtext(*command, cwd=folder)
+    said = f"nbtext: -o: docs/{name} is an input, a document in SOURCE docs; write to another file\n"
+    assert (result.status, result.err) == (2, said)
+    assert (folder / "docs" / name).read_text() == expected
+    excluded = ("--exclude", "out.*")
     for _ in range(2):
-        result = nbtext(*command, cwd=folder)
-        assert result.status == 0, result.err
-        assert (folder / "docs" / name).read_text() == expected
-    for _ in range(2):
-        assert nbtext("train", "docs", "-q", "-o", "docs/apple/model.joblib", cwd=folder).status == 0
+        assert nbtext("train", "docs", "-q", *excluded, "-o", "docs/apple/model.joblib", cwd=folder).status == 0
         assert sum(joblib.load(folder / "docs/apple/model.joblib")["class_documents"]) == 2
 
 
