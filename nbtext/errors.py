@@ -23,7 +23,8 @@ from typing import Any, ParamSpec, Self, TypeVar, cast
 T = TypeVar("T", bound=Callable[..., Any])
 P = ParamSpec("P")
 R = TypeVar("R")
-OPTION = r"(?<![\w'\"-])--(?P<negation>no-)?(?P<name>[A-Za-z][a-z\d-]*)(?![\w'\"])"
+QUOTED = r"(?<!\w)'(?:[^'\\]|\\.)*'(?!\w)|(?<!\w)\"(?:[^\"\\]|\\.)*\"(?!\w)|`[^`]*`"  # names and values of the user
+OPTION = r"(?<![\w/-])--(?P<negation>no-)?(?P<name>[A-Za-z][a-z\d-]*)(?!\w)"
 GIVEN = "\ufdd0"  # not a character; stands between the dashes of a name that the user gave
 PARAMETERS: set[str] = set()  # fields of settings, and options of requests: errors of the library name these
 
@@ -46,7 +47,7 @@ def list_some(names: Iterable[str], most: int = 10) -> str:
 
 
 def named(name: str) -> str:
-    """Return a name that the user gave, such as a label, for the message of an error, which leaves it as it is."""
+    """Return a name that the user gave, such as a label, so that a message that shows it without quotes keeps it."""
     return re.sub("-(?=-)", f"-{GIVEN}", name)
 
 
@@ -86,22 +87,26 @@ class NbtextError(Exception):
         return self
 
     def __str__(self) -> str:
-        located = f"{self.where}: {self.what}" if self.where else self.what
-        message = f"{located}; {self.hint}" if self.hint else located
-        return printable((name_parameters(message) if self.names_parameters else message).replace(GIVEN, ""))
+        where, what, hint = self.where, self.what, self.hint
+        if self.names_parameters:
+            where = name_parameters(where) if where.startswith("--") else where  # it may be the path of a file
+            what, hint = name_parameters(what), name_parameters(hint)
+        located = f"{where}: {what}" if where else what
+        message = f"{located}; {hint}" if hint else located
+        return printable(message.replace(GIVEN, ""))
 
 
 def name_parameters(text: str) -> str:
     """Return the text with the parameters of the library in place of options: `min_df` for `--min-df`.
 
-    Other words with dashes stay, and so do names that are `named`, and what is in quotes.
+    Other words with dashes stay, and so does what the user gave: it is in quotes or backticks, or it is `named`.
     """
 
     def rename(found: re.Match[str]) -> str:
-        name = found["name"].replace("-", "_")
+        name = (found["name"] or "").replace("-", "_")
         return found[0] if name not in PARAMETERS else f"{name}=False" if found["negation"] else name
 
-    return re.sub(OPTION, rename, text)
+    return re.sub(f"{QUOTED}|{OPTION}", rename, text)
 
 
 def in_python_terms(item: T) -> T:

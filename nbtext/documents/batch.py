@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, cast
 from nbtext.documents.decompression import too_long
 from nbtext.documents.labels import Label, several_labels
 from nbtext.documents.settings import InputSettings
-from nbtext.errors import InputError, list_some
+from nbtext.errors import InputError, list_some, named
 from nbtext.records import dataclass
 
 MAX_LABEL_CHARACTERS = 1000
@@ -422,7 +422,7 @@ def join_fields(fields: Sequence[Sequence[str]], settings: InputSettings) -> tup
 def format_names(names: Sequence[str]) -> str:
     """Format names of keys or columns for an error message, shortened to a readable length."""
     short = (name if len(name) <= MAX_NAME_CHARACTERS else f"{name[:MAX_NAME_CHARACTERS]}…" for name in names)
-    return list_some(short, MAX_NAMES_SHOWN) or "none"
+    return list_some(map(named, short), MAX_NAMES_SHOWN) or "none"
 
 
 def missing_label(place: str) -> InputError:
@@ -439,5 +439,5 @@ def missing_label(place: str) -> InputError:
 def check_label(label: str, *, where: str = "") -> None:
     """Raise InputError, located at `where`, if a label has more than `MAX_LABEL_CHARACTERS` characters."""
     if len(label) > MAX_LABEL_CHARACTERS:
-        what = f"the label {label[:20]}… has {len(label):,} characters; the maximum is {MAX_LABEL_CHARACTERS:,}"
+        what = f"the label {named(label[:20])}… has {len(label):,} characters; the maximum is {MAX_LABEL_CHARACTERS:,}"
         raise InputError(what, where=where, hint="check which column or key holds the labels: --label-field")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from nbtext.documents.settings import InputSettings
-from nbtext.errors import InputError, SettingsError, list_some, number_of
+from nbtext.errors import InputError, SettingsError, list_some, named, number_of
 
 Label = str | tuple[str, ...] | None  # one label; several, or none, in a list; None if the source gives no label
 SINGLE_HINT = "leave out --single-label, or keep one label for each document"
@@ -138,7 +138,7 @@ def read_record_label(record: Mapping[str, Any], settings: InputSettings) -> Lab
 def several_labels(labels: Sequence[str], hint: str) -> InputError:
     """Return the error for a document with another number of labels than one."""
     shown = (label if len(label) <= MAX_CHARACTERS else f"{label[:MAX_CHARACTERS]}…" for label in labels)
-    names = f" ({list_some(shown, MAX_SHOWN)})" if labels else ""
+    names = f" ({list_some(map(named, shown), MAX_SHOWN)})" if labels else ""
     what = f"the document has {number_of(len(labels), 'label')}{names}, but exactly one is expected"
     return InputError(what, hint=hint)
 

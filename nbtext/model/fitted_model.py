@@ -15,7 +15,7 @@ from nbtext.bayes.diagnostics import Hyperparameters, Unlabeled
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.documents.settings import UNKNOWN_INPUT, ModelInput
-from nbtext.errors import ModelError, SettingsError, named, suggest
+from nbtext.errors import ModelError, SettingsError, suggest
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -172,7 +172,7 @@ class FittedModel:
         """
         if label in self.labels:
             return self.labels.index(label)
-        raise SettingsError(f"the model has no label {named(repr(label))}", hint=suggest(label, self.labels))
+        raise SettingsError(f"the model has no label {label!r}", hint=suggest(label, self.labels))
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from nbtext.bayes.label_sets import ALL_DOCUMENTS
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import LAPLACE, Selection
 from nbtext.documents.settings import UNKNOWN_INPUT
-from nbtext.errors import InputError, ModelError, named
+from nbtext.errors import InputError, ModelError
 from nbtext.features.document_counts import DocumentCounts, concatenate
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts, align_documents
 from nbtext.model.fitted_model import (
@@ -397,9 +397,7 @@ def _align_sample(counts: CorpusCounts, known: CorpusCounts) -> DocumentCounts:
     """Return the retained documents among the features and labels of other counts, without unknown features."""
     places = {label: k for k, label in enumerate(known.labels)}
     if unknown := [label for label in counts.labels if label not in places]:
-        raise ModelError(
-            f"the model has no label {named(repr(unknown[0]))}", hint="add documents of it with nbtext update"
-        )
+        raise ModelError(f"the model has no label {unknown[0]!r}", hint="add documents of it with nbtext update")
     classes = np.array([places[label] for label in counts.labels], dtype=np.int32)
     sample = align_documents(counts.sample, counts.vocabulary, known.vocabulary)
     return replace(sample, classes=classes[sample.classes])

@@ -51,7 +51,7 @@ class Costs:
             for label in (true, predicted or true):
                 if label not in known:
                     raise InputError(
-                        f"the model has no label {named(repr(label))}",
+                        f"the model has no label {label!r}",
                         where=f"{self.path}:{line}",
                         hint=f"its labels are {list_some(map(named, sorted(known)))}",
                     )
@@ -225,7 +225,7 @@ class DecisionSettings:
         for label in self.label_thresholds:
             if label not in known:
                 hint = f"its labels are {list_some(map(named, sorted(known)))}"
-                raise SettingsError(f"the model has no label {named(repr(label))}", where="threshold", hint=hint)
+                raise SettingsError(f"the model has no label {label!r}", where="threshold", hint=hint)
 
 
 def refuse_decisions(kind: str, wrong: list[str], hint: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import pickle
 from collections.abc import Callable
 from dataclasses import fields
@@ -214,8 +215,10 @@ def test_labels_that_look_like_options_stay() -> None:
 
 
 @pytest.mark.parametrize("label", ["--min-df", "use --min-df now", "---min-df", "a --no-calibrate"])
-def test_labels_that_are_spelled_like_options_stay(label: str) -> None:
-    """In every message about a label: of weights, of targets, and of an explanation."""
+def test_labels_that_are_spelled_like_options_stay(label: str, tmp_path: Path) -> None:
+    """In every message about a label: of weights, targets and explanations, and of documents with several."""
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text(json.dumps({"text": "red car", "label": [label, "other"]}) + "\n")
     texts, labels = [f"{word} w{i}" for i in range(5) for word in ("red car", "blue sky")], [label, "other"] * 5
     classifier = TextClassifier().fit(texts, labels)
     calls: list[Callable[[], object]] = [
@@ -227,6 +230,7 @@ def test_labels_that_are_spelled_like_options_stay(label: str) -> None:
         lambda: TextClassifier(min_precision={label: 0.9999}).fit(texts, labels),
         lambda: TextClassifier(min_precision={label: 7.0}).fit(texts, labels),
         lambda: classifier.explain(["red"], label=f"{label}x"),
+        lambda: TextClassifier().fit_source(open_source([str(lines)], InputSettings(single_label=True))),
     ]
     for call in calls:
         with pytest.raises(NbtextError) as caught:
