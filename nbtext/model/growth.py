@@ -378,9 +378,14 @@ def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel,
 def _keep_input(fitted: FittedModel, earlier: FittedModel) -> FittedModel:
     """Return the model with the label type, the input and the columns of the labels of an earlier one.
 
-    The label type is str if a new label is not of the earlier type. Columns are added for new labels.
+    Columns are added for new labels.
+
+    raises  ModelError: a new label is not of the earlier type
     """
-    label_type = earlier.label_type if are_labels_of(earlier.label_type, fitted.labels) else "str"
+    label_type = earlier.label_type
+    if wrong := [label for label in fitted.labels if not are_labels_of(label_type, [label])]:
+        what = f"the label {wrong[0]!r} is not {label_type}, and the labels of the model are"
+        raise ModelError(what, hint="correct it, or train a new model with texts as labels")
     n_columns = earlier.label_columns
     if n_columns is not None and not are_columns(fitted.labels, n_columns):
         is_wider = are_columns(fitted.labels, MAX_LABEL_COLUMNS)

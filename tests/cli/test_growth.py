@@ -16,6 +16,8 @@ from typing import Any
 import joblib
 import pytest
 
+from nbtext import TextClassifier, save_model
+
 NBTEXT = [sys.executable, "-m", "nbtext"]
 
 
@@ -93,6 +95,14 @@ def test_new_labels_come_and_go(nbtext: Any, tmp_path: Path) -> None:
     assert (tmp_path / "m").read_bytes() == before
 
 
+def test_labels_stay_numbers(nbtext: Any, tmp_path: Path) -> None:
+    """A model whose labels are whole numbers learns the numbers of a table, and keeps their type."""
+    save_model(TextClassifier().fit(["red round", "yellow long"] * 2, [9, 10] * 2), str(tmp_path / "m"))
+    (tmp_path / "t.csv").write_text("text,label\nblue small,11\n")
+    assert nbtext("update", "m", "t.csv", cwd=tmp_path).status == 0
+    assert TextClassifier.load(tmp_path / "m").predict(["blue small"]).tolist() == [11]
+
+
 def test_forgetting_other_documents(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
     """Forgetting other documents than those of the training set is one line, and does not change the file."""
     path = tmp_path / "m.joblib"
@@ -130,6 +140,7 @@ WRONG = [
     ("update a.joblib", 2, "SOURCE"),
     ("update a.joblib empty", 1, "empty"),
     ("update a.joblib lines.txt", 1, "lines.txt: the document has no label"),
+    ("update ints.joblib words.csv", 1, "the label 'nine' is not int, and the labels of the model are; correct it"),
     ("merge", 2, "MODEL"),
     ("train letters/train --keep-sample 0 -o m", 2, "--keep-sample"),
     ("train w.npz --keep-sample 5 -o m", 1, "--keep-sample needs the counts of all features"),
@@ -143,6 +154,8 @@ def workshop(nbtext: Any, letters: Path, tmp_path_factory: pytest.TempPathFactor
     (folder / "letters").symlink_to(letters)
     (folder / "empty").mkdir()
     (folder / "lines.txt").write_text("no label\n")
+    (folder / "words.csv").write_text("text,label\nred round,9\nlong,nine\n")
+    save_model(TextClassifier().fit(["red round", "yellow long"] * 2, [9, 10] * 2), str(folder / "ints.joblib"))
     for arguments in (
         "train letters/train -o a.joblib",
         "train letters/train --ngrams 1,2 -o c.joblib",

@@ -57,6 +57,17 @@ def count(texts: dict[str, str], labels: dict[str, tuple[str, ...]] | None = Non
     return counter
 
 
+def test_the_model_of_a_session_follows_the_number_of_labels() -> None:
+    """Complement of three labels; of two, of which the complement of one is the other, multinomial."""
+    learner = Learner(FEATURES, None, is_multilabel=False)
+    for name, model in (("g1", None), ("b1", "multinomial"), ("s1", "complement"), ("s2", "complement")):
+        document = next(each for each in pool_of(TEXTS).documents if each.id == name)
+        learner.add([(document, (LABELS[name[0]],))])
+        fitted = learner.fit()
+        if model is not None:
+            assert fitted is not None and fitted.model_settings.model == model
+
+
 def test_a_session(tmp_path: Path) -> None:
     """All documents are shown once, and each answer is in the file before the next one; it trains a model."""
     session = start(tmp_path / "labels.jsonl")
