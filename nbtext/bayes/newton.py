@@ -1,8 +1,9 @@
-"""Damped Newton minimization of a smooth function of a few parameters."""
+"""Damped Newton minimization: of a smooth function of a few parameters, or of many by conjugate gradients."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +15,16 @@ Floats = NDArray[np.float64]
 Evaluate = Callable[[Floats], tuple[float, Floats, Floats]]
 Solve = Callable[[Floats, Floats], Floats]
 MAX_STEPS = 50  # measured problems need about five
-TOLERANCE = 1e-9  # of a loss
+TOLERANCE = 1e-9  # of a loss, in its units
 MAX_HALVINGS = 100  # of a step; then it is smaller than any tolerance
 MAX_PRODUCTS = 100  # of the Hessian and a vector in one step
 ACCURACY = 1e-3  # of a step by conjugate gradients, relative to the gradient
 MIN_EIGENVALUE = 1e-12  # of a Hessian that is used without a shift
+
+
+def dot(one: NDArray[Any], other: NDArray[Any]) -> float:
+    """Return the sum of products of two vectors, which BLAS would add up in another order with more threads."""
+    return float(np.einsum("i,i->", one, other))
 
 
 def solve_densely(hessian: Floats, gradient: Floats) -> Floats:
@@ -41,17 +47,17 @@ def solve_by_conjugate_gradients(product: Callable[[Floats], Floats], gradient: 
     step = np.zeros_like(gradient)
     residual = gradient.copy()
     scaled = residual / scale
-    direction, power = scaled, float(residual @ scaled)
+    direction, power = scaled, dot(residual, scaled)
     goal = ACCURACY**2 * power
     for _ in range(MAX_PRODUCTS):
         if power <= goal:
             break
         image = product(direction)
-        length = power / float(direction @ image)
+        length = power / dot(direction, image)
         step += length * direction
         residual = residual - length * image
         scaled = residual / scale
-        power, before = float(residual @ scaled), power
+        power, before = dot(residual, scaled), power
         direction = scaled + power / before * direction
     return step
 
@@ -62,14 +68,19 @@ def minimize(
     *,
     bound: float = np.inf,
     solve: Solve = solve_densely,
+    tolerance: float = TOLERANCE,
+    max_steps: int = MAX_STEPS,
+    is_minimum: Callable[[float, Floats], bool] = lambda loss, gradient: False,
 ) -> Floats:
-    """Return the parameters that minimize a loss, to TOLERANCE of the loss; each step is halved until the loss
-    decreases.
+    """Return the parameters that minimize a loss; each step is halved until the loss decreases.
 
     SciPy's optimizers do the same, but importing them takes longer than most trainings.
 
-    bound   upper bound of the absolute value of each parameter
-    solve   returns Newton's step, not negated, from the third value of `evaluate` and the gradient
+    bound      upper bound of the absolute value of each parameter
+    solve      returns Newton's step, not negated, from the third value of `evaluate` and the gradient
+    tolerance  of the loss, in its units: a step that gains no more is the last one
+    is_minimum
+               whether a loss and its gradient are close enough to the minimum
     raises  ModelError: the loss is not finite at the start
     """
     at = start
@@ -77,7 +88,9 @@ def minimize(
         loss, gradient, hessian = evaluate(at)
         if not (np.isfinite(loss) and np.isfinite(gradient).all() and np.isfinite(hessian).all()):
             raise ModelError("the loss is not finite", hint="scores or weights are too large")
-        for _ in range(MAX_STEPS):
+        for _ in range(max_steps):
+            if is_minimum(loss, gradient):
+                break
             step = -solve(hessian, gradient)
             for _ in range(MAX_HALVINGS):
                 candidate = np.clip(at + step, -bound, bound)
@@ -86,7 +99,7 @@ def minimize(
                     break
                 step /= 2
             is_finite = np.isfinite(new[1]).all() and np.isfinite(new[2]).all()
-            if not (new[0] < loss - TOLERANCE and is_finite):
+            if not (new[0] < loss - tolerance and is_finite):
                 break
             at, (loss, gradient, hessian) = candidate, new
     return at

@@ -27,6 +27,12 @@ class FeatureCounts(Protocol):
     def occurrences(self) -> NDArray[Any]: ...
 
 
+def no_token() -> ModelError:
+    """Return the error for documents of which none contains a token."""
+    hint = "by default a token has at least two characters; see --token-pattern"
+    return ModelError("no document contains a token", hint=hint)
+
+
 def is_selective(settings: FeatureSettings) -> bool:
     """Return whether these settings can remove a feature that occurs."""
     has_lower_limit = not 0 <= settings.min_df <= (1 if isinstance(settings.min_df, int) else 0)
@@ -47,9 +53,7 @@ def select_columns(
     source           scikit-learn 1.9, CountVectorizer._limit_features (which breaks ties arbitrarily)
     """
     if len(counts.indptr) == 1:
-        raise ModelError(
-            "no document contains a token", hint="by default a token has at least two characters; see --token-pattern"
-        )
+        raise no_token()
     frequencies = feature_sums(counts, counts.documents)
     low, high = document_frequency_limits(settings, int(class_documents.sum()))
     columns = np.flatnonzero((low <= frequencies) & (frequencies <= high))

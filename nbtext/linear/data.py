@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.label_sets import LabelSets
+from nbtext.bayes.newton import dot
 from nbtext.errors import ModelError
 from nbtext.features.csr import running_sums
 
@@ -158,8 +159,3 @@ def check_finite(numbers: NDArray[np.floating] | float) -> None:
     if not np.isfinite(numbers).all():
         hint = "scale the features down, or use a smaller C"
         raise ModelError("a feature value, or C, is infinite or too large for a linear model", hint=hint)
-
-
-def dot(one: NDArray[Any], other: NDArray[Any]) -> float:
-    """Return the sum of products of two vectors, which BLAS would add up in another order with more threads."""
-    return float(np.einsum("i,i->", one, other))

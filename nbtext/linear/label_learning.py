@@ -75,9 +75,8 @@ def learn_labels(
     model: LinearModel = LINEAR_MODELS[settings.model]
     if model.one_vs_rest is None:
         hint = "use --model svm or nbsvm, which compare each label with the rest"
-        raise SettingsError(
-            f"{settings.model} cannot be trained on documents with several labels", where="model", hint=hint
-        )
+        what = f"{settings.model} cannot be trained on documents with several labels"
+        raise SettingsError(what, where="model", hint=hint)
     problem = model.one_vs_rest(data, settings, jobs=jobs)
     folds = _hold_out(data, settings)
     held_out = np.flatnonzero(folds != NEVER_HELD_OUT)

@@ -1,10 +1,7 @@
-"""L-BFGS for the primal problems of linear models, without BLAS.
+"""L-BFGS for softmax regression, without BLAS.
 
 The bytes of a model must not depend on the number of threads. SciPy's L-BFGS adds up with BLAS, and OpenBLAS adds up
 the products of long vectors in one part for each thread.
-
-It fits softmax regression. Of a class against the rest, it continues where dual coordinate descent does not converge,
-as with few columns of different scales, and replaces it where the kernel is not compiled.
 """
 
 from __future__ import annotations
@@ -16,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nbtext.kernel import warn_if_missing
-from nbtext.linear.data import Floats, TrainingData, check_finite, dot
+from nbtext.bayes.newton import dot
+from nbtext.linear.data import Floats, check_finite
 
 Objective = Callable[[Floats], tuple[float, Floats]]  # parameters to (value, gradient)
 
@@ -40,9 +37,9 @@ class SolverSettings(NamedTuple):
     C          inverse regularization strength, > 0
     tolerance  relative duality gap at which the solver stops
     max_iter   passes over the documents at which it stops in any case; L-BFGS stops after as many iterations, or after
-               STEPS_PER_PASS times as many in a rough fit
+               STEPS_PER_PASS times as many in a rough fit, and Newton's method after as many steps
     seed       of the order in which documents are visited
-    is_rough   whether to stop after `max_iter` passes, without L-BFGS
+    is_rough   whether to stop after `max_iter` passes, without Newton's method
     check      called after every few passes; an error that it raises ends the fit
     """
 
@@ -52,42 +49,6 @@ class SolverSettings(NamedTuple):
     seed: int = 0
     is_rough: bool = False
     check: Callable[[], None] = do_nothing
-
-
-def minimize_binary(
-    data: TrainingData, strengths: Floats, scales: Floats, settings: SolverSettings, start: Floats, *, is_logistic: bool
-) -> tuple[Floats, Floats, bool]:
-    """Minimize Σ_j w_j² / (2 scales_j) + C Σ_i |strengths_i| loss(± x_i·w), where ± is the sign of the strength.
-
-    Parameters
-    ----------
-    strengths : (n_documents,), > 0 for the class and < 0 for the rest; 0 for a document that is not fitted
-    scales, start : (n_features,), scales >= 0
-    is_logistic : whether the loss is log(1 + e^-m), not max(0, 1 - m)²
-
-    Returns
-    -------
-    The weights (n_features,), the dual variables (n_documents,), and whether it converged.
-    """
-    rows, C, signs = np.flatnonzero(strengths), settings.C, np.sign(strengths)
-    matrix, own, shares = data.matrix[rows], signs[rows], np.abs(strengths[rows])
-    regularization = np.divide(1, scales, out=np.full(len(scales), np.inf), where=scales > 0)
-    curvature = regularization + C * (0.25 if is_logistic else 2.0) * (matrix.power(2).T @ shares)
-    regularization[scales == 0] = 0  # the infinite curvature keeps these weights 0
-
-    def slopes(margins: Floats) -> Floats:
-        return sigmoid(-margins) if is_logistic else 2 * np.maximum(0, 1 - margins)
-
-    def objective(w: Floats) -> tuple[float, Floats]:
-        margins = own * (matrix @ w)
-        slack = np.maximum(0, 1 - margins)
-        loss = dot(shares, np.logaddexp(0, -margins) if is_logistic else slack**2)
-        gradient = regularization * w - C * (matrix.T @ (shares * own * slopes(margins)))
-        return dot(regularization, w**2) / 2 + C * loss, gradient
-
-    warn_if_missing()
-    weights, is_converged = minimize(objective, start, curvature, settings, min_gain=0.1 if settings.is_rough else 1e-3)
-    return weights, (signs != 0) * slopes(signs * (data.matrix @ weights)), is_converged
 
 
 def minimize(
@@ -171,8 +132,3 @@ def _find_direction(gradient: Floats, pairs: Sequence[tuple[Floats, Floats, floa
     for change, difference, product in pairs:
         direction += (shares.pop() - dot(difference, direction) / product) * change
     return direction
-
-
-def sigmoid(z: Floats) -> Floats:
-    """Return 1 / (1 + e^-z)."""
-    return 1 / (1 + np.exp(-np.clip(z, -500, 500)))

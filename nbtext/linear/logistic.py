@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.newton import dot
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.csr import running_sums
 from nbtext.features.folds import NEVER_HELD_OUT
-from nbtext.linear.data import CompactMatrix, Floats, TrainingData, dot
+from nbtext.linear.data import CompactMatrix, Floats, TrainingData
 from nbtext.linear.lbfgs import SolverSettings, minimize
 from nbtext.parallel import parallel_map
 

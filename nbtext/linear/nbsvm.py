@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.newton import dot
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.weighting import row_sums
-from nbtext.linear.data import CompactMatrix, Floats, TrainingData, dot
+from nbtext.linear.data import CompactMatrix, Floats, TrainingData
 from nbtext.linear.one_vs_rest import Factors, OneVsRest
 
 

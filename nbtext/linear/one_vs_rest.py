@@ -21,13 +21,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.newton import MAX_STEPS, dot, minimize, solve_by_conjugate_gradients
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.csr import running_sums
 from nbtext.features.folds import NEVER_HELD_OUT
-from nbtext.kernel import HAS_KERNEL
-from nbtext.linear.data import NO_FOLD, CompactMatrix, Floats, TrainingData, check_finite, dot
-from nbtext.linear.lbfgs import SolverSettings, minimize_binary
+from nbtext.kernel import HAS_KERNEL, warn_if_missing
+from nbtext.linear.data import NO_FOLD, CompactMatrix, Floats, TrainingData, check_finite
+from nbtext.linear.lbfgs import SolverSettings
 from nbtext.parallel import parallel_map
 
 # Dual coordinate descent is slow where C |x|² is large. Solutions for smaller C, a factor of STRIDE apart and only
@@ -266,7 +267,7 @@ class OneVsRest(ABC):
         The solution without weights, and the weights (n_features,); None: the scores are set, or the fit is rough and
         only starts others.
         """
-        data, begin = self._data, np.zeros(self._data.n_features)
+        data, begin = self._data, None
         is_start = solver.is_rough and not len(scores)
         solver.check()
         if HAS_KERNEL:
@@ -377,6 +378,79 @@ def add_constant(data: TrainingData) -> TrainingData:
         values=np.insert(data.values, ends, 1.0),
         n_features=data.n_features + 1,
     )
+
+
+def minimize_binary(
+    data: TrainingData, strengths: Floats, scales: Floats, settings: SolverSettings, start: Floats | None, *,
+    is_logistic: bool,
+) -> tuple[Floats, Floats, bool]:  # fmt: skip
+    """Minimize Σ_j w_j² / (2 scales_j) + C Σ_i |strengths_i| loss(± x_i·w), where ± is the sign of the strength.
+
+    This is Newton's method with conjugate gradients. It continues where dual coordinate descent does not converge, as
+    with few columns of different scales, and replaces it where the kernel is not compiled. The duality gap at w is
+    Σ_j scales_j g_j² / 2, where g is the gradient: the slopes of the losses are the best dual variables for w.
+
+    Parameters
+    ----------
+    strengths : (n_documents,), > 0 for the class and < 0 for the rest; 0 for a document that is not fitted
+    scales : (n_features,), >= 0
+    start : (n_features,); None: 0, and problems with a smaller C are solved first
+    is_logistic : whether the loss is log(1 + e^-m), not max(0, 1 - m)²
+
+    Returns
+    -------
+    The weights (n_features,), the dual variables (n_documents,), and whether it converged.
+
+    Raises
+    ------
+    ModelError : the values are too large to compute with
+
+    References
+    ----------
+    Keerthi and DeCoste, A modified finite Newton method for fast solution of large scale linear SVMs, 2005;
+    Lin, Weng and Keerthi, Trust region Newton method for logistic regression, 2008.
+    """
+    rows, signs, is_used = np.flatnonzero(strengths), np.sign(strengths), scales > 0
+    matrix, own, shares = data.matrix[rows], signs[rows], np.abs(strengths[rows])
+    transposed, squares = matrix.T.tocsr(), matrix.power(2)
+    regularization = np.divide(1, scales, out=np.zeros(len(scales)), where=is_used)
+    weights, stages = start, [settings]
+    if weights is None:
+        weights = np.zeros(len(scales))
+        stages = list(continuation(settings, float((squares @ scales).mean() * shares.max(initial=0))))
+    stage = settings  # the one that is solved
+
+    def slopes(margins: Floats) -> Floats:
+        return 1 / (1 + np.exp(np.minimum(margins, 500))) if is_logistic else 2 * np.maximum(0, 1 - margins)
+
+    def evaluate(w: Floats) -> tuple[float, Floats, Floats]:
+        """Return the objective, its gradient, and the second derivative of the loss of each document."""
+        settings.check()
+        margins = own * (matrix @ w)
+        slope = slopes(margins)
+        loss = dot(shares, np.logaddexp(0, -margins) if is_logistic else slope**2 / 4)
+        gradient = is_used * (regularization * w - stage.C * (transposed @ (shares * own * slope)))
+        curvature = stage.C * shares * (slope * (1 - slope) if is_logistic else 2.0 * (slope > 0))
+        return dot(regularization, w**2) / 2 + stage.C * loss, gradient, curvature
+
+    def is_minimum(objective: float, gradient: Floats) -> bool:
+        return dot(scales, gradient**2) / 2 <= stage.tolerance * objective
+
+    def solve(curvature: Floats, gradient: Floats) -> Floats:
+        def multiply(vector: Floats) -> Floats:
+            image: Floats = is_used * (transposed @ (curvature * (matrix @ vector)))
+            return image + regularization * vector
+
+        scale = np.where(is_used, regularization + squares.T @ curvature, 1)
+        return solve_by_conjugate_gradients(multiply, gradient, scale=scale)
+
+    warn_if_missing()
+    for stage in stages:
+        n_steps = min(stage.max_iter, MAX_STEPS)
+        weights = minimize(evaluate, weights, solve=solve, tolerance=0, max_steps=n_steps, is_minimum=is_minimum)
+    is_converged = is_minimum(*evaluate(weights)[:2])
+    dual: Floats = (signs != 0) * slopes(signs * (data.matrix @ weights))
+    return weights, dual, is_converged
 
 
 def continuation(settings: SolverSettings, mean_square: float) -> Iterator[SolverSettings]:

@@ -234,9 +234,8 @@ def check_settings(one: TrainedModel, other: TrainedModel) -> None:
                 continue
             option = "separate-fields" if field.name == "fields" else field.name.replace("_", "-")
             shown = " and ".join(_format_setting(value) for value in values)
-            raise ModelError(
-                f"the models have different settings: --{option} is {shown}", hint="train them with the same options"
-            )
+            what = f"the models have different settings: --{option} is {shown}"
+            raise ModelError(what, hint="train them with the same options")
 
 
 def _format_setting(value: object) -> str:

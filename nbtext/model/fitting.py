@@ -19,7 +19,7 @@ from nbtext.bayes.smoothing import Selection, choose_documents, compare_event_mo
 from nbtext.bayes.targets import Goals, find_goals
 from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.selection import is_selective, select_columns
+from nbtext.features.selection import is_selective, no_token, select_columns
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
@@ -172,10 +172,7 @@ def select_features(counts: CorpusCounts, features: FeatureSettings) -> tuple[Co
     """Return the counts of the selected features only, and their columns (None: all of them)."""
     if counts.vocabulary is None or not is_selective(features):
         if counts.statistics.n_features == 0:
-            raise ModelError(
-                "no document contains a token",
-                hint="by default a token has at least two characters; see --token-pattern",
-            )
+            raise no_token()
         return counts, None
     statistics = keep_totals(counts.statistics) if counts.statistics.has_totals else counts.statistics
     columns = select_columns(statistics, statistics.class_documents, features)
@@ -205,16 +202,12 @@ def _weighting(counts: CorpusCounts, features: FeatureSettings, event_model: Eve
     """Return the weighting of the settings, restricted to binary or whole counts if the event model needs these."""
     if event_model.is_binary:
         if not counts.statistics.knows_documents:
-            raise ModelError(
-                "the model file lacks the document frequencies that this model needs",
-                hint="train on the texts",
-            )
+            what = "the model file lacks the document frequencies that this model needs"
+            raise ModelError(what, hint="train on the texts")
         return Weighting("binary")
     if event_model.is_of_counts and counts.weighting is not None:
-        raise ModelError(
-            "this model needs counts, and the matrix contains weights",
-            hint="make the matrix with nbtext vectorize --weighting counts",
-        )
+        hint = "make the matrix with nbtext vectorize --weighting counts"
+        raise ModelError("this model needs counts, and the matrix contains weights", hint=hint)
     if event_model.is_of_counts and not features.is_counting:
         return Weighting("count")
     return counts.weighting or fit_weighting(counts.statistics, features)

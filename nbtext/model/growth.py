@@ -286,10 +286,8 @@ def decay_counts(counts: CorpusCounts, factor: float) -> CorpusCounts:
 def check_undecayed(model: TrainedModel) -> None:
     """Raise ModelError if documents weigh less than 1, because the weight of each is not known."""
     if model.counts.statistics.is_decayed:
-        raise ModelError(
-            "documents of the model have different weights (--half-life, --keywords), which it does not store",
-            hint="train it again without the documents",
-        )
+        what = "documents of the model have different weights (--half-life, --keywords), which it does not store"
+        raise ModelError(what, hint="train it again without the documents")
 
 
 def growth_sample_size(model: TrainedModel) -> int | None:
@@ -382,15 +380,14 @@ def _keep_input(fitted: FittedModel, earlier: FittedModel) -> FittedModel:
 
     raises  ModelError: a new label is not of the earlier type
     """
-    label_type = earlier.label_type
-    if wrong := [label for label in fitted.labels if not are_labels_of(label_type, [label])]:
-        what = f"the label {wrong[0]!r} is not {label_type}, and the labels of the model are"
+    if wrong := [label for label in fitted.labels if not are_labels_of(earlier.label_type, [label])]:
+        what = f"the label {wrong[0]!r} is not {earlier.label_type}, and the labels of the model are"
         raise ModelError(what, hint="correct it, or train a new model with texts as labels")
     n_columns = earlier.label_columns
     if n_columns is not None and not are_columns(fitted.labels, n_columns):
         is_wider = are_columns(fitted.labels, MAX_LABEL_COLUMNS)
         n_columns = max(map(int, fitted.labels)) + 1 if is_wider else None
-    return replace(fitted, label_type=label_type, input=earlier.input, label_columns=n_columns)
+    return replace(fitted, label_type=earlier.label_type, input=earlier.input, label_columns=n_columns)
 
 
 def _keep_choice(fitted: FittedModel, earlier: FittedModel) -> FittedModel:

@@ -102,11 +102,8 @@ class Inspector:
             what = "association with the label is not defined for documents with several labels"
             raise ModelError(what, where=f"--by {by}", hint="use --by z, log-odds or frequency")
         if by == "mi" and not self.statistics.knows_documents:
-            raise ModelError(
-                "the model file lacks the document frequencies of the features",
-                where="--by mi",
-                hint="use --by z, or train on the texts",
-            )
+            what = "the model file lacks the document frequencies of the features"
+            raise ModelError(what, where="--by mi", hint="use --by z, or train on the texts")
         if by in ("mi", "chi2"):
             scores, by_class, bounds = self._by_most_frequent_class[by]
             columns = by_class[bounds[k] : bounds[k + 1]][:n_features]

@@ -55,9 +55,8 @@ def fit_linear_model(
     )
     hyperparameters, calibration, estimate = learned.selection
     task = OneLabel.of(counts.labels, log_priors, statistics.class_documents, model_settings, calibration, estimate)
-    return FittedModel(
-        task, features, model_settings, counts.vocabulary, None, weighting, learned.scorer, hyperparameters
-    )
+    found = counts.vocabulary, None, weighting, learned.scorer, hyperparameters
+    return FittedModel(task, features, model_settings, *found)
 
 
 def count_known(
@@ -82,19 +81,12 @@ def weigh_documents(counts: CorpusCounts, features: FeatureSettings) -> tuple[Co
 
 
 def fit_weighting(statistics: ClassStatistics, features: FeatureSettings) -> Weighting:
-    n_documents, n_occurrences = statistics.n_documents, statistics.n_occurrences
-    return Weighting.fitted(
-        features,
-        statistics.document_frequencies,
-        n_documents=n_documents,
-        mean_length=n_occurrences / n_documents,
-    )
+    n_documents, mean_length = statistics.n_documents, statistics.n_occurrences / statistics.n_documents
+    return Weighting.fitted(features, statistics.document_frequencies, n_documents=n_documents, mean_length=mean_length)
 
 
 def check_complete(statistics: ClassStatistics, sample: DocumentCounts) -> None:
     """Raise ModelError unless every document is in the sample."""
     if len(sample) != statistics.n_documents:
-        raise ModelError(
-            "this model needs the counts of each document, which SOURCE does not hold",
-            hint="train it on the texts",
-        )
+        what = "this model needs the counts of each document, which SOURCE does not hold"
+        raise ModelError(what, hint="train it on the texts")

@@ -115,9 +115,8 @@ def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int
         check_label(label or "", where=identity)
     labels, classes = np.unique(np.array(matrix.labels, dtype=object), return_inverse=True)
     if matrix.data.min(initial=0) < 0:
-        raise InputError(
-            "the matrix contains negative numbers", hint="train on the texts, or weight with another --idf"
-        )
+        hint = "train on the texts, or weight with another --idf"
+        raise InputError("the matrix contains negative numbers", hint=hint)
     n_documents, n_features = matrix.shape
     is_counted = matrix.data.dtype.kind in "iu"
     if is_counted and matrix.data.max(initial=0) > LARGEST_COUNT:
@@ -126,10 +125,8 @@ def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int
     if not is_counted and matrix.data.max(initial=0) > maximum:
         raise InputError(f"the matrix contains a weight above {maximum:g}, so that sums could overflow")
     if keep_sample is not None and (not is_counted or features.tf == "binary" or features.vocabulary is not None):
-        raise InputError(
-            "--keep-sample needs the counts of all features, and this matrix contains weights or selected features",
-            hint="train on the texts, or on a matrix of the counts of all features",
-        )
+        what = "--keep-sample needs the counts of all features, and this matrix contains weights or selected features"
+        raise InputError(what, hint="train on the texts, or on a matrix of the counts of all features")
     vocabulary = Vocabulary(matrix.feature_blob, matrix.feature_offsets) if features.hash_bits is None else None
     buckets = np.arange(n_features, dtype=np.int32)
     hashes = term_hashes(vocabulary.terms) if vocabulary is not None else bucket_hashes(buckets)

@@ -30,9 +30,7 @@ def check_multilabel_settings(features: FeatureSettings, model_settings: ModelSe
     several, is_linear = "documents with several labels", model_settings.is_linear
     if model_settings.model != AUTO and not is_linear:
         hint = "leave out --model for Naive Bayes, or use --model svm or nbsvm"
-        raise SettingsError(
-            f"{model_settings.model} cannot be trained on documents with several labels", where="model", hint=hint
-        )
+        raise SettingsError(f"{model_settings.model} cannot be trained on {several}", where="model", hint=hint)
     if not is_linear and (not features.is_counting or features.idf != "none"):
         what, hint = f"Naive Bayes of {several} needs counts without weights", "use a linear model, such as --model svm"
         raise SettingsError(what, where="weighting", hint=hint)
@@ -41,11 +39,8 @@ def check_multilabel_settings(features: FeatureSettings, model_settings: ModelSe
         raise SettingsError(f"cannot be used with {several}", where="select", hint=hint)
     if model_settings.optimize not in (None, MACRO_F1):
         hint = "leave it out to maximize micro-F1, or give macro_f1"
-        raise SettingsError(
-            f"{model_settings.optimize} can be optimized only for documents with one label each",
-            where="optimize",
-            hint=hint,
-        )
+        what = f"{model_settings.optimize} can be optimized only for documents with one label each"
+        raise SettingsError(what, where="optimize", hint=hint)
     default = ModelSettings()
     for name in ("smoothing", "prior", "class_weight", "calibrate", "min_recall", "min_precision"):
         if getattr(model_settings, name) != getattr(default, name):

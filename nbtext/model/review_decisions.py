@@ -61,11 +61,8 @@ def read_decisions(path: str) -> dict[Place, Decision]:
         if line.strip():
             place, decision = _read_decision(line, f"{path}:{number}")
             if place in decisions and not decisions[place].agrees(decision):
-                raise InputError(
-                    "an earlier line has another decision for this document",
-                    where=decision.where,
-                    hint="keep one of them",
-                )
+                what = "an earlier line has another decision for this document"
+                raise InputError(what, where=decision.where, hint="keep one of them")
             decisions[place] = decision
     return decisions
 

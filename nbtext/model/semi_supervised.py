@@ -19,9 +19,9 @@ from nbtext.bayes.scored_corpus import ScoredCorpus
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import DECADES, MAX_SCORES, Selection, select_smoothing
 from nbtext.bayes.unlabeled import HeldOut, Trial
-from nbtext.errors import InputError, ModelError, SettingsError
+from nbtext.errors import InputError, SettingsError
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.selection import is_selective, select_columns
+from nbtext.features.selection import is_selective, no_token, select_columns
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts, unite_vocabularies
@@ -70,13 +70,11 @@ def check_semi_supervised(
         raise SettingsError(what, where="class_weight", hint="leave out this option")
     if model_settings.has_targets:
         hint = "leave out --min-recall and --min-precision"
-        raise SettingsError(
-            "cannot meet targets, because it does not compute leave-one-out scores", where=where, hint=hint
-        )
+        what = "cannot meet targets, because it does not compute leave-one-out scores"
+        raise SettingsError(what, where=where, hint=hint)
     if model_settings.smoothing == 0:
-        raise SettingsError(
-            "needs a smoothing above 0", where=where, hint="use --smoothing 0.01, or leave out --smoothing"
-        )
+        hint = "use --smoothing 0.01, or leave out --smoothing"
+        raise SettingsError("needs a smoothing above 0", where=where, hint=hint)
     if not features.is_counting and not model_settings.event_model.is_binary:
         hint = "leave out --idf, --norm and --tf relative or log"
         raise SettingsError("needs counts, and the features are weights", where=where, hint=hint)
@@ -203,9 +201,7 @@ def pair_counts(
     """
     counts, others, both = _unite(align_to_vocabulary(labeled, features), align_to_vocabulary(unlabeled, features))
     if both.n_features == 0:
-        raise ModelError(
-            "no document contains a token", hint="by default a token has at least two characters; see --token-pattern"
-        )
+        raise no_token()
     is_hapax = np.stack([each.document_frequencies == 1 for each in (counts.statistics, both)])
     if counts.vocabulary is None or features.vocabulary is not None:
         is_hapax[:] = False

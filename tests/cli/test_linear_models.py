@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -104,7 +106,7 @@ def test_a_model_of_two_labels_is_kept_whole(nbtext: Any, tmp_path: Path) -> Non
     assert (found["label"], found["outlier"]) == ("spam", None)
 
 
-@pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled, and L-BFGS stops elsewhere")
+@pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled, and Newton's method stops elsewhere")
 def test_a_model_that_does_not_converge_says_so(tmp_path: Path) -> None:
     """Once, when it is trained, not with --quiet; `inspect` shows it. Two passes are too few for a large C."""
     limit = (
@@ -187,3 +189,22 @@ def test_the_bytes_do_not_depend_on_the_threads_of_blas(nbtext: Any, letters: Pa
         command = ("train", str(letters / "train"), "-o", str(path), "--model", model)
         assert nbtext(*command, OPENBLAS_NUM_THREADS=str(n_threads)).status == 0
     assert models[0].read_bytes() == models[1].read_bytes()
+
+
+@pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled")
+@pytest.mark.parametrize("model", ["svm", "nbsvm"])
+def test_without_the_kernel_the_same_accuracy(letters: Path, tmp_path: Path, model: str) -> None:
+    """Newton's method in place of coordinate descent: it converges, and `--C auto` estimates the same accuracy."""
+    found = []
+    for kernel in ("require", "off"):
+        command = [sys.executable, "-m", "nbtext", "train", str(letters / "train"), "--model", model, "--C", "auto"]
+        command += ["-o", str(tmp_path / kernel)]
+        environment = {**os.environ, "NBTEXT_KERNEL": kernel}
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        assert "converge" not in done.stderr
+        found.append(
+            [float(part.split(",")[0].split()[0]) for part in re.split("accuracy |log-loss ", done.stderr)[1:]]
+        )
+    (accuracy, loss), (plain_accuracy, plain_loss) = found
+    assert plain_accuracy == pytest.approx(accuracy, abs=0.003)  # one of 336 documents
+    assert plain_loss == pytest.approx(loss, rel=0.02)
