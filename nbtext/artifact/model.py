@@ -30,9 +30,8 @@ from nbtext.artifact.record import (
 from nbtext.artifact.sample import read_sample, write_sample
 from nbtext.artifact.storage import FORMAT, VERSION, load, name_errors, save
 from nbtext.bayes.calibration import Calibration
-from nbtext.bayes.class_statistics import MAX_COUNTED, ClassStatistics, log_prior
+from nbtext.bayes.class_statistics import MAX_COUNTED, ClassStatistics, Totals, log_prior
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Unlabeled
-from nbtext.bayes.label_sets import ALL_DOCUMENTS
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import SELECTABLE_MODELS, ModelSettings
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
@@ -66,7 +65,7 @@ KEYS = (
     "hyperparameters", "calibration", "estimate", "approximate", "is_model_selected", "is_binary_selected",
     "sample", "unlabeled", "input",
 )  # fmt: skip
-OPTIONAL_KEYS = ("mean_posteriors", "multilabel", "label_columns", "empty")
+OPTIONAL_KEYS = ("mean_posteriors", "multilabel", "totals", "label_columns", "empty")
 
 
 def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
@@ -124,6 +123,7 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
             "sample": write_sample(counts, model.fitted.model_settings.keep_sample),
             "unlabeled": write_unlabeled(fitted.unlabeled),
             "input": write_input(fitted.input),
+            **_write_totals(statistics.totals),
             **_write_empty(counts, fitted.model_settings),
             **write_mean_posteriors(fitted.calibration.mean_posteriors),
             **several,
@@ -286,9 +286,11 @@ def _read_fitted_model(
         raise audit.invalid_value("estimate.targets", "should be one for each target of the settings")
     if estimate is not None and estimate.optimized is not None and model_settings.optimize is None:
         raise audit.invalid_value("estimate.optimized", "should be set only if a metric is optimized")
-    class_documents = _read_class_documents(record, n_classes + (several is not None))
+    class_documents = _read_class_documents(record, n_classes)
     if several is not None:
-        task = _make_several_labels(labels, class_documents, scorer.bias[:n_classes], several)
+        task = _make_several_labels(
+            labels, class_documents, _read_n_documents(record), scorer.bias[:n_classes], several
+        )
     else:
         task = _make_one_label(labels, class_documents, model_settings, calibration, estimate, unlabeled)
     return FittedModel(
@@ -315,10 +317,10 @@ def _write_empty(counts: CorpusCounts, settings: ModelSettings) -> Record:
     empty = counts.empty_documents
     if settings.keep_sample is None or counts.is_multilabel or not empty:
         return {}
-    return {"empty": np.array([empty.get(label, 0) for label in counts.labels], dtype=np.int64)}
+    return {"empty": np.array([empty.get(each, 0) for each in counts.sets], dtype=np.int64)}
 
 
-def _read_empty(record: Record, counts: CorpusCounts) -> Mapping[str | LabelSet, int] | None:
+def _read_empty(record: Record, counts: CorpusCounts) -> Mapping[LabelSet, int] | None:
     if counts.is_multilabel:
         return None
     if "empty" not in record:
@@ -326,14 +328,12 @@ def _read_empty(record: Record, counts: CorpusCounts) -> Mapping[str | LabelSet,
     numbers = audit.read_integers(record, "empty", len(counts.labels))
     if (numbers > counts.statistics.class_documents).any():
         raise audit.invalid_value("empty", "should be at most the documents of the class")
-    return {label: n for label, n in zip(counts.labels, numbers.tolist(), strict=True) if n}
+    return {each: n for each, n in zip(counts.sets, numbers.tolist(), strict=True) if n}
 
 
 def _read_class_documents(record: Record, n_classes: int) -> NDArray[Any]:
     class_documents = _read_counts(record, "class_documents")
-    if len(class_documents) != n_classes:
-        what = f"should be {n_classes:,} numbers, and is {len(class_documents):,}"
-        raise audit.invalid_value("class_documents", what)
+    _check_counts("class_documents", class_documents, n_classes)
     return class_documents
 
 
@@ -360,12 +360,16 @@ def _read_several(
 
 
 def _make_several_labels(
-    labels: tuple[str, ...], class_documents: NDArray[Any], priors: NDArray[np.float64], fit: MultilabelFit
+    labels: tuple[str, ...],
+    class_documents: NDArray[Any],
+    n_documents: int,
+    priors: NDArray[np.float64],
+    fit: MultilabelFit,
 ) -> Task:
     from nbtext.model.multilabel import log_shares
     from nbtext.model.several_labels import SeveralLabels
 
-    return SeveralLabels(labels, log_shares(class_documents), priors, fit)
+    return SeveralLabels(labels, log_shares(class_documents, n_documents), priors, fit)
 
 
 def _make_one_label(
@@ -419,31 +423,61 @@ def _read_corpus_counts(
 ) -> CorpusCounts:
     vocabulary = known if known is not None else _read_vocabulary(record, "vocabulary")
     audit.read_section(record, "statistics", ("indptr", "classes", "documents", "occurrences"))
-    has_totals = "multilabel" in record
-    labels = (ALL_DOCUMENTS, *labels) if has_totals else labels
     indptr, classes = _read_entries(record, "statistics", len(labels))
     _check_width("statistics", vocabulary, features, len(indptr) - 1)
     class_documents, documents = _read_counts(record, "class_documents"), _read_counts(record, "statistics.documents")
     occurrences = _read_counts(record, "statistics.occurrences")
-    for key, found, expected in (
-        ("class_documents", class_documents, len(class_documents)),  # its length is checked with the prior
-        ("statistics.documents", documents, len(classes)),
-        ("statistics.occurrences", occurrences, len(classes)),
-    ):
-        if len(found) != expected:
-            raise audit.invalid_value(key, f"should be {expected:,} numbers, and is {len(found):,}")
-        if found.sum(dtype=np.float64) > MAX_COUNTED:
-            raise audit.invalid_value(key, f"should sum to at most {MAX_COUNTED:,}")
+    _check_counts("class_documents", class_documents, len(class_documents))  # its length is checked with the prior
+    _check_counts("statistics.documents", documents, len(classes))
+    _check_counts("statistics.occurrences", occurrences, len(classes))
     if (documents <= 0).any() and documents.any():  # all are 0 in models of scikit-learn's, which does not count them
         raise audit.invalid_value("statistics.documents", "should be more than 0")
     if (documents > class_documents[classes] * ROUNDING).any():
         raise audit.invalid_value("statistics.documents", "should be at most the documents of the class")
     if occurrences.dtype.kind == "i" and (occurrences < documents).any():
         raise audit.invalid_value("statistics.occurrences", "should be at least the documents")
-    statistics = ClassStatistics(class_documents, indptr, classes, documents, occurrences, has_totals=has_totals)
-    if has_totals and not statistics.is_within_totals:
+    totals = _read_totals(record, len(indptr) - 1) if "multilabel" in record else None
+    statistics = ClassStatistics(class_documents, indptr, classes, documents, occurrences, totals=totals)
+    if totals is not None and not statistics.is_within_totals:
         raise audit.invalid_value("statistics", "should have at most the counts of all documents for each label")
-    return CorpusCounts(labels, vocabulary, statistics, concatenate(()), 0, label_sets=() if has_totals else None)
+    sets = None if totals is None else ()
+    return CorpusCounts(labels, vocabulary, statistics, concatenate(()), 0, label_sets=sets)
+
+
+def _write_totals(totals: Totals | None) -> Record:
+    """Return the part of the record that tells the totals over all documents, if they are not sums over the classes."""
+    if totals is None:
+        return {}
+    arrays = {name: narrow_integers(getattr(totals, name)) for name in ("documents", "occurrences")}
+    return {"totals": {"n_documents": np.array([totals.n_documents]), **arrays}}
+
+
+def _read_totals(record: Record, n_features: int) -> Totals:
+    n_documents = _read_n_documents(record)
+    documents, occurrences = (_read_counts(record, f"totals.{name}") for name in ("documents", "occurrences"))
+    _check_counts("totals.documents", documents, n_features)
+    _check_counts("totals.occurrences", occurrences, n_features)
+    if (documents > n_documents * ROUNDING).any():
+        raise audit.invalid_value("totals.documents", "should be at most the number of documents")
+    if ((occurrences < documents).any() and occurrences.dtype.kind == "i") or (occurrences[documents == 0] > 0).any():
+        raise audit.invalid_value("totals.occurrences", "does not fit the documents")
+    return Totals(n_documents, documents, occurrences)
+
+
+def _read_n_documents(record: Record) -> int:
+    """Return the number of documents of several labels; a float if documents weigh less than one."""
+    audit.read_section(record, "totals", ("n_documents", "documents", "occurrences"))
+    found = _read_counts(record, "totals.n_documents")
+    _check_counts("totals.n_documents", found, 1)
+    number: int = found[0].item()
+    return number
+
+
+def _check_counts(key: str, found: NDArray[Any], n_expected: int) -> None:
+    if len(found) != n_expected:
+        raise audit.invalid_value(key, f"should be {n_expected:,} numbers, and is {len(found):,}")
+    if found.sum(dtype=np.float64) > MAX_COUNTED:
+        raise audit.invalid_value(key, f"should sum to at most {MAX_COUNTED:,}")
 
 
 def _read_settings(record: Record, key: str, kind: type[Settings]) -> Settings:

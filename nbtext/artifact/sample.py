@@ -27,7 +27,7 @@ def write_sample(counts: CorpusCounts, keep_sample: int | None) -> Record | None
     sample, sets = counts.sample, {}
     if counts.label_sets is not None:
         found = LabelSets.of(counts.label_sets, counts.labels)
-        sets = {"label_sets": {"indptr": found.indptr, "labels": narrow_integers(found.classes - np.int32(1))}}
+        sets = {"label_sets": {"indptr": found.indptr, "labels": narrow_integers(found.classes)}}
     return {
         "indptr": narrow_integers(sample.indptr),
         "indices": narrow_integers(sample.indices),
@@ -47,7 +47,7 @@ def read_sample(record: Record, counts: CorpusCounts) -> CorpusCounts:
     statistics, names = counts.statistics, ("indptr", "indices", "counts", "classes", "hashes", "below")
     audit.read_section(record, "sample", (*names, "label_sets") if counts.is_multilabel else names)
     if counts.is_multilabel:
-        counts = replace(counts, label_sets=_read_label_sets(record, counts.labels[1:]))
+        counts = replace(counts, label_sets=_read_label_sets(record, counts.labels))
     hashes = audit.read_array(record, "sample.hashes", "uint64", shape=(None,))
     classes = audit.read_integers(record, "sample.classes", len(hashes))
     indptr = audit.read_integers(record, "sample.indptr", len(hashes) + 1)

@@ -41,7 +41,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.label_sets import drop_totals
 from nbtext.bayes.multinomial import compile_multinomial
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.features.csr import running_sums
@@ -78,35 +77,31 @@ class RelevanceScores(NamedTuple):
 
 
 def compile_relevance(statistics: ClassStatistics, smoothing: Smoothing) -> LinearScorer:
-    """Return the scorer of A, and if α is given of S; see the module.
-
-    statistics  with totals: class 0 is of all documents
-    """
-    labels = drop_totals(statistics)
-    mu, n_k = smoothing.mu, labels.class_documents
-    totals = statistics.feature_sums(statistics.occurrences).astype(np.float64)
-    T, T_k = totals.sum(), labels.class_occurrences
-    of_entries = np.repeat(totals, np.diff(labels.indptr))
+    """Return the scorer of A, and if α is given of S; see the module."""
+    mu, indptr, own = smoothing.mu, statistics.indptr, statistics.classes
+    totals = statistics.feature_occurrences.astype(np.float64)
+    T, T_k = totals.sum(), statistics.class_occurrences
+    of_entries = np.repeat(totals, np.diff(indptr))
     mu_k = pseudo_tokens(T_k, mu)
-    added = of_entries * (mu_k / max(T, 1.0))[labels.classes]
-    discounted = discount(labels.occurrences)
+    added = of_entries * (mu_k / max(T, 1.0))[own]
+    discounted = discount(statistics.occurrences)
     gains = np.log((discounted + added) / (of_entries - discounted + added))
-    gains += np.log((T + mu_k) / mu_k)[labels.classes]
-    bias = prior_log_odds(n_k, statistics.n_documents)
+    gains += np.log((T + mu_k) / mu_k)[own]
+    bias = prior_log_odds(statistics.class_documents, statistics.n_documents)
     default = log_absent(T, T_k, mu)
     if smoothing.alpha is None:
-        return LinearScorer(bias, default, labels.indptr, labels.classes, gains)
-    contrasts = compile_multinomial(labels, smoothing=smoothing.alpha)
-    widths, n_labels, n = np.diff(labels.indptr), labels.n_classes, len(gains)
+        return LinearScorer(bias, default, indptr, own, gains)
+    contrasts = compile_multinomial(statistics, smoothing=smoothing.alpha)
+    widths, n_labels, n = np.diff(indptr), statistics.n_classes, len(gains)
     classes, deltas = np.empty(2 * n, dtype=np.int32), np.empty(2 * n)
-    places = np.arange(n) + np.repeat(labels.indptr[:-1], widths)  # the entries of A of a feature precede those of S
-    classes[places], deltas[places] = labels.classes, gains
+    places = np.arange(n) + np.repeat(indptr[:-1], widths)  # the entries of A of a feature precede those of S
+    classes[places], deltas[places] = own, gains
     places += np.repeat(widths, widths)
-    classes[places], deltas[places] = labels.classes + np.int32(n_labels), contrasts.deltas
+    classes[places], deltas[places] = own + np.int32(n_labels), contrasts.deltas
     return LinearScorer(
         np.concatenate((bias, contrasts.bias)),
         np.concatenate((default, contrasts.default)),
-        2 * labels.indptr,
+        2 * indptr,
         classes,
         deltas,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
@@ -40,6 +41,24 @@ Prior = str | tuple[float, ...] | WeightedPrior
 
 
 @dataclass(frozen=True, eq=False)
+class Totals:
+    """The counts of all documents of a corpus, each counted once.
+
+    n_documents  n; if documents weigh less than one, the sum of their weights, a float
+    documents    (V,) int64 or float64, documents that have feature j, d_j
+    occurrences  (V,) int64 or float64, occurrences of feature j, t_j
+    """
+
+    n_documents: int
+    documents: NDArray[Any]
+    occurrences: NDArray[Any]
+
+    def change(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> Totals:
+        """Return the totals with another array in place of both."""
+        return Totals(self.n_documents, function(self.documents), function(self.occurrences))
+
+
+@dataclass(frozen=True, eq=False)
 class ClassStatistics:
     """The counts of a corpus of K classes and V features. They can be added and subtracted.
 
@@ -52,8 +71,8 @@ class ClassStatistics:
     classes          (n_entries,) int32
     documents        (n_entries,) int64 or float64, documents of class k that have feature j, d_kj
     occurrences      (n_entries,) int64 or float64, occurrences (or weights) of feature j in class k, t_kj
-    has_totals       whether class 0 counts all documents, each once, as in a multi-label corpus; the other classes are
-                     labels
+    totals           the totals over all documents, if a document can have several classes or none; None: each has one
+                     class, and the totals are the sums over the classes
     """
 
     class_documents: NDArray[Any]
@@ -61,7 +80,7 @@ class ClassStatistics:
     classes: NDArray[np.int32]
     documents: NDArray[Any]
     occurrences: NDArray[Any]
-    has_totals: bool = field(default=False, kw_only=True)
+    totals: Totals | None = field(default=None, kw_only=True)
 
     @property
     def entries(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[Any]]:
@@ -83,14 +102,14 @@ class ClassStatistics:
 
     @property
     def n_documents(self) -> int:
-        """The number of documents; if documents weigh less than one, the sum of their weights."""
-        number: int = (self.class_documents[:1] if self.has_totals else self.class_documents).sum().item()
+        """The number of documents, n; if documents weigh less than one, the sum of their weights."""
+        number: int = self.class_documents.sum().item() if self.totals is None else self.totals.n_documents
         return number
 
     @property
     def n_occurrences(self) -> int:
         """The number of tokens of all documents; of weights, the whole part of their sum."""
-        return int((self.feature_sums(self.occurrences) if self.has_totals else self.occurrences).sum())
+        return int((self.occurrences if self.totals is None else self.totals.occurrences).sum())
 
     @property
     def is_decayed(self) -> bool:
@@ -111,11 +130,7 @@ class ClassStatistics:
         return sums
 
     def feature_sums(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the sum of the entries' values over all documents for each feature, shape (V,)."""
-        if self.has_totals:  # the first entry of each feature is of all documents
-            sums, is_used = np.zeros(self.n_features, dtype=values.dtype), np.diff(self.indptr) > 0
-            sums[is_used] = values[self.indptr[:-1][is_used]]
-            return sums
+        """Return the sum of the entries' values over the classes for each feature, shape (V,)."""
         if values.dtype.kind == "f":  # differences of cumulative float sums would have rounding errors
             return np.bincount(self.entry_features, weights=values, minlength=self.n_features)
         return np.diff(running_sums(values)[self.indptr])
@@ -132,42 +147,64 @@ class ClassStatistics:
 
     @cached_property
     def document_frequencies(self) -> NDArray[np.int64]:
-        """The number of documents that have each feature, shape (V,)."""
-        return self.feature_sums(self.documents)
+        """The number of documents that have each feature, d_j: shape (V,)."""
+        return self.feature_sums(self.documents) if self.totals is None else self.totals.documents
 
     @cached_property
     def feature_occurrences(self) -> NDArray[Any]:
         """The occurrences of each feature in all documents, t_j: shape (V,)."""
         if self.occurrences is self.documents:
             return self.document_frequencies
-        return self.feature_sums(self.occurrences)
+        return self.feature_sums(self.occurrences) if self.totals is None else self.totals.occurrences
+
+    @property
+    def used_features(self) -> NDArray[np.int64]:
+        """The features that a document has, ascending."""
+        return np.flatnonzero(np.diff(self.indptr) if self.totals is None else self.totals.documents)
 
     @property
     def is_within_totals(self) -> bool:
-        """Whether no label has more of a feature, or more documents, than all documents together; see `has_totals`."""
+        """Whether no class has more of a feature, or more documents, than all documents together."""
         lengths = np.diff(self.indptr)
-        if (self.classes[self.indptr[:-1][lengths > 0]] != 0).any():
-            return False
-        return bool((self.class_documents <= self.n_documents).all()) and all(
-            bool((values <= np.repeat(self.feature_sums(values), lengths)).all())
-            for values in (self.documents, self.occurrences)
-        )
+        pairs = (self.documents, self.document_frequencies), (self.occurrences, self.feature_occurrences)
+        is_within = all(bool((values <= np.repeat(sums, lengths)).all()) for values, sums in pairs)
+        return is_within and bool((self.class_documents <= self.n_documents).all())
+
+    def with_totals(self) -> ClassStatistics:
+        """Return the same statistics as those of documents that can have several classes."""
+        if self.totals is not None:
+            return self
+        totals = Totals(self.n_documents, self.document_frequencies, self.feature_occurrences)
+        return replace(self, totals=totals)
+
+    @property
+    def pooled(self) -> ClassStatistics:
+        """The statistics of all documents, as those of one class."""
+        used = self.used_features
+        indptr = np.searchsorted(used, np.arange(self.n_features + 1))
+        documents, occurrences = self.document_frequencies[used], self.feature_occurrences[used]
+        classes = np.zeros(len(used), dtype=np.int32)
+        return ClassStatistics(np.array([self.n_documents]), indptr, classes, documents, occurrences)
 
     def binarize(self) -> ClassStatistics:
         """Return the statistics of binary counts: each document counts each of its features once."""
-        return replace(self, occurrences=self.documents)
+        totals = self.totals and replace(self.totals, occurrences=self.totals.documents)
+        return replace(self, occurrences=self.documents, totals=totals)
 
     def scale(self, factors: NDArray[np.float64]) -> ClassStatistics:
         """Return the statistics with occurrences multiplied by a factor for each feature, shape (V,)."""
-        return replace(self, occurrences=self.occurrences * np.repeat(factors, np.diff(self.indptr)))
+        totals = self.totals and replace(self.totals, occurrences=self.totals.occurrences * factors)
+        return replace(self, occurrences=self.occurrences * np.repeat(factors, np.diff(self.indptr)), totals=totals)
 
     def decay(self, factor: float) -> ClassStatistics:
         """Return the statistics with all counts multiplied by a factor, in float64; no count becomes 0."""
-        class_documents, documents, occurrences = (
-            np.maximum(counts * factor, np.minimum(counts, MIN_DECAYED))
-            for counts in (self.class_documents, self.documents, self.occurrences)
-        )
-        return replace(self, class_documents=class_documents, documents=documents, occurrences=occurrences)
+
+        def reduce(counts: Any) -> Any:
+            return np.maximum(counts * factor, np.minimum(counts, MIN_DECAYED))
+
+        totals = self.totals and replace(self.totals.change(reduce), n_documents=reduce(self.n_documents).item())
+        counts = (reduce(each) for each in (self.documents, self.occurrences))
+        return ClassStatistics(reduce(self.class_documents), self.indptr, self.classes, *counts, totals=totals)
 
     def restrict(self, columns: NDArray[np.int64]) -> ClassStatistics:
         """Return the statistics of these features only; `columns` is ascending."""
@@ -178,7 +215,7 @@ class ClassStatistics:
             self.classes[entries],
             self.documents[entries],
             self.occurrences[entries],
-            has_totals=self.has_totals,
+            totals=self.totals and self.totals.change(lambda counts: counts[columns]),
         )
 
     def align(
@@ -193,13 +230,19 @@ class ClassStatistics:
         lengths[columns] = np.diff(self.indptr)
         class_documents = np.zeros(n_classes, dtype=self.class_documents.dtype)
         class_documents[classes] = self.class_documents
+
+        def spread(counts: NDArray[Any]) -> NDArray[Any]:
+            found = np.zeros(n_features, dtype=counts.dtype)
+            found[columns] = counts
+            return found
+
         return ClassStatistics(
             class_documents,
             running_sums(lengths),
             classes.astype(np.int32)[self.classes],
             self.documents,
             self.occurrences,
-            has_totals=self.has_totals,
+            totals=self.totals and self.totals.change(spread),
         )
 
     def locate(self, documents: DocumentCounts) -> NDArray[np.int64]:
@@ -253,20 +296,33 @@ def count_classes(documents: DocumentCounts, n_features: int, n_classes: int) ->
 
 def _combine(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> ClassStatistics:
     """Return a + sign × b, entry by entry, without entries that become 0."""
-    if (a.n_features, a.n_classes, a.has_totals) != (b.n_features, b.n_classes, b.has_totals):
+    if (a.n_features, a.n_classes) != (b.n_features, b.n_classes):
         raise ValueError("the statistics have different features or classes; call align first")
     if sign > 0 and _total(a) + _total(b) > MAX_COUNTED:
         raise ModelError(f"the sum of the counts is above {MAX_COUNTED:,}, the largest that is supported")
-    class_documents = a.class_documents + sign * b.class_documents
+    class_documents, totals = a.class_documents + sign * b.class_documents, _combine_totals(a, b, sign=sign)
     # the kernel supports whole numbers of documents only
     combine = plain.combine_entries if a.is_decayed or b.is_decayed else combine_entries
     entries = combine(a.entries, b.entries, sign)
     if entries is None or class_documents.min(initial=0) < 0:
         raise ModelError(NEVER_LEARNED, hint=LEARNED_HINT)
-    combined = ClassStatistics(class_documents, *entries, has_totals=a.has_totals)
+    combined = ClassStatistics(class_documents, *entries, totals=totals)
     if sign < 0 and not _is_difference(combined, a, b):
         raise ModelError(NEVER_LEARNED, hint=LEARNED_HINT)
     return combined
+
+
+def _combine_totals(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> Totals | None:
+    """Return the totals of a + sign × b; None: they are the sums over the classes."""
+    if a.totals is None and b.totals is None:
+        return None
+    mine, theirs = a.with_totals().totals, b.with_totals().totals
+    assert mine is not None and theirs is not None
+    documents = mine.documents + sign * theirs.documents
+    occurrences = mine.occurrences + sign * theirs.occurrences
+    if sign < 0 and min(documents.min(initial=0), occurrences.min(initial=0)) < 0:
+        raise ModelError(NEVER_LEARNED, hint=LEARNED_HINT)
+    return Totals(mine.n_documents + sign * theirs.n_documents, documents, occurrences)
 
 
 def _is_difference(rest: ClassStatistics, a: ClassStatistics, b: ClassStatistics) -> bool:
@@ -277,7 +333,7 @@ def _is_difference(rest: ClassStatistics, a: ClassStatistics, b: ClassStatistics
     """
     if rest.occurrences.dtype.kind == "f":  # sums of weights are rounded, so it cannot be decided
         return True
-    if rest.has_totals and not rest.is_within_totals:
+    if rest.totals is not None and not (rest.is_within_totals and _is_possible(rest.totals)):
         return False
     return (
         rest.occurrences.sum() == a.occurrences.sum() - b.occurrences.sum()
@@ -286,10 +342,18 @@ def _is_difference(rest: ClassStatistics, a: ClassStatistics, b: ClassStatistics
     )
 
 
+def _is_possible(totals: Totals) -> bool:
+    """Return whether the totals can be those of documents: they have each feature at least once, or not at all."""
+    documents, occurrences = totals.documents, totals.occurrences
+    is_within = (documents <= occurrences) & (documents <= totals.n_documents) & ((documents > 0) | (occurrences == 0))
+    return bool(is_within.all())
+
+
 def _total(statistics: ClassStatistics) -> int:
     """Return the largest of three sums: of all occurrences, of document frequencies, and of documents."""
     exact = int(statistics.occurrences.sum()) if statistics.occurrences.dtype.kind == "i" else 0
-    return max(exact, int(statistics.documents.sum()), int(statistics.class_documents.sum()))
+    sums = exact, int(statistics.documents.sum()), int(statistics.class_documents.sum())
+    return max(*sums, int(statistics.n_documents), statistics.n_occurrences if exact else 0)
 
 
 def log_priors(class_documents: NDArray[Any], prior: Prior) -> NDArray[np.float64]:

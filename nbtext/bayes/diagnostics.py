@@ -77,6 +77,7 @@ class LeaveOneOutEstimate:
     """
 
     FIGURES: ClassVar = ("accuracy", "log_loss")  # in output
+    HEADLINE: ClassVar = {"accuracy": "accuracy", "log-loss": "log_loss"}  # of a summary
 
     documents: int
     accuracy: float

@@ -224,7 +224,7 @@ def collect_cells(
     blocks      those of the corpus, if the caller scores them again later; None: they are made here
     jobs        number of threads; the result does not depend on it
     """
-    known = fit or _combination(_priors(1)[0], np.zeros(corpus.counts.labels.n_classes))
+    known = fit or _combination(_priors(1)[0], np.zeros(corpus.counts.statistics.n_classes))
 
     def collect(block: LeftOutBlock) -> tuple[NDArray[Any], ...]:
         scores, positives = score(block), block.positives
@@ -239,7 +239,7 @@ def collect_cells(
     contents, labels, positives, documents, *scores = map(np.concatenate, zip(*parts, strict=True))
     return Cells(
         contents, labels, positives, documents, tuple(scores), corpus.counts.priors, corpus.lengths,
-        corpus.counts.labels.class_documents, len(corpus.documents), int(corpus.copies[corpus.lengths <= 0].sum()),
+        corpus.counts.statistics.class_documents, len(corpus.documents), int(corpus.copies[corpus.lengths <= 0].sum()),
     )  # fmt: skip
 
 

@@ -52,6 +52,8 @@ class MultilabelEstimate:
     """
 
     FIGURES: ClassVar = ("micro_f1", "macro_f1", "precision_at_1", "log_loss")  # in output
+    HEADLINE: ClassVar = {"micro F1": "micro_f1", "precision at 1": "precision_at_1"}  # of a summary
+    held_out: ClassVar = 0  # documents that are not in the training set: such a model is not calibrated on any
 
     documents: int
     micro_f1: float
@@ -106,7 +108,7 @@ def select_multilabel(corpus: RelevanceLeaveOneOut, *, optimize: str | None, job
     optimize  `macro_f1`; None: micro-F1
     jobs      number of threads; the fit does not depend on it
     """
-    n_labels = corpus.counts.labels.n_classes
+    n_labels = corpus.counts.statistics.n_classes
     corpus = corpus.first(MAX_SCORES // max(1, n_labels))
     if len(corpus.copies) < 2 or n_labels == 0:
         return default_multilabel_fit(n_labels)
@@ -193,7 +195,7 @@ def _search(corpus: RelevanceLeaveOneOut, jobs: int) -> tuple[Smoothing, Combina
     Both scores are used, unless there is one label, or A alone has a lower loss with the same μ. Smaller steps would
     lower the loss by less than it varies between samples of documents.
     """
-    n_labels = corpus.counts.labels.n_classes
+    n_labels = corpus.counts.statistics.n_classes
     trials = _Trials(corpus.first(min(SEARCH_SIZE, SEARCH_SCORES // n_labels)), jobs)
     best = trials.descend(trials.descend(DEFAULT, "alpha"), "mu") if n_labels > 1 else DEFAULT
     alone = without_contrast(best)

@@ -1,7 +1,7 @@
 """Sets of labels, and the class statistics of documents that have several labels.
 
-Class 0 of such statistics is of all documents, each once; the other classes are the labels. The sum over labels is not
-the total, because a document counts for each of its labels, and a document without a label only for class 0.
+The sum over labels is not the total, because a document counts for each of its labels, and a document without a label
+only for the totals.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from nbtext.features.csr import entries_of, run_starts, running_sums
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.records import dataclass
 
-ALL_DOCUMENTS = ""  # the name of class 0: it precedes every label in sorted order
 MAX_AT_ONCE = 1 << 22  # entries that are expanded at once
 MAX_LABELS = 128  # with more, at most MAX_KEPT labels of a document are kept besides its own and the sample
 MAX_KEPT = 64
@@ -61,51 +60,35 @@ class LabelSets:
         return np.repeat(np.arange(len(self)), np.diff(self.indptr))
 
 
-def count_label_sets(documents: DocumentCounts, sets: LabelSets, *, n_features: int, n_classes: int) -> ClassStatistics:
-    """Count documents by label; the class of a document is the number of its set.
-
-    n_classes  with class 0, of all documents
-    """
-    return sum_over_sets(count_classes(documents, n_features, len(sets)), sets, n_classes)
+def count_label_sets(documents: DocumentCounts, sets: LabelSets, *, n_features: int, n_labels: int) -> ClassStatistics:
+    """Count documents by label; the class of a document is the number of its set."""
+    return sum_over_sets(count_classes(documents, n_features, len(sets)), sets, n_labels)
 
 
-def sum_over_sets(counts: ClassStatistics, sets: LabelSets, n_classes: int) -> ClassStatistics:
-    """Return the statistics by label, from statistics whose classes are sets of labels.
-
-    n_classes  with class 0, of all documents
-    """
-    # each set is also a part of all documents
-    indptr = sets.indptr + np.arange(len(sets) + 1)
-    classes = np.zeros(indptr[-1], dtype=np.int32)
-    is_label = np.ones(len(classes), dtype=bool)
-    is_label[indptr[:-1]] = False
-    classes[is_label] = sets.classes
-    complete = LabelSets(indptr, classes)
-    class_documents = np.zeros(n_classes, dtype=np.int64)
-    np.add.at(class_documents, classes, counts.class_documents[complete.entry_sets])
-    widths = running_sums(np.diff(indptr)[counts.classes])[counts.indptr]
-    parts, start = [], 0
+def sum_over_sets(counts: ClassStatistics, sets: LabelSets, n_labels: int) -> ClassStatistics:
+    """Return the statistics by label, with totals, from statistics whose classes are sets of labels."""
+    class_documents = np.zeros(n_labels, dtype=np.int64)
+    np.add.at(class_documents, sets.classes, counts.class_documents[sets.entry_sets])
+    widths = running_sums(np.diff(sets.indptr)[counts.classes])[counts.indptr]
+    parts, start = [(np.zeros(0, dtype=np.int64), counts.classes[:0], counts.documents[:0], counts.occurrences[:0])], 0
     while start < counts.n_features:
         stop = int(np.searchsorted(widths, widths[start] + MAX_AT_ONCE, side="right")) - 1
         stop = min(max(stop, start + 1), counts.n_features)
-        parts.append(_sum_features(counts, complete, n_classes, start, stop))
+        parts.append(_sum_features(counts, sets, n_labels, start, stop))
         start = stop
-    lengths = np.concatenate([np.zeros(0, dtype=np.int64), *(part[0] for part in parts)])
-    if not parts:
-        return ClassStatistics(class_documents, *counts.entries, has_totals=True)
-    columns = [np.concatenate(column) for column in zip(*(part[1:] for part in parts), strict=True)]
-    return ClassStatistics(class_documents, running_sums(lengths), *columns, has_totals=True)
+    lengths, *columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return ClassStatistics(class_documents, running_sums(lengths), *columns, totals=counts.with_totals().totals)
 
 
 def _sum_features(
-    counts: ClassStatistics, sets: LabelSets, n_classes: int, start: int, stop: int
+    counts: ClassStatistics, sets: LabelSets, n_labels: int, start: int, stop: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[Any]]:
     """Return, for the features from `start` up to `stop`, the number of entries, and the columns of the entries."""
     entries = slice(counts.indptr[start], counts.indptr[stop])
     features = np.repeat(np.arange(stop - start), np.diff(counts.indptr[start : stop + 1]))
     bounds, members = entries_of(sets.indptr, counts.classes[entries])
     sizes = np.diff(bounds)
-    keys = np.repeat(features * n_classes, sizes) + sets.classes[members]
+    keys = np.repeat(features * n_labels, sizes) + sets.classes[members]
     order = np.argsort(keys)  # sums of whole numbers do not depend on the order
     keys = keys[order]
     starts = run_starts(keys)
@@ -114,34 +97,8 @@ def _sum_features(
         np.add.reduceat(values[entries][owners], starts) if len(starts) else values[:0]
         for values in (counts.documents, counts.occurrences)
     ]
-    places, classes = np.divmod(keys[starts], n_classes)
+    places, classes = np.divmod(keys[starts], max(1, n_labels))
     return np.bincount(places, minlength=stop - start), classes.astype(np.int32), columns[0], columns[1]
-
-
-def add_totals(counts: ClassStatistics) -> ClassStatistics:
-    """Return the statistics of documents with one label each, with class 0 of all documents before the labels."""
-    n = counts.n_classes
-    return sum_over_sets(counts, LabelSets(np.arange(n + 1), np.arange(1, n + 1, dtype=np.int32)), n + 1)
-
-
-def drop_totals(counts: ClassStatistics) -> ClassStatistics:
-    """Return the statistics of the labels only; label k is class k - 1 of the result."""
-    return _take_classes(counts, slice(1, None), counts.classes > 0)
-
-
-def keep_totals(counts: ClassStatistics) -> ClassStatistics:
-    """Return the statistics of all documents only, as those of one class."""
-    return _take_classes(counts, slice(0, 1), counts.classes == 0)
-
-
-def _take_classes(counts: ClassStatistics, classes: slice, is_taken: NDArray[np.bool_]) -> ClassStatistics:
-    return ClassStatistics(
-        counts.class_documents[classes],
-        running_sums(is_taken)[counts.indptr],
-        counts.classes[is_taken] - np.int32(classes.start),
-        counts.documents[is_taken],
-        counts.occurrences[is_taken],
-    )
 
 
 def keep_cells(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -170,8 +170,41 @@ def _score_by_scorer(
     return np.concatenate(parallel_calls([partial(of_part, part) for part in parts], jobs=jobs))
 
 
+class LeftOutDocuments:
+    """Some documents of a corpus, in the order of their hashes, which are left out of it with their duplicates.
+
+    documents    of the corpus
+    is_separate  whether each document is left out alone, without its duplicates
+    """
+
+    documents: DocumentCounts
+    is_separate: bool
+
+    @cached_property
+    def contents(self) -> NDArray[np.int64]:
+        """A number for what is left out with each document: its content, or only itself, (n_documents,)."""
+        return np.arange(len(self.documents)) if self.is_separate else number_contents(self.documents)
+
+    def slice(self, start: int, stop: int) -> Self:
+        """Return only the documents from `start` up to `stop`, with all duplicates of each."""
+        raise NotImplementedError
+
+    def first(self, size: int) -> Self:
+        """Return about the first `size` documents, up to the end of a group of duplicates."""
+        return self if size >= len(self.documents) else self.slice(0, len(self.documents.first(max(1, size))))
+
+    def split(self, size: int, start: int = 0) -> Iterator[Self]:
+        """Yield the documents from `start` on in parts of about `size`, each up to the end of a group of duplicates."""
+        hashes = self.documents.hashes
+        while start < len(hashes):
+            last = hashes[min(start + size, len(hashes)) - 1]
+            stop = int(np.searchsorted(hashes, last, side="right"))
+            yield self.slice(start, stop)
+            start = stop
+
+
 @dataclass(frozen=True, eq=False)
-class LeaveOneOut:
+class LeaveOneOut(LeftOutDocuments):
     """The documents of a corpus, for leave-one-out scores with one event model and prior.
 
     A feature that occurs only in a document and its duplicates is out of vocabulary when they are left out. It is
@@ -220,11 +253,6 @@ class LeaveOneOut:
         old = self.copies[self.copies > 0]
         return len(old) - round(float((1 / old).sum()))
 
-    @property
-    def contents(self) -> NDArray[np.int64]:
-        """A number for what is left out with each document: its content, or only itself, (n_documents,)."""
-        return np.arange(len(self.documents)) if self.is_separate else number_contents(self.documents)
-
     def take(self, documents: NDArray[np.int64]) -> LeaveOneOut:
         """Return only these documents; they must include all duplicates of each."""
         return self._select(documents, self.documents.take(documents))
@@ -243,19 +271,6 @@ class LeaveOneOut:
         if self.is_separate:
             selected.__dict__["copies"] = self.copies[rows]
         return selected
-
-    def first(self, size: int) -> LeaveOneOut:
-        """Return about the first `size` documents, up to the end of a group of duplicates."""
-        return self if size >= len(self.documents) else self.slice(0, len(self.documents.first(size)))
-
-    def split(self, size: int, start: int = 0) -> Iterator[LeaveOneOut]:
-        """Yield the documents from `start` on in parts of about `size`, each up to the end of a group of duplicates."""
-        hashes = self.documents.hashes
-        while start < len(hashes):
-            last = hashes[min(start + size, len(hashes)) - 1]
-            stop = int(np.searchsorted(hashes, last, side="right"))
-            yield self.slice(start, stop)
-            start = stop
 
     def cut(self, number: int) -> list[LeaveOneOut]:
         """Return about `number` parts, each to be scored by one thread."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -88,24 +87,27 @@ def estimate_pair_noise(
     Parameters
     ----------
     documents : counts of documents; the class of a document is the index of its set in `sets`
-    sets : the label sets, whose classes are 1 to `n_labels`
+    sets : the label sets
     is_vocabulary : whether the vocabulary is that of these documents, so that a feature of a single document is unknown
         while this document is left out
     """
     order = documents.order(documents.classes)
     documents = documents.take(order)
-    statistics = count_label_sets(documents, sets, n_features=n_features, n_classes=n_labels + 1)
+    statistics = count_label_sets(documents, sets, n_features=n_features, n_labels=n_labels)
     n_hapax = count_hapaxes(statistics, documents).tokens if is_vocabulary else None
     corpus = RelevanceLeaveOneOut(LabelCounts.of(statistics), documents, sets, n_hapax)
     if len(corpus.copies) < 2 or n_labels == 0:
         nothing = np.zeros(0, dtype=np.int64)
         return PairNoise(nothing, nothing, nothing.astype(bool), np.zeros(0), 0, 0, 0.0, 0.0)
     fit = select_multilabel(corpus, optimize=None)
-    sizes = statistics.class_documents[1:]
+    sizes = statistics.class_documents
     some = corpus.first(MAX_AT_ONCE)
     cells, probabilities = _judge(some, fit, sizes)
     rates = fit_noise_rates(cells.positives, cells.documents, probabilities)
-    parts = [_find_wrong(part, fit, rates, sizes, minimum, start) for start, part in _divide(corpus)]
+    parts, start = [], 0
+    for part in corpus.split(MAX_AT_ONCE):
+        parts.append(_find_wrong(part, fit, rates, sizes, minimum, start))
+        start += len(part.documents)
     found, wrong, counts = (list(each) for each in zip(*parts, strict=True))
     rows, labels, is_given = (np.concatenate(each) for each in zip(*found, strict=True))
     totals = np.sum(counts, axis=0).tolist()
@@ -133,16 +135,6 @@ def find_wrong_pairs(
         documents[found], labels[found], is_given[found], wrong[found], len(np.unique(documents)), int(is_given.sum()),
         float(wrong[is_given].sum()), float(wrong[~is_given].sum()),
     )  # fmt: skip
-
-
-def _divide(corpus: RelevanceLeaveOneOut) -> Iterator[tuple[int, RelevanceLeaveOneOut]]:
-    """Yield parts of the documents of a corpus with the place of the first one; equal hashes stay together."""
-    hashes, start = corpus.documents.hashes, 0
-    while start < len(hashes):
-        last = min(start + MAX_AT_ONCE, len(hashes)) - 1
-        stop = int(np.searchsorted(hashes, hashes[last], side="right"))
-        yield start, corpus.slice(start, stop)
-        start = stop
 
 
 def _judge(corpus: RelevanceLeaveOneOut, fit: MultilabelFit, sizes: NDArray[np.int64]) -> tuple[Cells, Floats]:
@@ -185,8 +177,8 @@ def _find_wrong(
     first = np.repeat(bounds[cells.contents[found]], copies)
     within = np.arange(len(owners)) - np.repeat(np.cumsum(copies) - copies, copies)
     rows, labels = by_content[first + within], cells.labels[owners].astype(np.int64)
-    n_labels = corpus.counts.labels.n_classes
-    keys = corpus.sets.entry_sets * n_labels + corpus.sets.classes - 1
+    n_labels = corpus.counts.statistics.n_classes
+    keys = corpus.sets.entry_sets * n_labels + corpus.sets.classes
     is_given = np.isin(corpus.documents.classes[rows].astype(np.int64) * n_labels + labels, keys)
     wrong = np.where(is_given, given[owners], missing[owners])
     is_wrong = wrong > minimum

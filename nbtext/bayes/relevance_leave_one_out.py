@@ -28,12 +28,12 @@ from nbtext.bayes.binary_relevance import (
     pseudo_tokens,
 )
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.label_sets import LabelSets, drop_totals
-from nbtext.bayes.leave_one_out import count_hapaxes
+from nbtext.bayes.label_sets import LabelSets
+from nbtext.bayes.leave_one_out import LeftOutDocuments, count_hapaxes
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.errors import ModelError
 from nbtext.features.csr import run_starts, running_sums
-from nbtext.features.document_counts import DocumentCounts, count_copies, number_contents
+from nbtext.features.document_counts import DocumentCounts, count_copies
 from nbtext.kernel import HAS_KERNEL, choose_version
 from nbtext.records import LazyProperty, dataclass
 
@@ -49,8 +49,7 @@ LARGEST = 500.0  # exponent of 2 that a product may gain before it is divided
 class LabelCounts:
     """What the scores of left-out documents need of the whole corpus.
 
-    statistics  of the corpus, with totals
-    labels      the statistics of the labels
+    statistics  of the corpus
     entries     the occurrences t_kj, feature by feature: indptr, classes, t
     discounted  the discounted occurrences of `entries`, t'_kj
     totals      (n_features,), the occurrences of each feature in all documents, t_j
@@ -59,7 +58,6 @@ class LabelCounts:
     """
 
     statistics: ClassStatistics
-    labels: ClassStatistics
     entries: tuple[NDArray[np.int64], NDArray[np.int32], Floats]
     discounted: Floats
     totals: Floats
@@ -68,33 +66,32 @@ class LabelCounts:
 
     @classmethod
     def of(cls, statistics: ClassStatistics) -> LabelCounts:
-        """Return the counts of statistics with totals.
+        """Return the counts of statistics.
 
         A feature that half of the labels have has an entry for each label, so that the kernel need not look it up.
         """
-        labels = drop_totals(statistics)
-        widths = np.diff(labels.indptr)
-        is_frequent = 2 * widths >= labels.n_classes
-        indptr = running_sums(np.where(is_frequent, labels.n_classes, widths))
+        widths, n_labels = np.diff(statistics.indptr), statistics.n_classes
+        is_frequent = 2 * widths >= n_labels
+        indptr = running_sums(np.where(is_frequent, n_labels, widths))
         classes = (np.arange(indptr[-1]) - np.repeat(indptr[:-1], np.diff(indptr))).astype(np.int32)
-        ranks = np.arange(len(labels.classes)) - np.repeat(labels.indptr[:-1], widths)
-        places = np.repeat(indptr[:-1], widths) + np.where(np.repeat(is_frequent, widths), labels.classes, ranks)
+        ranks = np.arange(len(statistics.classes)) - np.repeat(statistics.indptr[:-1], widths)
+        places = np.repeat(indptr[:-1], widths) + np.where(np.repeat(is_frequent, widths), statistics.classes, ranks)
         occurrences = np.zeros(len(classes))
-        classes[places], occurrences[places] = labels.classes, labels.occurrences
-        totals = statistics.feature_sums(statistics.occurrences).astype(np.float64)
-        priors = np.asarray(prior_log_odds(labels.class_documents, statistics.n_documents))
+        classes[places], occurrences[places] = statistics.classes, statistics.occurrences
+        totals = statistics.feature_occurrences.astype(np.float64)
+        priors = np.asarray(prior_log_odds(statistics.class_documents, statistics.n_documents))
         entries = indptr, classes, occurrences
-        return cls(statistics, labels, entries, discount(occurrences), totals, float(totals.sum()), priors)
+        return cls(statistics, entries, discount(occurrences), totals, float(totals.sum()), priors)
 
     def contrast_scorer(self, alpha: float) -> LinearScorer:
         """Return the scorer of S, with nothing left out, over `entries`."""
         indptr, classes, occurrences = self.entries
-        default = np.log(alpha / (self.labels.class_occurrences + alpha * self.labels.n_features))
+        default = np.log(alpha / (self.statistics.class_occurrences + alpha * self.statistics.n_features))
         return LinearScorer(np.zeros(len(default)), default, indptr, classes, np.log(occurrences / alpha + 1))
 
 
 @dataclass(frozen=True, eq=False)
-class RelevanceLeaveOneOut:
+class RelevanceLeaveOneOut(LeftOutDocuments):
     """The retained documents of a corpus, for exact leave-one-out scores. Identical documents are left out together.
 
     counts      of the whole corpus
@@ -111,13 +108,6 @@ class RelevanceLeaveOneOut:
     n_hapax: NDArray[Any] | None
     is_separate: bool = False
 
-    def first(self, size: int) -> RelevanceLeaveOneOut:
-        """Return about the first `size` documents, up to the end of a group of documents with equal hashes."""
-        hashes = self.documents.hashes
-        if size >= len(hashes):
-            return self
-        return self.slice(0, int(np.searchsorted(hashes, hashes[max(1, size) - 1], side="right")))
-
     def drop_last_content(self) -> RelevanceLeaveOneOut:
         """Return a sample without its last group of duplicates, which may be incomplete."""
         hashes = self.documents.hashes
@@ -132,11 +122,6 @@ class RelevanceLeaveOneOut:
         """Return only these documents; they must include all duplicates of each."""
         n_hapax = None if self.n_hapax is None else self.n_hapax[start:stop]
         return replace(self, documents=self.documents.slice(start, stop), n_hapax=n_hapax)
-
-    @cached_property
-    def contents(self) -> NDArray[np.int64]:
-        """The number of the content of each document; duplicates have the same number, shape (n_documents,)."""
-        return np.arange(len(self.documents)) if self.is_separate else number_contents(self.documents)
 
     @cached_property
     def n_copies(self) -> NDArray[np.int64]:
@@ -157,9 +142,9 @@ class RelevanceLeaveOneOut:
     def own(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """For each content (indptr) its labels, ascending, and the number of its documents with each."""
         sets = self.sets.take(self.documents.classes)
-        keys = np.sort(self.contents[sets.entry_sets] * self.counts.labels.n_classes + sets.classes - 1)
+        keys = np.sort(self.contents[sets.entry_sets] * self.counts.statistics.n_classes + sets.classes)
         starts = run_starts(keys)
-        contents, labels = np.divmod(keys[starts], self.counts.labels.n_classes)
+        contents, labels = np.divmod(keys[starts], self.counts.statistics.n_classes)
         indptr = np.searchsorted(contents, np.arange(len(self.copies) + 1))
         return indptr, labels, np.diff(np.append(starts, len(keys)))
 
@@ -202,9 +187,9 @@ class RelevanceLeaveOneOut:
     def blocks(self) -> Iterator[LeftOutBlock]:
         """The contents in blocks whose scores fit into memory, one after the other."""
         n, start = len(self.copies), 0
-        n_blocks = -(-n // max(1, MAX_CELLS // self.counts.labels.n_classes))
+        n_blocks = -(-n // max(1, MAX_CELLS // self.counts.statistics.n_classes))
         size = -(-n // max(1, n_blocks))  # equal sizes, for threads
-        widths = None if MAX_ENTRIES is None else np.diff(self.counts.labels.indptr)[self.distinct.indices]
+        widths = None if MAX_ENTRIES is None else np.diff(self.counts.statistics.indptr)[self.distinct.indices]
         bounds = None if widths is None else running_sums(widths)[self.distinct.indptr]
         while start < n:
             stop = min(start + size, n)
@@ -255,20 +240,20 @@ class LeftOutBlock:
     @LazyProperty
     def positives(self) -> Floats:
         """The number of documents of each content that have each label, (n_rows, n_labels)."""
-        return -self._subtract_own(np.zeros(self.corpus.counts.labels.n_classes), np.ones(self.stop - self.start))
+        return -self._subtract_own(np.zeros(self.corpus.counts.statistics.n_classes), np.ones(self.stop - self.start))
 
     @LazyProperty
     def priors(self) -> Floats:
         """π of each content and label, (n_rows, n_labels)."""
         n = self.corpus.counts.statistics.n_documents - self.copies
-        n_k = self._subtract_own(self.corpus.counts.labels.class_documents, np.ones(len(n)))
+        n_k = self._subtract_own(self.corpus.counts.statistics.class_documents, np.ones(len(n)))
         return np.asarray(prior_log_odds(n_k, n[:, None]))
 
     def ratios(self, mu: float) -> Floats:
         """Return A − π of each content and label, (n_rows, n_labels)."""
         corpus, part, own, left = self.corpus, self.documents, self.own, self._left
         T = corpus.counts.n_tokens - self.copies * part.totals
-        T_k = self._subtract_own(corpus.counts.labels.class_occurrences, part.totals)
+        T_k = self._subtract_own(corpus.counts.statistics.class_occurrences, part.totals)
         shares = left / np.repeat(np.maximum(T, 1), np.diff(part.indptr))
         # a factor is at most (1 + T / μ)²
         limits = np.maximum(LARGEST * np.log(2) / (2 * np.log1p(T / mu) + 1e-9), 1).astype(np.int64)
@@ -276,7 +261,7 @@ class LeftOutBlock:
         products, exponents = left_out_products(
             (part.indptr, part.indices, part.counts),
             (own.indptr, own.places, discount(own.left), pseudo_tokens(T_k[own.rows, own.classes], mu)),
-            (indptr, classes, corpus.counts.discounted), pseudo_tokens(corpus.counts.labels.class_occurrences, mu),
+            (indptr, classes, corpus.counts.discounted), pseudo_tokens(corpus.counts.statistics.class_occurrences, mu),
             (left, shares), T, limits,
         )  # fmt: skip
         mantissas, shifts = np.frexp(products)
@@ -292,8 +277,8 @@ class LeftOutBlock:
         corpus, part, own = self.corpus, self.documents, self.own
         scores = scorer.scores(part.indptr, part.indices, part.counts)
         scores -= (part.totals - self.known)[:, None] * scorer.default
-        totals = corpus.counts.labels.class_occurrences[own.classes] - own.copies * own.documents.totals
-        default = np.log(alpha / (totals + alpha * corpus.counts.labels.n_features))
+        totals = corpus.counts.statistics.class_occurrences[own.classes] - own.copies * own.documents.totals
+        default = np.log(alpha / (totals + alpha * corpus.counts.statistics.n_features))
         logs = own.documents.sum_entries(own.documents.counts * np.log(own.left / alpha + 1))
         scores[own.rows, own.classes] = logs + self.known[own.rows] * default
         return contrast_labels(scores)

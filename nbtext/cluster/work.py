@@ -23,7 +23,7 @@ import numpy as np
 from nbtext import __version__
 from nbtext.artifact.model import load_model
 from nbtext.artifact.record import narrow_integers
-from nbtext.bayes.class_statistics import ClassStatistics
+from nbtext.bayes.class_statistics import ClassStatistics, Totals
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.shards import Shard, count_lines, forget_line_numbers
@@ -55,33 +55,38 @@ TYPES = {  # dtypes of the arrays of counts, which are sent in the smallest dtyp
 
 def plain_counts(counts: CorpusCounts) -> Record:
     """Return the counts of texts as plain data."""
-    known = counts.vocabulary
+    known, totals = counts.vocabulary, counts.statistics.totals
     return {
         "labels": list(counts.labels),
         "vocabulary": {"blob": known.blob, "offsets": narrow_integers(known.offsets)} if known is not None else None,
         "statistics": _arrays(counts.statistics),
+        "totals": None if totals is None else {"n_documents": totals.n_documents, **_arrays(totals)},
         "sample": _arrays(counts.sample),
         "sample_size": counts.sample_size,
         "label_sets": counts.label_sets,
-        "empty": None if counts.empty is None else [list(counts.empty), list(counts.empty.values())],
+        "empty": None if counts.empty is None else [list(map(list, counts.empty)), list(counts.empty.values())],
     }
 
 
 def counts_of(record: Record) -> CorpusCounts:
     """Return the counts that plain data hold."""
-    known = record["vocabulary"]
+    known, totals = record["vocabulary"], record["totals"]
+    if totals is not None:
+        totals = Totals(totals.pop("n_documents"), **_restore_dtypes(totals))
     return CorpusCounts(
         tuple(record["labels"]),
         Vocabulary(known["blob"], known["offsets"].astype(np.int64)) if known is not None else None,
-        ClassStatistics(**_restore_dtypes(record["statistics"]), has_totals=record["label_sets"] is not None),
+        ClassStatistics(**_restore_dtypes(record["statistics"]), totals=totals),
         DocumentCounts(**_restore_dtypes(record["sample"])),
         record["sample_size"],
         label_sets=record["label_sets"],
-        empty=None if record["empty"] is None else dict(zip(*record["empty"], strict=True)),
+        empty=None
+        if record["empty"] is None
+        else dict(zip(map(tuple, record["empty"][0]), record["empty"][1], strict=True)),
     )
 
 
-def _arrays(holder: ClassStatistics | DocumentCounts) -> Record:
+def _arrays(holder: ClassStatistics | Totals | DocumentCounts) -> Record:
     found = {each.name: getattr(holder, each.name) for each in fields(holder) if each.name in TYPES}
     return {name: narrow_integers(array) for name, array in found.items()}
 

@@ -139,7 +139,7 @@ def find_promising(pairs: CorpusCounts, features: FeatureSettings) -> tuple[str,
     """
     assert pairs.vocabulary is not None  # for the types: features are hashed only if the user chose them
     _, n_spaces = find_first_words(pairs.vocabulary, features.fields)
-    counts = pairs.statistics.feature_sums(pairs.statistics.occurrences) * (n_spaces == 0)
+    counts = pairs.statistics.feature_occurrences * (n_spaces == 0)
     if counts.sum() <= SHORT * pairs.statistics.n_documents:
         return TRIPLES, CHARACTERS
     share = compute_unspaced_share(pairs.vocabulary, counts, features.fields)

@@ -131,7 +131,7 @@ def find_common_words(model: TrainedModel) -> frozenset[str]:
     if features is None:
         return frozenset()
     statistics = used_statistics(model)
-    shares = statistics.feature_sums(statistics.documents) / max(1, statistics.n_documents)
+    shares = statistics.document_frequencies / max(1, statistics.n_documents)
     return frozenset(features.term(j) for j in np.flatnonzero(shares > COMMON_SHARE).tolist())
 
 

@@ -87,12 +87,11 @@ def cross_validate(
         training = everything.without(~is_training, sample_size=size)
         held_out = everything.sample.take(np.flatnonzero(is_held_out))
         if has_own_vocabulary:
-            columns = np.flatnonzero(np.diff(training.statistics.indptr))  # features that the training documents have
+            columns = training.statistics.used_features  # features that the training documents have
             training = training.restrict(columns)
             held_out = held_out.restrict(columns, everything.statistics.n_features)
-        names = corpus.label_sets or [(label,) for label in corpus.labels]
         return predict_documents(
-            training, held_out, names, features=features, model_settings=model_settings, decisions=decisions
+            training, held_out, corpus.sets, features=features, model_settings=model_settings, decisions=decisions
         )
 
     splits = split_folds(folds, is_forward=is_forward)

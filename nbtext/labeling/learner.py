@@ -11,7 +11,6 @@ from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.label_selection import MultilabelFit, default_multilabel_fit
-from nbtext.bayes.label_sets import ALL_DOCUMENTS, drop_totals
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import Selection
 from nbtext.documents.batch import Batch
@@ -67,7 +66,7 @@ class Learner:
         """The labels of the documents, without those that have no document."""
         if self._counts is None:
             return ()
-        return tuple(label for label in self._counts.labels if label != ALL_DOCUMENTS)
+        return self._counts.labels
 
     def add(self, documents: Sequence[tuple[PoolDocument, Labels]]) -> None:
         """Add labeled documents."""
@@ -104,12 +103,13 @@ class Learner:
         return self._fitted
 
     def statistics_over(self, pool: CorpusCounts) -> tuple[Labels, ClassStatistics] | None:
-        """Return the labels, and the statistics of their documents over the features of the pool."""
+        """Return the labels, and the statistics of their documents over the features of the pool.
+
+        A document counts once for each of its labels.
+        """
         if self._counts is None:
             return None
-        counts, statistics = self._counts, self._counts.statistics
-        if statistics.has_totals:
-            statistics = drop_totals(statistics)
+        counts, statistics = self._counts, replace(self._counts.statistics, totals=None)
         _, mine, theirs = unite_vocabularies(counts, pool)
         n_united = int(max(mine.max(initial=-1), theirs.max(initial=-1))) + 1
         classes = np.arange(statistics.n_classes)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
-from nbtext.bayes.label_sets import ALL_DOCUMENTS, LabelSets, add_totals, count_label_sets, sum_over_sets
+from nbtext.bayes.label_sets import LabelSets, count_label_sets, sum_over_sets
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, check_label
 from nbtext.features.analyzer import TOO_LONG
 from nbtext.features.counting import Counter, counter, merge_sorted
@@ -45,9 +45,8 @@ class CorpusCounts:
     below        The sample holds all documents whose hashes are below this bound. After a subtraction, the documents
                  with larger hashes are not known, so the sample can be smaller than `sample_size`.
     label_sets   If documents have several labels: the distinct label sets of the retained documents, sorted, each with
-                 its labels sorted. The class of a retained document is the number of its set. Then the first label is
-                 ALL_DOCUMENTS, and the first class of the statistics is of all documents. Otherwise None.
-    empty        How many documents of each label, or label set, hold no token; None: not known, as of a model file
+                 its labels sorted. The class of a retained document is the number of its set. Otherwise None.
+    empty        How many documents of each label set hold no token; None: not known, as of a model file
     """
 
     labels: tuple[str, ...]
@@ -58,16 +57,21 @@ class CorpusCounts:
     weighting: Weighting | None = None
     below: int = ALL_HASHES
     label_sets: tuple[LabelSet, ...] | None = None
-    empty: Mapping[str | LabelSet, int] | None = None
+    empty: Mapping[LabelSet, int] | None = None
 
     @property
-    def empty_documents(self) -> Mapping[str | LabelSet, int] | None:
-        """How many documents of each label, or label set, hold no token; None: not known."""
+    def sets(self) -> tuple[LabelSet, ...]:
+        """The label set of each class of the retained documents."""
+        return tuple((label,) for label in self.labels) if self.label_sets is None else self.label_sets
+
+    @property
+    def empty_documents(self) -> Mapping[LabelSet, int] | None:
+        """How many documents of each label set hold no token; None: not known."""
         return self._count_empty(self.sample) if self.has_all_documents else self.empty
 
-    def _count_empty(self, documents: DocumentCounts) -> Numbers[str | LabelSet]:
-        names: Sequence[str | LabelSet] = self.labels if self.label_sets is None else self.label_sets
-        return Numbers(names[k] for k in documents.classes[documents.hashes == np.uint64(EMPTY_HASH)].tolist())
+    def _count_empty(self, documents: DocumentCounts) -> Numbers[LabelSet]:
+        sets = self.sets
+        return Numbers(sets[k] for k in documents.classes[documents.hashes == np.uint64(EMPTY_HASH)].tolist())
 
     @property
     def is_multilabel(self) -> bool:
@@ -108,21 +112,17 @@ class CorpusCounts:
 
     def count(self, documents: DocumentCounts) -> ClassStatistics:
         """Return the class statistics of some retained documents."""
-        n_features, n_classes = self.statistics.n_features, len(self.labels)
+        n_features, n_labels = self.statistics.n_features, len(self.labels)
         if self.label_sets is None:
-            return count_classes(documents, n_features, n_classes)
+            return count_classes(documents, n_features, n_labels)
         sets = LabelSets.of(self.label_sets, self.labels)
-        return count_label_sets(documents, sets, n_features=n_features, n_classes=n_classes)
+        return count_label_sets(documents, sets, n_features=n_features, n_labels=n_labels)
 
     def as_multilabel(self) -> CorpusCounts:
         """Return the same counts as those of documents that may have several labels."""
         if self.is_multilabel:
             return self
-        sets = tuple((label,) for label in self.labels)
-        empty: dict[str | LabelSet, int] = {(str(label),): n for label, n in (self.empty or {}).items()}
-        empty_documents = None if self.empty is None else empty
-        counts = replace(self, labels=(ALL_DOCUMENTS, *self.labels), label_sets=sets, empty=empty_documents)
-        return replace(counts, statistics=add_totals(self.statistics)).drop_unused_sets()
+        return replace(self, statistics=self.statistics.with_totals(), label_sets=self.sets).drop_unused_sets()
 
     def drop_unused_sets(self) -> CorpusCounts:
         """Return the counts without label sets that no retained document has."""
@@ -156,7 +156,7 @@ class CorpusCounts:
 
     def drop_unused_features(self) -> CorpusCounts:
         """Return the counts without features that no document has; hashed columns stay."""
-        used = np.flatnonzero(np.diff(self.statistics.indptr))
+        used = self.statistics.used_features
         is_settled = self.vocabulary is None or len(used) == self.statistics.n_features
         return self if is_settled else self.restrict(used)
 
@@ -252,14 +252,12 @@ class _Union:
     sets: tuple[NDArray[np.int32], NDArray[np.int32]]
 
     def samples(self, *corpora: CorpusCounts) -> list[DocumentCounts]:
-        """Return both samples over the features, and the labels or label sets, of both corpora."""
-        classes = self.classes if self.label_sets is None else self.sets
-        return list(map(DocumentCounts.renumber, (counts.sample for counts in corpora), self.columns, classes))
+        """Return both samples over the features and the label sets of both corpora."""
+        return list(map(DocumentCounts.renumber, (counts.sample for counts in corpora), self.columns, self.sets))
 
     def take_smallest(self, a: DocumentCounts, b: DocumentCounts, size: int | None) -> DocumentCounts:
         """Return the `size` documents (None: all) of two samples with the smallest hashes; see `samples`."""
-        classes = self.classes if self.label_sets is None else self.sets
-        parts = [replace(a, classes=classes[0][a.classes]), replace(b, classes=classes[1][b.classes])]
+        parts = [replace(each, classes=sets[each.classes]) for each, sets in zip((a, b), self.sets, strict=True)]
         return take_smallest(parts, size, columns=self.columns)
 
     def statistics(self, *corpora: CorpusCounts) -> list[ClassStatistics]:
@@ -280,7 +278,7 @@ def _bound(size: int | None, *hashes: NDArray[np.uint64]) -> int:
 
 def _union(a: CorpusCounts, b: CorpusCounts) -> _Union:
     labels, classes = _unite(a.labels, b.labels)
-    label_sets, sets = _unite(a.label_sets or (), b.label_sets or ())
+    label_sets, sets = _unite(a.sets, b.sets)
     vocabulary, *columns = unite_vocabularies(a, b)
     n_features = len(vocabulary) if vocabulary is not None else a.statistics.n_features
     return _Union(
@@ -312,7 +310,7 @@ class CorpusCounter:
         self._is_hashed = settings.hash_bits is not None
         self._settings = settings
         self._sample_size = sample_size
-        self._codes: dict[str | LabelSet, int] = {}  # of labels; of label sets, once a batch has several labels
+        self._codes: dict[LabelSet, int] = {}
         self._is_multilabel = False
         self._class_documents: list[int] = []
         self._empty: Numbers[int] = Numbers()  # documents without a token, by code
@@ -326,9 +324,10 @@ class CorpusCounter:
     def add(self, batch: Batch) -> None:
         """Count the documents of a batch; InputError if one has no label or could not be read."""
         refuse_long_texts(batch, self._settings)
-        names = self._names(batch)
-        codes = {name: self._code(name, names, batch) for name in dict.fromkeys(names)}
-        classes = np.array(list(map(codes.__getitem__, names)), dtype=np.int32)
+        self._is_multilabel |= batch.label_lists is not None
+        lists = batch.list_labels()
+        codes = {labels: self._code(labels, lists, batch) for labels in dict.fromkeys(lists)}
+        classes = np.array(list(map(codes.__getitem__, lists)), dtype=np.int32)
         unusable = [*batch.problems, *np.flatnonzero(classes < 0)[:1].tolist()]
         if unusable:  # the first one is reported, so that the error does not depend on the batches
             raise batch.problems.get(min(unusable)) or batch.missing_label(min(unusable))
@@ -344,30 +343,20 @@ class CorpusCounter:
         for code, number in enumerate(np.bincount(classes).tolist()):
             self._class_documents[code] += number
 
-    def _names(self, batch: Batch) -> Sequence[str | LabelSet | None]:
-        """Return the label of each document; once a batch has several labels, the label set of each, sorted."""
-        if batch.label_lists is not None and not self._is_multilabel:
-            self._is_multilabel = True
-            self._codes = {(label,): code for label, code in self._codes.items() if isinstance(label, str)}
-        if not self._is_multilabel:
-            return batch.labels
-        lists = batch.list_labels()
-        sets = {labels: None if labels is None else tuple(sorted(set(labels))) for labels in dict.fromkeys(lists)}
-        return list(map(sets.__getitem__, lists))
-
-    def _code(self, name: str | LabelSet | None, names: Sequence[str | LabelSet | None], batch: Batch) -> int:
-        if name is None:
+    def _code(self, labels: LabelSet | None, lists: Sequence[LabelSet | None], batch: Batch) -> int:
+        """Return the number of the set of some labels; −1 if they are not known."""
+        if labels is None:
             return -1
-        code = self._codes.setdefault(name, len(self._codes))
+        code = self._codes.setdefault(tuple(sorted(set(labels))), len(self._codes))
         if code == len(self._class_documents):
-            for label in (name,) if isinstance(name, str) else name:
+            for label in labels:
                 if len(label) > MAX_LABEL_CHARACTERS:
-                    check_label(label, where=batch.place(names.index(name)))
+                    check_label(label, where=batch.place(lists.index(labels)))
             self._class_documents.append(0)
         return code
 
     def _sorted_codes(self) -> NDArray[np.int32]:
-        """Return for each label or label set, in order of first occurrence, its place in sorted order."""
+        """Return for each label set, in order of first occurrence, its place in sorted order."""
         places = np.empty(len(self._codes), dtype=np.int32)
         order = np.array([code for _, code in sorted(self._codes.items())], dtype=np.int64)
         places[order] = np.arange(len(places), dtype=np.int32)
@@ -375,21 +364,19 @@ class CorpusCounter:
 
     def finish(self) -> CorpusCounts:
         """Return the counts of all batches, with sorted features and labels; no more batches can be added."""
-        names, by_code = tuple(name for name, _ in sorted(self._codes.items())), list(self._codes)
+        sets, by_code = tuple(sorted(self._codes)), list(self._codes)
         sorted_codes = self._sorted_codes()
         vocabulary, columns = self._counter.vocabulary()  # first: the sums by class have its order
         statistics = self._statistics(sorted_codes)
         del self._counter  # frees the memory of the counter
         sample = self._reservoir.take_all().arrange(columns)
         sample = replace(sample, classes=sorted_codes[sample.classes])
-        labels, label_sets = tuple(name for name in names if isinstance(name, str)), None
+        labels = tuple(sorted({label for labels in sets for label in labels}))
         if self._is_multilabel:
-            label_sets = tuple(name for name in names if not isinstance(name, str))
-            labels = (ALL_DOCUMENTS, *sorted({label for labels in label_sets for label in labels}))
-            statistics = sum_over_sets(statistics, LabelSets.of(label_sets, labels), len(labels))
+            statistics = sum_over_sets(statistics, LabelSets.of(sets, labels), len(labels))
         counts = CorpusCounts(
             labels, None if self._is_hashed else vocabulary, statistics, sample, self._sample_size,
-            below=self._reservoir.below, label_sets=label_sets,
+            below=self._reservoir.below, label_sets=sets if self._is_multilabel else None,
             empty=None if self._sample_size == 0 else {by_code[code]: n for code, n in self._empty.items()},
         )  # fmt: skip
         return counts.drop_unused_sets().with_known_bound()

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import ClassStatistics, count_classes, log_prior
+from nbtext.bayes.class_statistics import ClassStatistics, log_prior
 from nbtext.bayes.event_model import EventModel
-from nbtext.bayes.label_sets import keep_totals
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
 from nbtext.bayes.scored_corpus import ScoredCorpus
 from nbtext.bayes.settings import AUTO, DECISION_METRICS, SELECTABLE_MODELS, ModelSettings
@@ -25,7 +24,7 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CALIBRATION_SIZE, CorpusCounts
 from nbtext.model.fitted_model import FittedModel
-from nbtext.model.linear_fitting import check_complete, fit_linear_model, fit_weighting
+from nbtext.model.linear_fitting import check_complete, fit_linear_model, fit_weighting, weight_counts
 from nbtext.model.task import OneLabel
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
 def _count_empty(counts: CorpusCounts) -> NDArray[np.int64] | None:
     """Return the number of documents of each class without a token, (n_classes,); None: not known."""
     found = counts.empty
-    return None if found is None else np.array([found.get(label, 0) for label in counts.labels], dtype=np.int64)
+    return None if found is None else np.array([found.get(each, 0) for each in counts.sets], dtype=np.int64)
 
 
 def _drop_unused_documents(counts: CorpusCounts, features: FeatureSettings) -> CorpusCounts:
@@ -174,7 +173,7 @@ def select_features(counts: CorpusCounts, features: FeatureSettings) -> tuple[Co
         if counts.statistics.n_features == 0:
             raise no_token()
         return counts, None
-    statistics = keep_totals(counts.statistics) if counts.statistics.has_totals else counts.statistics
+    statistics = counts.statistics if counts.statistics.totals is None else counts.statistics.pooled
     columns = select_columns(statistics, statistics.class_documents, features)
     return counts.restrict(columns), columns
 
@@ -188,13 +187,12 @@ def align_to_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> Corp
     columns = np.array([j for j, term in enumerate(counts.vocabulary.terms) if term in places], dtype=np.int64)
     known = counts.restrict(columns)
     goals = np.array([places[term] for term in known.vocabulary or ()], dtype=np.int32)
-    classes = np.arange(len(counts.labels), dtype=np.int32)
-    sample_classes = classes if counts.label_sets is None else np.arange(len(counts.label_sets), dtype=np.int32)
+    classes, sets = np.arange(len(counts.labels)), np.arange(len(counts.sets), dtype=np.int32)
     return replace(
         known,
         vocabulary=given,
         statistics=known.statistics.align(goals, len(given), classes=classes, n_classes=len(classes)),
-        sample=known.sample.renumber(goals, sample_classes),
+        sample=known.sample.renumber(goals, sets),
     )
 
 
@@ -256,18 +254,3 @@ def compute_sufficient_statistics(
         check_complete(statistics, sample)
         statistics = sufficient_statistics(statistics, sample, n_values=model_settings.values)
     return statistics, sample
-
-
-def weight_counts(
-    statistics: ClassStatistics, sample: DocumentCounts, weighting: Weighting
-) -> tuple[ClassStatistics, DocumentCounts]:
-    """Return the class statistics and the sample of the weighted counts."""
-    if weighting.is_counting:
-        return (statistics.binarize(), sample.binarize()) if weighting.tf == "binary" else (statistics, sample)
-    weights: NDArray[np.float64] = weighting.weights(sample.indptr, sample.indices, sample.counts)
-    weighted = sample.weigh(weights)
-    if weighting.is_linear and weighting.idf is not None:
-        counted = statistics.binarize() if weighting.tf == "binary" else statistics
-        return counted.scale(weighting.idf), weighted
-    check_complete(statistics, sample)
-    return count_classes(weighted, statistics.n_features, statistics.n_classes), weighted

@@ -16,7 +16,6 @@ import numpy as np
 
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.label_sets import ALL_DOCUMENTS
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import LAPLACE, Selection
 from nbtext.documents.settings import UNKNOWN_INPUT
@@ -346,7 +345,7 @@ def _count(
     features = model.fitted.feature_settings
     check_fields(features.fields, source.field_names)
     counts = count_source(source, features, jobs=jobs, sample_size=sample_size, on_batch=on_batch, allows_several=True)
-    if not counts.labels:
+    if not counts.statistics.n_documents:
         raise InputError("SOURCE has no documents to train on")
     return counts
 
@@ -362,8 +361,7 @@ def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel,
         hint = "train it again on all documents, or give documents with one label each"
         raise ModelError("the model gives each document one label, and some documents have several, or none", hint=hint)
     if approximate and is_too_small:
-        labels = tuple(label for label in counts.labels if label != ALL_DOCUMENTS)
-        selection = earlier.fitted.task.transfer(labels, earlier.fitted.hyperparameters)
+        selection = earlier.fitted.task.transfer(counts.labels, earlier.fitted.hyperparameters)
         features, settings = earlier.fitted.feature_settings, earlier.fitted.model_settings
         fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
         fitted = _keep_choice(fitted, earlier.fitted)

@@ -247,7 +247,7 @@ def _confused(model: TrainedModel, classes: Sequence[int]) -> tuple[ConfusionVie
 
 def _hyperplane(inspector: Inspector, model: TrainedModel, by: str, n_features: int) -> Hyperplane | None:
     """Return the hyperplane of a model of two labels, with the weights of the shown features; otherwise None."""
-    if len(model.fitted.labels) != 2 or inspector.statistics is not inspector.everything:
+    if len(model.fitted.labels) != 2 or not inspector.has_association:
         return None
     weights = inspector.log_odds(1)
     shown = np.unique(np.concatenate([inspector.best(k, by, n_features) for k in (0, 1)]))

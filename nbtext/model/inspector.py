@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.binary_relevance import first_score
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.label_sets import drop_totals
 from nbtext.bayes.scorer import ClassWeights, Floats
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.counting import counter
@@ -50,11 +49,11 @@ class Inspector:
     def __init__(self, model: TrainedModel, names: Names | None = None) -> None:
         self._model, self._names = model, names or {}
         self.labels, self._scorer = model.fitted.labels, model.fitted.scorer
-        self.everything = self.statistics = used_statistics(model)
+        self.statistics = used_statistics(model)
+        self.has_association = self.statistics.totals is None  # of a feature and the one label of a document
         self._n_others = len(self.labels) - 1  # labels that a label is compared with
-        if self.everything.has_totals:  # the weights of the first score are already against the rest
-            self._n_others = 0
-            self.statistics, self._scorer = drop_totals(self.statistics), first_score(self._scorer, len(self.labels))
+        if not self.has_association:  # the weights of the first score are already against the rest
+            self._n_others, self._scorer = 0, first_score(self._scorer, len(self.labels))
         self._weights = ClassWeights(self._scorer)
         self._sums = self._weights.sums()
 
@@ -79,13 +78,12 @@ class Inspector:
     @property
     def n_documents(self) -> float:
         """The number of all documents, or the sum of their weights."""
-        return self.everything.n_documents
+        return self.statistics.n_documents
 
     @property
     def n_occurrences(self) -> float:
         """The number of features in all documents."""
-        totals = self.everything.class_occurrences
-        number: float = (totals[0] if self.everything.has_totals else totals.sum()).item()
+        number: float = self.statistics.feature_occurrences.sum().item()
         return number
 
     @cached_property
@@ -98,7 +96,7 @@ class Inspector:
 
     def best(self, k: int, by: str, n_features: int) -> NDArray[np.int64]:
         """Return the columns of the n most characteristic features of a class, best first; ties by column."""
-        if self.everything.has_totals and by in ("mi", "chi2"):
+        if not self.has_association and by in ("mi", "chi2"):
             what = "association with the label is not defined for documents with several labels"
             raise ModelError(what, where=f"--by {by}", hint="use --by z, log-odds or frequency")
         if by == "mi" and not self.statistics.knows_documents:
@@ -166,12 +164,11 @@ class Inspector:
         counts = documents if self._counts_documents else occurrences
         z = z_scores(counts, self._total(k), self._everywhere[columns], self._whole)
         is_known = statistics.knows_documents
-        has_association = not self.everything.has_totals
         for place, j in enumerate(columns.tolist()):
             yield FeatureView(
                 self.name(j), float(log_odds[place]), float(z[place]),
-                float(self.mutual_information[j]) if is_known and has_association else None,
-                float(self.chi_squared[j]) if has_association else None,
+                float(self.mutual_information[j]) if is_known and self.has_association else None,
+                float(self.chi_squared[j]) if self.has_association else None,
                 occurrences[place].item(), documents[place].item() if is_known else None,
             )  # fmt: skip
 
@@ -182,12 +179,12 @@ class Inspector:
 
     @cached_property
     def _everywhere(self) -> NDArray[Any]:
-        statistics = self.everything
-        return statistics.feature_sums(statistics.documents if self._counts_documents else statistics.occurrences)
+        statistics = self.statistics
+        return statistics.document_frequencies if self._counts_documents else statistics.feature_occurrences
 
     @cached_property
     def _whole(self) -> float:
-        return float(self.everything.n_documents if self._counts_documents else self.n_occurrences)
+        return float(self.n_documents if self._counts_documents else self.n_occurrences)
 
     @cached_property
     def _most_frequent_class(self) -> NDArray[np.int64]:

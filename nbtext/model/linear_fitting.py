@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import ClassStatistics, log_prior
+from nbtext.bayes.class_statistics import ClassStatistics, count_classes, log_prior
 from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.targets import find_goals
 from nbtext.errors import ModelError
@@ -90,3 +90,18 @@ def check_complete(statistics: ClassStatistics, sample: DocumentCounts) -> None:
     if len(sample) != statistics.n_documents:
         what = "this model needs the counts of each document, which SOURCE does not hold"
         raise ModelError(what, hint="train it on the texts")
+
+
+def weight_counts(
+    statistics: ClassStatistics, sample: DocumentCounts, weighting: Weighting
+) -> tuple[ClassStatistics, DocumentCounts]:
+    """Return the class statistics and the sample of the weighted counts."""
+    if weighting.is_counting:
+        return (statistics.binarize(), sample.binarize()) if weighting.tf == "binary" else (statistics, sample)
+    weights: NDArray[np.float64] = weighting.weights(sample.indptr, sample.indices, sample.counts)
+    weighted = sample.weigh(weights)
+    if weighting.is_linear and weighting.idf is not None:
+        counted = statistics.binarize() if weighting.tf == "binary" else statistics
+        return counted.scale(weighting.idf), weighted
+    check_complete(statistics, sample)
+    return count_classes(weighted, statistics.n_features, statistics.n_classes), weighted

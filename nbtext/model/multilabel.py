@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.binary_relevance import compile_relevance
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.label_selection import DEFAULT, MACRO_F1, MultilabelFit, select_multilabel
-from nbtext.bayes.label_sets import ALL_DOCUMENTS, LabelSets
+from nbtext.bayes.label_sets import LabelSets
 from nbtext.bayes.relevance_leave_one_out import LabelCounts, RelevanceLeaveOneOut
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import AUTO, ModelSettings
@@ -19,7 +19,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import FittedModel
-from nbtext.model.linear_fitting import count_known, weigh_documents
+from nbtext.model.linear_fitting import count_known, weigh_documents, weight_counts
 from nbtext.model.several_labels import SeveralLabels
 
 SINGLE_HINT = "leave out this option, or train on documents with one label each"
@@ -65,13 +65,16 @@ def fit_several_labels(
     jobs     number of threads
     raises   ModelError: no document has a label, or the counts are of a matrix
     """
-    label_sets, labels = counts.label_sets, tuple(label for label in counts.labels if label != ALL_DOCUMENTS)
+    label_sets, labels = counts.label_sets, counts.labels
     if label_sets is None or counts.weighting is not None:
         what = "a matrix of documents with several labels cannot be used for training"
         raise ModelError(what, hint="train on the texts")
     if not labels:
         raise ModelError("no document has a label", hint="add documents with labels")
-    sets, log_prior = LabelSets.of(label_sets, counts.labels), log_shares(counts.statistics.class_documents)
+    sets, log_prior = (
+        LabelSets.of(label_sets, counts.labels),
+        log_shares(counts.statistics.class_documents, counts.statistics.n_documents),
+    )
     if model_settings.is_linear:
         from nbtext.linear.data import TrainingData
         from nbtext.linear.label_learning import learn_labels
@@ -80,30 +83,40 @@ def fit_several_labels(
         sample = counts.sample
         data = TrainingData(
             sample.indptr, sample.indices, np.asarray(sample.counts, dtype=np.float64), sample.classes,
-            counts.statistics.n_features, len(labels), sample.hashes, sets=replace(sets, classes=sets.classes - 1),
+            counts.statistics.n_features, len(labels), sample.hashes, sets=sets,
         )  # fmt: skip
         n_known = count_known(sample, n_hapax, model_settings) * (np.diff(sample.indptr) > 0)
         scorer, hyperparameters, fit = learn_labels(data, model_settings, lengths=n_known, jobs=jobs)
     else:
-        statistics, sample = counts.statistics, counts.sample
-        if features.tf == "binary":
-            statistics, sample = statistics.binarize(), sample.binarize()
+        weighting = Weighting("binary" if features.tf == "binary" else "count")
         if fit is None:
-            corpus = RelevanceLeaveOneOut(LabelCounts.of(statistics), sample, sets, n_hapax, model_settings.is_separate)
+            corpus = leave_out_labels(counts, weighting, n_hapax, is_separate=model_settings.is_separate)
             corpus = corpus if counts.has_all_documents else corpus.drop_last_content()
             fit = select_multilabel(corpus, optimize=model_settings.optimize, jobs=jobs)
-        smoothing, weighting = fit.smoothing or DEFAULT, Weighting("binary" if features.tf == "binary" else "count")
+        smoothing, (statistics, _) = (
+            fit.smoothing or DEFAULT,
+            weight_counts(counts.statistics, counts.sample, weighting),
+        )
         scorer, hyperparameters = compile_relevance(statistics, smoothing), Hyperparameters(smoothing.alpha or 0.0)
     task = SeveralLabels(labels, log_prior, scorer.bias[: len(labels)], fit)
     return FittedModel(task, features, model_settings, counts.vocabulary, columns, weighting, scorer, hyperparameters)
 
 
-def log_shares(class_documents: NDArray[np.int64]) -> Floats:
+def leave_out_labels(
+    counts: CorpusCounts, weighting: Weighting, n_hapax: NDArray[np.float64] | None, *, is_separate: bool = False
+) -> RelevanceLeaveOneOut:
+    """Return the retained documents of counts over the features of a model, to be left out; see fit_several_labels."""
+    statistics, sample = weight_counts(counts.statistics, counts.sample, weighting)
+    sets = LabelSets.of(counts.sets, counts.labels)
+    return RelevanceLeaveOneOut(LabelCounts.of(statistics), sample, sets, n_hapax, is_separate)
+
+
+def log_shares(class_documents: NDArray[Any], n_documents: int) -> Floats:
     """Return the logarithm of the share of the documents that have each label, (n_labels,); half a document is added.
 
-    class_documents  (n_labels + 1,), of all documents, and of each label
+    class_documents  (n_labels,), documents with each label, of all `n_documents`
     """
-    return np.asarray(np.log(class_documents[1:] + 0.5) - np.log(class_documents[0] + 1))
+    return np.asarray(np.log(class_documents + 0.5) - np.log(n_documents + 1))
 
 
 def keep_multilabel(earlier: FittedModel, settings: ModelSettings) -> MultilabelFit:

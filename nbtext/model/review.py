@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.label_sets import ALL_DOCUMENTS, LabelSets
+from nbtext.bayes.label_sets import LabelSets
 from nbtext.bayes.outliers import QUANTILE, typicality
 from nbtext.bayes.pair_noise import PairNoise, estimate_pair_noise
 from nbtext.documents.batch import ONE_HINT
@@ -174,7 +174,7 @@ def judge_pairs(corpus: ReviewedCorpus) -> PairNoise:
     classes = np.array([numbers.setdefault(each, len(numbers)) for each in given], dtype=np.int32)
     counts = replace(corpus.counts.take(np.array(rows, dtype=np.int64)), classes=classes)
     noise = estimate_pair_noise(
-        counts, LabelSets.of(list(numbers), [ALL_DOCUMENTS, *labels]), corpus.n_features, len(labels),
+        counts, LabelSets.of(list(numbers), labels), corpus.n_features, len(labels),
         is_vocabulary=corpus.vocabulary is not None,
     )  # fmt: skip
     return replace(noise, documents=np.array(rows, dtype=np.int64)[noise.documents])

@@ -19,7 +19,7 @@ from nbtext.bayes.label_sets import LabelSets
 from nbtext.bayes.outliers import log_likelihood_per_token, with_unknown_tokens
 from nbtext.bayes.pair_noise import MIN_DOCUMENTS, PairNoise, find_wrong_pairs
 from nbtext.bayes.prediction_sets import Quantiles
-from nbtext.bayes.relevance_leave_one_out import LabelCounts, RelevanceLeaveOneOut
+from nbtext.bayes.relevance_leave_one_out import RelevanceLeaveOneOut
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.smoothing import BLOCK_SCORES
 from nbtext.errors import ModelError
@@ -29,6 +29,7 @@ from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.fitting import align_to_vocabulary, count_unseen, select_features
 from nbtext.model.growth import check_growth, check_undecayed
 from nbtext.model.left_out import make_left_out
+from nbtext.model.multilabel import leave_out_labels
 from nbtext.model.reservoir import ALL_HASHES
 from nbtext.model.review_reading import ReviewedCorpus
 from nbtext.model.task import OneLabel
@@ -158,7 +159,7 @@ class ModelJudge:
         smoothing, combination = task.fit.naive_bayes
         documents, left_out = self._align(corpus), self._leave_out_pairs(self._find_trained(corpus, given))
         numbers = {label: k for k, label in enumerate(self.labels)}
-        n_documents, found = left_out.counts.statistics.class_documents[1:], []
+        n_documents, found = left_out.counts.statistics.class_documents, []
         for part in _split(len(documents), n_labels):
             new = documents.take(part)
             scores = task.split(self._score(new))
@@ -193,12 +194,7 @@ class ModelJudge:
         """Return the retained documents of counts, to be left out of the multi-label model."""
         features = self.model.fitted.feature_settings
         counts, _ = select_features(align_to_vocabulary(counts, features), features)
-        (n_hapax, _), statistics, sample = count_unseen(counts, features), counts.statistics, counts.sample
-        if features.tf == "binary":
-            statistics, sample = statistics.binarize(), sample.binarize()
-        assert counts.label_sets is not None  # of a multi-label model
-        sets = LabelSets.of(counts.label_sets, counts.labels)
-        return RelevanceLeaveOneOut(LabelCounts.of(statistics), sample, sets, n_hapax)
+        return leave_out_labels(counts, self.model.fitted.weighting, count_unseen(counts, features)[0])
 
     def _align(self, corpus: ReviewedCorpus) -> DocumentCounts:
         """Return the documents over the features of the model; no documents have labels."""
@@ -226,7 +222,7 @@ class ModelJudge:
         is_possible &= ~(documents.hashes < np.uint64(min(bound, ALL_HASHES - 1))) & (bound < ALL_HASHES)
         names = frozenset(self.labels)
         is_possible &= np.array([labels is not None and names.issuperset(labels) for labels in given], dtype=bool)
-        earlier = counts.label_sets or tuple((label,) for label in counts.labels)
+        earlier = counts.sets
         rows = np.flatnonzero(is_possible)
         own = [tuple(sorted(set(given[row] or ()))) for row in rows.tolist()]
         sets = sorted({*earlier, *own})
@@ -242,16 +238,17 @@ class ModelJudge:
 
 def _keep_possible(documents: DocumentCounts, sets: LabelSets, counts: CorpusCounts) -> DocumentCounts:
     """Return the documents without copies that the counts cannot contain; their classes number `sets`."""
-    own = sets.take(documents.classes)
-    rows, classes, n_classes = own.entry_sets, own.classes, len(counts.labels)
-    if counts.statistics.has_totals:  # each document also belongs to the class of all documents
-        rows, classes = np.append(rows, np.arange(len(documents))), np.append(classes, np.zeros_like(documents.classes))
-    possible = counts.statistics.count_possible(replace(documents.take(rows), classes=classes))
-    keys = number_contents(documents)[rows] * n_classes + classes
-    order = np.argsort(keys, kind="stable")
-    ranks = np.empty(len(keys), dtype=np.int64)
-    ranks[order] = np.arange(len(keys)) - np.searchsorted(keys[order], keys[order])
-    return documents.filter(np.bincount(rows, weights=ranks >= possible, minlength=len(documents)) == 0)
+    everything = LabelSets(np.arange(len(sets) + 1), np.zeros(len(sets), dtype=np.int32))  # one label that all have
+    for statistics, labels in ((counts.statistics, sets), (counts.statistics.pooled, everything)):
+        own = labels.take(documents.classes)
+        rows, classes = own.entry_sets, own.classes
+        possible = statistics.count_possible(replace(documents.take(rows), classes=classes))
+        keys = number_contents(documents)[rows] * statistics.n_classes + classes
+        order = np.argsort(keys, kind="stable")
+        ranks = np.empty(len(keys), dtype=np.int64)
+        ranks[order] = np.arange(len(keys)) - np.searchsorted(keys[order], keys[order])
+        documents = documents.filter(np.bincount(rows, weights=ranks >= possible, minlength=len(documents)) == 0)
+    return documents
 
 
 def _split(n_documents: int, n_classes: int) -> list[NDArray[np.int64]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.label_sets import ALL_DOCUMENTS, LabelSets, count_label_sets
+from nbtext.bayes.label_sets import LabelSets, count_label_sets
 from nbtext.documents.batch import Batch
 from nbtext.features.csr import select_class
 from nbtext.model.corpus_counts import align_documents
@@ -62,7 +62,7 @@ class _WordWeigher:
         self._places = {document: row for row, document in enumerate(corpus.documents)}
         self._is_of_model = judge is not None
         if judge is not None:
-            counts = judge.model.counts.as_multilabel()
+            counts = judge.model.counts
             self._statistics, self._vocabulary = counts.statistics, counts.vocabulary
             self._numbers = {label: number for number, label in enumerate(counts.labels)}
             self._documents = align_documents(corpus.counts, corpus.vocabulary, counts.vocabulary)
@@ -73,7 +73,7 @@ class _WordWeigher:
         if not is_several:
             documents = [each if each is not None and len(each) == 1 else None for each in documents]
         names = sorted({label for labels in documents for label in labels or ()})
-        self._numbers = {label: number for number, label in enumerate(names, 1)}
+        self._numbers = {label: number for number, label in enumerate(names)}
         rows = [row for row, labels in enumerate(documents) if labels is not None]
         given = [tuple(sorted(set(documents[row] or ()))) for row in rows]
         sets = {each: number for number, each in enumerate(dict.fromkeys(given))}
@@ -82,9 +82,8 @@ class _WordWeigher:
             classes=np.array([sets[each] for each in given], dtype=np.int32),
         )
         self._statistics = count_label_sets(
-            labeled, LabelSets.of(list(sets), [ALL_DOCUMENTS, *names]), n_features=corpus.n_features,
-            n_classes=len(names) + 1,
-        )  # fmt: skip
+            labeled, LabelSets.of(list(sets), names), n_features=corpus.n_features, n_labels=len(names)
+        )
 
     def weigh(self, finding: Finding) -> dict[str, float]:
         """Return the log-odds of each word of the document of a label error."""
@@ -92,7 +91,7 @@ class _WordWeigher:
         columns = self._documents.slice(row, row + 1).indices.astype(np.int64)
         n_own = 1  # how often the document itself is counted
         if self._is_of_model:  # a document of the model has no word that its label lacks
-            n_own = int(self._count(self._numbers[finding.label or ALL_DOCUMENTS], columns)[0].min(initial=1) > 0)
+            n_own = int(self._count(finding.label, columns)[0].min(initial=1) > 0)
         likely = self._share(finding.likely_label, columns, 0)
         given = self._share(finding.label, columns, n_own)
         if likely is None:
@@ -104,9 +103,12 @@ class _WordWeigher:
         log_odds = (np.log(likely) - np.log(given)).tolist()
         return {self._vocabulary.term(int(j)): value for j, value in zip(columns, log_odds, strict=True)}
 
-    def _count(self, number: int, columns: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
-        """Return how many documents of a class have each word, and how many documents it has."""
+    def _count(self, label: str | None, columns: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
+        """Return how many documents of a label (None: of all) have each word, and how many documents it has."""
         each = self._statistics
+        if not label:
+            return each.document_frequencies[columns].astype(np.float64), float(each.n_documents)
+        number = self._numbers[label]
         with_word = select_class(each.indptr, each.classes, each.documents, columns, number)
         return np.asarray(with_word, dtype=np.float64), float(each.class_documents[number])
 
@@ -114,11 +116,11 @@ class _WordWeigher:
         """Return the share of the documents of a label with each word, without `n_own` times the document itself."""
         if label is None:
             return None
-        with_word, size = self._count(self._numbers[label], columns)
+        with_word, size = self._count(label, columns)
         return np.asarray((with_word - n_own + HALF) / (size - n_own + 2 * HALF))
 
     def _share_without(self, label: str | None, columns: NDArray[np.int64], n_own: int) -> NDArray[np.float64]:
         """Return the same share of the documents without a label."""
-        with_word, size = self._count(self._numbers[label or ALL_DOCUMENTS], columns)
-        with_total, total = self._count(0, columns)
+        with_word, size = self._count(label, columns)
+        with_total, total = self._count(None, columns)
         return np.asarray((with_total - with_word - n_own + HALF) / (total - size - n_own + 2 * HALF))

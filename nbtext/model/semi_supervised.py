@@ -96,7 +96,7 @@ def count_unlabeled(
     features = replace(features, fields=source.field_names)
     task = CountingTask(features, None, is_labeled=False)
     counts = ThreadExecutor(jobs).count(source, task, on_batch)
-    if not counts.labels:
+    if not counts.statistics.n_documents:
         raise InputError("the source has no documents to train on", where="--unlabeled")
     return counts
 
@@ -116,7 +116,7 @@ def train_on_source_with_unlabeled(  # noqa: PLR0913 - two corpora and three rec
     features = replace(features, fields=source.field_names)
     size = sample_size(features, model_settings)
     counts = count_source(source, features, jobs=jobs, sample_size=size, on_batch=on_batch)
-    if not counts.labels:
+    if not counts.statistics.n_documents:
         raise InputError("SOURCE has no documents to train on")
     model = train_with_unlabeled(counts, unlabeled, features, model_settings, settings, listener=listener, jobs=jobs)
     return replace(model, fitted=replace(model.fitted, input=source.model_input))
@@ -336,7 +336,7 @@ class _Learner:
     @property
     def _labeled_only(self) -> HeldOut:
         """The held-out documents over the features of labeled documents only."""
-        whole, used = self._held_out, np.flatnonzero(np.diff(self.pair.statistics.indptr))
+        whole, used = self._held_out, self.pair.statistics.used_features
         sample = whole.sample.restrict(used, self.pair.statistics.n_features)
         is_hapax = self.pair.is_hapax[0][used]
         return replace(whole, statistics=whole.statistics.restrict(used), sample=sample, is_hapax=is_hapax)

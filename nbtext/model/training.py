@@ -51,7 +51,7 @@ def train_on_source(
         size = SELECTION_SIZE
     task = CountingTask(features, size)
     counts = (executor or ThreadExecutor(jobs)).count(source, task, on_batch)
-    if not counts.labels:
+    if not counts.statistics.n_documents:
         raise InputError("SOURCE has no documents to train on")
     model = train_on_counts(counts, features, model_settings, jobs=jobs)
     return replace(model, fitted=replace(model.fitted, input=source.model_input))

@@ -41,11 +41,9 @@ class FirstLook:
 def look_at(counts: CorpusCounts) -> FirstLook:
     """Return the counts of a corpus; repeated documents are counted in its sample."""
     statistics, empty = counts.statistics, counts.empty_documents or {}
-    class_documents = statistics.class_documents.tolist()
-    first = int(statistics.has_totals)  # the class of all documents comes first
     hashes = counts.sample.hashes[counts.sample.indptr[1:] > counts.sample.indptr[:-1]]
     n_repeated = int((hashes[1:] == hashes[:-1]).sum())  # the hashes of a sample ascend
-    labels = dict(zip(counts.labels[first:], class_documents[first:], strict=True))
+    labels = dict(zip(counts.labels, statistics.class_documents.tolist(), strict=True))
     return FirstLook(
         int(statistics.n_documents), labels, sum(empty.values()), (n_repeated, len(hashes)), counts.is_multilabel
     )

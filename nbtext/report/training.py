@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Unlabeled
+from nbtext.bayes.settings import AUTO
 from nbtext.errors import list_some, number_of, printable
 from nbtext.evaluation.candidates import GIVEN
 from nbtext.model.settings import LARGEST_FALL
@@ -35,32 +35,35 @@ FITTED = ("calibration", "nonconformity", "decision_offsets")  # to documents, b
 def format_training_summary(model: TrainedModel) -> str:
     """Format the sizes of a model, its smoothing, and its estimated accuracy and log-loss for new documents."""
     statistics, fitted = model.counts.statistics, model.fitted
-    if not isinstance(fitted.task, OneLabel):
-        return _format_multilabel_summary(model)
-    n_features = fitted.scorer.n_features
-    counted = (statistics.n_documents, "document"), (len(model.fitted.labels), "label"), (n_features, "feature")
-    name = model.fitted.model_settings.model
-    if model.fitted.is_binary_selected:
-        name += " with binary counts"
-    found = f"{name}: {', '.join(starmap(number_of, counted))}; "
-    chosen = fitted.hyperparameters
-    found += f"smoothing {chosen.smoothing:.4g}" if chosen.C is None else f"C {chosen.C:.4g}"
-    expected = fitted.estimate
-    if len(model.fitted.labels) == 1:
+    settings, chosen, expected = fitted.model_settings, fitted.hyperparameters, fitted.estimate
+    n_labels, is_single = len(fitted.labels), statistics.totals is None
+    labels = number_of(n_labels, "label")
+    if not is_single:
+        n_given = float(statistics.class_documents.sum())
+        labels += f" ({n_given / max(1, statistics.n_documents):.2f} per document)"
+    name = settings.model + " with binary counts" * fitted.is_binary_selected
+    names = [name] * (settings.model != AUTO) + ["multi-label"] * (not is_single)
+    counted = number_of(statistics.n_documents, "document"), labels, number_of(fitted.scorer.n_features, "feature")
+    found = f"{', '.join(names)}: {', '.join(counted)}"
+    if chosen.C is not None:
+        found += f"; C {chosen.C:.4g}"
+    elif is_single:
+        found += f"; smoothing {chosen.smoothing:.4g}"
+    if n_labels == 1 and is_single:
         return f"{found}; there is only one label, which is predicted for every document"
-    if expected is None and chosen.C is not None and not model.fitted.model_settings.calibrate:
-        return f"{found}; no estimate without calibration (nbtext evaluate --folds gives one)"
     if expected is None:
-        return found
+        is_fitted = chosen.C is None or settings.calibrate
+        return found if is_fitted else f"{found}; no estimate without calibration (nbtext evaluate --folds gives one)"
     is_left_out = chosen.C is None and fitted.unlabeled is None
-    judge = "leave-one-out" if is_left_out else f"{model.fitted.model_settings.folds} folds"
+    judge = "leave-one-out" if is_left_out else f"{settings.folds} folds"
     if expected.held_out:  # nothing was left out for these
         judge = f"{number_of(expected.documents, 'document')}, {expected.held_out:,} of them not in the training set"
     elif expected.documents < statistics.n_documents:
         judge += f"{' of' if is_left_out else ', scores of'} {number_of(expected.documents, 'document')}"
-    judge += _format_duplicates(expected.duplicates, fitted.model_settings) + _format_unanswered(expected.unanswered)
-    figures = f"accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f}"
-    other = _format_other("accuracy", expected.accuracy, expected.other, fitted)
+    judge += _format_duplicates(expected.duplicates, settings)
+    judge += f", {expected.unanswered:,} unanswered" if expected.unanswered else ""
+    figures = ", ".join(f"{title} {getattr(expected, name):.4f}" for title, name in expected.HEADLINE.items())
+    other = _format_other(next(iter(expected.HEADLINE)), expected.metric, expected.other, fitted)
     return f"{found}; estimated {figures} ({judge}){other}"
 
 
@@ -76,32 +79,6 @@ def _format_other(name: str, found: float, other: float | None, fitted: FittedMo
         return ""
     figures = (other, found) if fitted.model_settings.is_separate else (found, other)
     return f"; {format_repeated(name, *figures)}"
-
-
-def _format_unanswered(n_documents: int) -> str:
-    return f", {n_documents:,} unanswered" if n_documents else ""
-
-
-def _format_multilabel_summary(model: TrainedModel) -> str:
-    statistics, n_labels = model.counts.statistics, len(model.fitted.labels)
-    n_documents, n_given = statistics.n_documents, float(statistics.class_documents[1:].sum())
-    settings, C = model.fitted.model_settings, model.fitted.hyperparameters.C
-    found = f"{settings.model}, multi-label" if C is not None else "multi-label"
-    found += f": {number_of(n_documents, 'document')}, {number_of(n_labels, 'label')} "
-    found += f"({n_given / max(1, n_documents):.2f} per document), "
-    found += number_of(model.fitted.scorer.n_features, "feature")
-    if C is not None:
-        found += f"; C {C:.4g}"
-    expected = model.fitted.estimate
-    if expected is None:
-        return found
-    judge = "leave-one-out" if C is None else f"{settings.folds} folds"
-    if expected.documents < n_documents:
-        judge += f" of {number_of(expected.documents, 'document')}"
-    judge += _format_duplicates(expected.duplicates, settings) + _format_unanswered(expected.unanswered)
-    figures = f"micro F1 {expected.micro_f1:.4f}, precision at 1 {expected.precision_at_1:.4f}"
-    other = _format_other("micro F1", expected.micro_f1, expected.other, model.fitted)
-    return f"{found}; estimated {figures} ({judge}){other}"
 
 
 def format_decisions(model: TrainedModel) -> list[str]:
@@ -223,7 +200,7 @@ def format_script_hint(model: TrainedModel) -> str | None:
     is_default = (features.analyzer, features.ngrams, features.token_pattern) == ("word", (1, 1), None)
     if not is_default or vocabulary is None or features.vocabulary is not None:
         return None
-    share = compute_unspaced_share(vocabulary, statistics.feature_sums(statistics.occurrences), features.fields)
+    share = compute_unspaced_share(vocabulary, statistics.feature_occurrences, features.fields)
     if share < UNSPACED:
         return None
     options = "--analyzer char --ngrams 1,3" + ("" if model.counts.is_multilabel else " or --model best")

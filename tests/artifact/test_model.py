@@ -323,7 +323,9 @@ def test_a_matrix_file_of_another_version() -> None:
     [("one-label", "long", "banana"), ("several-labels", "yellow", ("banana",)), ("numbers", "long", 2)],
 )
 def test_models_of_earlier_programs_are_read(name: str, question: str, answer: Any, tmp_path: Path) -> None:
-    """Files that commit 902b436 wrote predict what they predicted, and are saved as the same bytes."""
+    """Files of commit 902b436 (that of several labels with its totals moved to their own entry) predict what they
+    predicted, and are saved as the same bytes.
+    """
     path = Path(__file__).parent / "models" / f"{name}.joblib"
     classifier = load_model(str(path))
     assert list(classifier.predict([question])) == [answer]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nbtext.bayes.label_calibration import Cells, sigmoid
-from nbtext.bayes.label_sets import ALL_DOCUMENTS, LabelSets
+from nbtext.bayes.label_sets import LabelSets
 from nbtext.bayes.pair_noise import PRIOR_MEANS, PairNoise, _Problem, estimate_pair_noise, fit_noise_rates
 from nbtext.documents.batch import Batch
 from nbtext.features.document_counts import DocumentCounts
@@ -86,7 +86,7 @@ def noisy_corpus() -> tuple[DocumentCounts, LabelSets, np.ndarray, np.ndarray, i
     rows = counts.sample.take(np.argsort(counts.sample.groups.astype(np.int64)))
     sets, classes = np.unique(given, axis=0, return_inverse=True)
     names = [f"l{k}" for k in range(N_LABELS)]
-    label_sets = LabelSets.of([[names[k] for k in np.flatnonzero(row)] for row in sets], [ALL_DOCUMENTS, *names])
+    label_sets = LabelSets.of([[names[k] for k in np.flatnonzero(row)] for row in sets], names)
     documents = replace(rows, classes=classes.ravel().astype(np.int32), groups=None)
     return documents, label_sets, true, given, counts.statistics.n_features
 

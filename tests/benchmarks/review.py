@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from protocols import Labeled, imdb, messages, newsgroups
 
 from nbtext.bayes.label_noise import estimate_label_noise
-from nbtext.bayes.label_sets import ALL_DOCUMENTS, LabelSets
+from nbtext.bayes.label_sets import LabelSets
 from nbtext.bayes.pair_noise import estimate_pair_noise
 from nbtext.documents.batch import Batch
 from nbtext.features.document_counts import DocumentCounts
@@ -235,7 +235,7 @@ def judge_pairs_by_nbtext(texts: Sequence[str], given: NDArray[np.bool_]) -> tup
     documents, n_features = count(texts, (1, 1))
     distinct, classes = np.unique(given, axis=0, return_inverse=True)
     names = [f"{label:04}" for label in range(given.shape[1])]
-    sets = LabelSets.of([[names[k] for k in np.flatnonzero(row)] for row in distinct], [ALL_DOCUMENTS, *names])
+    sets = LabelSets.of([[names[k] for k in np.flatnonzero(row)] for row in distinct], names)
     documents = replace(documents, classes=classes.ravel().astype(np.int32))
     noise = estimate_pair_noise(documents, sets, n_features, len(names), minimum=-1)
     wrong = np.zeros(given.shape)

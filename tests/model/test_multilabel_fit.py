@@ -217,7 +217,7 @@ def test_blocks_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> N
     corpora = []
     monkeypatch.setattr(
         "nbtext.model.multilabel.select_multilabel",
-        lambda corpus, **_: corpora.append(corpus) or default_multilabel_fit(corpus.counts.labels.n_classes),
+        lambda corpus, **_: corpora.append(corpus) or default_multilabel_fit(corpus.counts.statistics.n_classes),
     )
     train([(f"apple n{i}", ("ab"[i % 2],)) for i in range(40)])
     (corpus,) = corpora
