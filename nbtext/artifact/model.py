@@ -315,13 +315,13 @@ def _write_empty(counts: CorpusCounts, settings: ModelSettings) -> Record:
     A model that selects its smoothing again needs it, unless its documents have several labels.
     """
     empty = counts.empty_documents
-    if settings.keep_sample is None or counts.is_multilabel or not empty:
+    if settings.keep_sample is None or counts.label_sets is not None or not empty:
         return {}
     return {"empty": np.array([empty.get(each, 0) for each in counts.sets], dtype=np.int64)}
 
 
 def _read_empty(record: Record, counts: CorpusCounts) -> Mapping[LabelSet, int] | None:
-    if counts.is_multilabel:
+    if counts.label_sets is not None:
         return None
     if "empty" not in record:
         return {}

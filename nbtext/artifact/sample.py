@@ -45,8 +45,8 @@ def read_sample(record: Record, counts: CorpusCounts) -> CorpusCounts:
     ArtifactError if the class statistics do not include its documents.
     """
     statistics, names = counts.statistics, ("indptr", "indices", "counts", "classes", "hashes", "below")
-    audit.read_section(record, "sample", (*names, "label_sets") if counts.is_multilabel else names)
-    if counts.is_multilabel:
+    audit.read_section(record, "sample", (*names, "label_sets") if counts.label_sets is not None else names)
+    if counts.label_sets is not None:
         counts = replace(counts, label_sets=_read_label_sets(record, counts.labels))
     hashes = audit.read_array(record, "sample.hashes", "uint64", shape=(None,))
     classes = audit.read_integers(record, "sample.classes", len(hashes))

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.binary_relevance import RelevanceScores
 from nbtext.bayes.label_sets import keep_cells
+from nbtext.bayes.newton import Bordered, dot, minimize_bordered
 from nbtext.bayes.scorer import Floats
 from nbtext.parallel import parallel_map
 from nbtext.records import dataclass
@@ -29,9 +30,7 @@ from nbtext.records import dataclass
 if TYPE_CHECKING:
     from nbtext.bayes.relevance_leave_one_out import LeftOutBlock, RelevanceLeaveOneOut
 
-MAX_STEPS = 60
 TOLERANCE = 1e-5  # of the loss, relative
-DAMPING = 1e-3  # of the first step
 # means and standard deviations of log w₁ and log w₂ (B ignores documents without label), and of log (b − ½), c, v and s
 WEIGHT_PRIORS, OTHER_PRIORS = ((1.5, 2.0), (0.0, 2.0)), ((-1.0, 0.5), (0.0, 2.0), (1.0, 1.0), (0.0, 1.0))
 MIN_EXPONENT = 0.5  # otherwise long documents alone could take all weight from the words of short texts
@@ -110,11 +109,6 @@ def log_lengths(lengths: NDArray[Any]) -> Floats:
 def sigmoid(log_odds: Floats) -> Floats:
     """Return 1 / (1 + exp(−log_odds))."""
     return np.asarray(1 / (1 + np.exp(-np.clip(log_odds, -LARGEST, LARGEST))))
-
-
-def _dot(a: Floats, b: Floats) -> float:
-    """Return the scalar product. BLAS would round it differently for other numbers of threads."""
-    return float(np.einsum("i,i->", a, b))
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,43 +251,20 @@ def fit_combination(
     start      parameters from which the search starts, fitted to some of the documents
     tolerance  of the loss, relative
 
-    By the Levenberg-Marquardt method: the Hessian is that of Gauss and Newton, which couples each bias with the few
-    common parameters only, so a step takes time in proportion to the cells.
+    The Hessian is that of Gauss and Newton.
     """
     means, deviations = _priors(len(cells.scores))
     precisions = deviations**-2.0 * cells.n_copies
     common, biases = means, np.zeros(cells.n_labels)
     if start is not None:
-        common = np.array(
-            [
-                *np.log(start.weights),
-                np.log(start.exponent - MIN_EXPONENT),
-                start.intercept,
-                start.prior_weight,
-                start.slope,
-            ]
-        )
-        biases = start.biases
+        logs = *np.log(start.weights), np.log(start.exponent - MIN_EXPONENT)
+        common, biases = np.array([*logs, start.intercept, start.prior_weight, start.slope]), start.biases
 
-    def evaluate(common: Floats, biases: Floats) -> _State:
-        return _State.of(cells, _combination(common, biases), (common - means, precisions))
+    def evaluate(common: Floats, biases: Floats) -> Bordered:
+        return _evaluate(cells, _combination(common, biases), common - means, precisions)
 
-    state = evaluate(common, biases)
-    damping = DAMPING
-    for _ in range(MAX_STEPS):
-        step = state.step(damping)
-        gain = state.gain(step)
-        if damping <= DAMPING and gain < tolerance * state.loss:  # the quadratic approximation is exact enough
-            return _combination(common + step[0], biases + step[1]), (state.loss - gain) / max(1, cells.n_documents)
-        proposal = evaluate(common + step[0], biases + step[1])
-        if not proposal.loss < state.loss:
-            damping *= 10
-            if damping > 1e8:
-                break
-            continue
-        common, biases, state = common + step[0], biases + step[1], proposal
-        damping = max(damping / 10, 1e-9)
-    return _combination(common, biases), state.loss / max(1, cells.n_documents)
+    common, biases, loss = minimize_bordered(evaluate, common, biases, tolerance=tolerance)
+    return _combination(common, biases), loss / max(1, cells.n_documents)
 
 
 def _combination(common: Floats, biases: Floats) -> Combination:
@@ -335,59 +306,31 @@ def _derive(part: Cells, fit: Combination) -> tuple[Floats, Floats, Floats]:
     return log_odds, np.stack(derivatives), factors.baseline
 
 
-@dataclass(frozen=True, eq=False)
-class _State:
-    """The loss of some parameters, its gradient and its Hessian.
+def _evaluate(cells: Cells, fit: Combination, offsets: Floats, precisions: Floats) -> Bordered:
+    """Return the loss of the cells and of the prior, with its derivatives.
 
-    gradient, hessian            of the common parameters
-    bias_gradient, bias_hessian  (n_labels,); biases of different labels do not interact
-    mixed                        (n_common, n_labels)
+    offsets     distances of the common parameters from the means of the prior
+    precisions  of the prior
     """
-
-    loss: float
-    gradient: Floats
-    hessian: Floats
-    bias_gradient: Floats
-    bias_hessian: Floats
-    mixed: Floats
-
-    @classmethod
-    def of(cls, cells: Cells, fit: Combination, prior: tuple[Floats, Floats]) -> _State:
-        """Return the state of the cells. `prior` is the distances of the parameters from the means, and precisions."""
-        offsets, precisions = prior
-        n = len(offsets)
-        of_biases = cells.n_copies / BIAS_DEVIATION**2
-        loss = 0.5 * (_dot(precisions, offsets**2) + _dot(fit.biases, fit.biases) * of_biases)
-        gradient, hessian = precisions * offsets, np.diag(precisions)
-        bias_gradient = fit.biases * of_biases
-        bias_hessian, mixed = np.full(cells.n_labels, of_biases), np.zeros((n, cells.n_labels))
-        for part in cells.parts():
-            with np.errstate(over="ignore", invalid="ignore"):  # a step may go too far; then it is not taken
-                log_odds, columns, of_bias = _derive(part, fit)
-                shrunk = np.exp(-np.abs(log_odds))
-                loss += _dot(part.documents, np.maximum(log_odds, 0.0) + np.log1p(shrunk)) - _dot(
-                    part.positives, log_odds
-                )
-                p = np.where(log_odds >= 0, 1.0, shrunk) / (1 + shrunk)
-                residuals = part.documents * p - part.positives
-                curvature = part.documents * p * (1 - p)
-                weighted = columns * curvature
-                gradient += np.einsum("ij,j->i", columns, residuals)
-                hessian += np.einsum("ij,kj->ik", weighted, columns)
-                bias_gradient = bias_gradient + part.sum_by_label(residuals * of_bias)
-                weighted *= of_bias
-                bias_hessian += part.sum_by_label(curvature * of_bias**2)
-                mixed += np.stack([part.sum_by_label(row) for row in weighted])
-        return cls(loss, gradient, hessian, bias_gradient, bias_hessian, mixed)
-
-    def step(self, damping: float) -> tuple[Floats, Floats]:
-        """Return the step of the common parameters and of the biases."""
-        reduced = self.hessian - np.einsum("ik,jk->ij", self.mixed / self.bias_hessian, self.mixed)
-        reduced[np.diag_indices_from(reduced)] += damping * np.diag(self.hessian)
-        shared = np.einsum("ik,k->i", self.mixed, self.bias_gradient / self.bias_hessian)
-        common = np.linalg.solve(reduced, shared - self.gradient)
-        return common, -(self.bias_gradient + np.einsum("ik,i->k", self.mixed, common)) / self.bias_hessian
-
-    def gain(self, step: tuple[Floats, Floats]) -> float:
-        """Return how much lower the loss is after a small step of Newton's method."""
-        return -0.5 * (_dot(self.gradient, step[0]) + _dot(self.bias_gradient, step[1]))
+    n = len(offsets)
+    of_biases = cells.n_copies / BIAS_DEVIATION**2
+    loss = 0.5 * (dot(precisions, offsets**2) + dot(fit.biases, fit.biases) * of_biases)
+    gradient, hessian = precisions * offsets, np.diag(precisions)
+    bias_gradient = fit.biases * of_biases
+    bias_hessian, mixed = np.full(cells.n_labels, of_biases), np.zeros((n, cells.n_labels))
+    for part in cells.parts():
+        with np.errstate(over="ignore", invalid="ignore"):  # a step may go too far; then it is not taken
+            log_odds, columns, of_bias = _derive(part, fit)
+            shrunk = np.exp(-np.abs(log_odds))
+            loss += dot(part.documents, np.maximum(log_odds, 0.0) + np.log1p(shrunk)) - dot(part.positives, log_odds)
+            p = np.where(log_odds >= 0, 1.0, shrunk) / (1 + shrunk)
+            residuals = part.documents * p - part.positives
+            curvature = part.documents * p * (1 - p)
+            weighted = columns * curvature
+            gradient += np.einsum("ij,j->i", columns, residuals)
+            hessian += np.einsum("ij,kj->ik", weighted, columns)
+            bias_gradient = bias_gradient + part.sum_by_label(residuals * of_bias)
+            weighted *= of_bias
+            bias_hessian += part.sum_by_label(curvature * of_bias**2)
+            mixed += np.stack([part.sum_by_label(row) for row in weighted])
+    return Bordered(loss, gradient, hessian, bias_gradient, bias_hessian, mixed)

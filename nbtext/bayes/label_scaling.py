@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.binary_relevance import RelevanceScores
 from nbtext.bayes.label_calibration import Cells, Factors, sigmoid
+from nbtext.bayes.newton import Bordered, minimize_bordered
 from nbtext.bayes.scorer import Floats
 from nbtext.records import dataclass
 
-MAX_STEPS = 60
-MAX_LOG_SCALE = 20.0
+LARGEST = np.array([20.0, np.inf])  # log a and c
 TOLERANCE = 1e-7  # of the loss, relative
 MEANS, PRECISIONS = np.array([1.5, -2.0]), np.array([1 / 4, 1 / 100])  # of log a and c
-MAX_DAMPING = 1e8
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,54 +70,30 @@ class ScoreScaling:
 
 
 def fit_scaling(cells: Cells) -> tuple[ScoreScaling, float]:
-    """Return the parameters with the lowest logistic loss on the cells, and the loss per document.
+    """Return the parameters with the lowest logistic loss on the cells, and the loss per document."""
 
-    By the Levenberg-Marquardt method; a bias interacts with a and c only, so a step takes time in proportion to the
-    cells.
+    def evaluate(common: Floats, biases: Floats) -> Bordered:
+        return _evaluate(cells, np.minimum(common, LARGEST), biases)
+
+    common, biases, loss = minimize_bordered(evaluate, MEANS, np.zeros(cells.n_labels), tolerance=TOLERANCE)
+    scale, intercept = float(np.exp(min(common[0], LARGEST[0]))), float(common[1])
+    return ScoreScaling(scale, intercept, biases), loss / max(1, cells.n_documents)
+
+
+def _evaluate(cells: Cells, common: Floats, biases: Floats) -> Bordered:
+    """Return the loss of log a and c, and of the biases, with that of their priors, and its derivatives.
+
+    The Hessian is that of Gauss and Newton. Sums do not depend on the number of threads.
     """
-    common, biases = MEANS.copy(), np.zeros(cells.n_labels)
-    loss = _loss(cells, common, biases)
-    damping = 1e-3
-    for _ in range(MAX_STEPS):
-        steps = _step(cells, common, biases, damping)
-        proposal = np.minimum(common + steps[0], [MAX_LOG_SCALE, np.inf]), biases + steps[1]
-        reached = _loss(cells, *proposal)
-        if not reached < loss:
-            damping *= 10
-            if damping > MAX_DAMPING:
-                break
-            continue
-        gain, loss = loss - reached, reached
-        common, biases = proposal
-        damping = max(damping / 10, 1e-9)
-        if gain < TOLERANCE * loss:
-            break
-    return ScoreScaling(float(np.exp(common[0])), float(common[1]), biases), loss / max(1, cells.n_documents)
-
-
-def _log_odds(cells: Cells, common: Floats, biases: Floats) -> Floats:
-    return np.asarray(np.exp(common[0]) * cells.scores[0] + common[1] + biases[cells.labels])
-
-
-def _loss(cells: Cells, common: Floats, biases: Floats) -> float:
-    """Return the loss of some parameters, with that of their priors; sums do not depend on the number of threads."""
-    log_odds = _log_odds(cells, common, biases)
-    loss = float(np.sum(cells.documents * np.logaddexp(0, log_odds) - cells.positives * log_odds))
-    return loss + 0.5 * float(np.sum(PRECISIONS * (common - MEANS) ** 2) + np.sum(biases**2))
-
-
-def _step(cells: Cells, common: Floats, biases: Floats, damping: float) -> tuple[Floats, Floats]:
-    """Return the step of log a and c, and that of the biases."""
-    p = sigmoid(_log_odds(cells, common, biases))
-    residuals, curvature = cells.documents * p - cells.positives, cells.documents * p * (1 - p)
     scaled = np.exp(common[0]) * cells.scores[0]
-    by_label = cells.sum_by_label
-    gradient = np.array([np.sum(residuals * scaled), np.sum(residuals)]) + PRECISIONS * (common - MEANS)
+    log_odds = scaled + common[1] + biases[cells.labels]
+    offsets, by_label = common - MEANS, cells.sum_by_label
+    loss = float(np.sum(cells.documents * np.logaddexp(0, log_odds) - cells.positives * log_odds))
+    loss += 0.5 * float(np.sum(PRECISIONS * offsets**2) + np.sum(biases**2))
+    p = sigmoid(log_odds)
+    residuals, curvature = cells.documents * p - cells.positives, cells.documents * p * (1 - p)
+    gradient = np.array([np.sum(residuals * scaled), np.sum(residuals)]) + PRECISIONS * offsets
     cross = float(np.sum(curvature * scaled))
     hessian = np.array([[np.sum(curvature * scaled**2), cross], [cross, np.sum(curvature)]]) + np.diag(PRECISIONS)
-    bias_gradient, bias_hessian = by_label(residuals) + biases, (by_label(curvature) + 1) * (1 + damping)
     mixed = np.stack([by_label(curvature * scaled), by_label(curvature)])
-    reduced = hessian - np.einsum("ik,jk->ij", mixed / bias_hessian, mixed)
-    reduced[np.diag_indices_from(reduced)] += damping * np.diag(hessian)
-    step = np.linalg.solve(reduced, np.einsum("ik,k->i", mixed, bias_gradient / bias_hessian) - gradient)
-    return step, -(bias_gradient + np.einsum("ik,i->k", mixed, step)) / bias_hessian
+    return Bordered(loss, gradient, hessian, by_label(residuals) + biases, by_label(curvature) + 1, mixed)

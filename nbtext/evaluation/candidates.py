@@ -224,7 +224,7 @@ class Corpora:
             found = number_of(self.n_documents, "document")
             hint = "name a model with --model"
             raise InputError(f"a model search needs at least {N_FOLDS} documents; found {found}", hint=hint)
-        if corpus.is_multilabel:
+        if corpus.task == "several":
             why = "a model search needs documents with one label each; some have several, or none"
             raise InputError(why, hint="name a model, such as --model svm")
         if first is not default:

@@ -28,10 +28,8 @@ from nbtext.model.fitting import align_to_vocabulary, fit_model
 from nbtext.model.predictions import Labels, Predictions
 from nbtext.model.predictor import MOST_PROBABLE, Predictor, predict_counts
 from nbtext.model.settings import DecisionSettings
-from nbtext.model.several_labels import SeveralLabels
 from nbtext.model.source_counting import OnBatch, count_blocks, count_source
 from nbtext.model.source_prediction import MAX_PROBABILITIES
-from nbtext.model.task import OneLabel
 from nbtext.model.training import check_hashing, sample_size
 from nbtext.parallel import parallel_map
 
@@ -148,7 +146,8 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     check_hashing(features, model_settings)
     features = replace(features, fields=source.field_names)
     corpus = count_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch, allows_several=True)
-    (SeveralLabels if corpus.is_multilabel else OneLabel).check(decisions, corpus.labels)
+    task = TASKS[corpus.task]
+    task.check_decisions(decisions, corpus.labels)
     if on_corpus is not None:
         on_corpus(corpus)
     folds = assign_folds(corpus.sample, settings, is_separate=model_settings.is_separate)
@@ -158,7 +157,7 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     )  # fmt: skip
     right = np.zeros(2)
     for part in validate(folds, model_settings=model_settings):
-        right += TASKS[part.task].count_right(part)
+        right += task.count_right(part)
         yield part
     (n_duplicates, n_repeated), n_documents = count_repeated(corpus.sample), len(corpus.sample)
     if on_repeated is None or settings.split_field is not None or not n_repeated:
@@ -168,13 +167,11 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     if n_repeated > error * n_documents and n_duplicates < n_documents - 1:
         swapped = model_settings.swap_duplicates()
         others = assign_folds(corpus.sample, settings, is_separate=swapped.is_separate)
-        right = np.sum(
-            [TASKS[part.task].count_right(part) for part in validate(others, model_settings=swapped)], axis=0
-        )
+        right = np.sum([task.count_right(part) for part in validate(others, model_settings=swapped)], axis=0)
         other = float(right[0] / right[1])
         other = other if abs(other - found) > error else None
     figures = (None, None) if other is None else (other, found) if model_settings.is_separate else (found, other)
-    on_repeated(RepeatedTexts(n_duplicates, model_settings.duplicates, TASKS[part.task].main, *figures))
+    on_repeated(RepeatedTexts(n_duplicates, model_settings.duplicates, task.main, *figures))
 
 
 def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source

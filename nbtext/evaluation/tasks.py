@@ -17,6 +17,9 @@ from nbtext.evaluation.multilabel_evaluator import MultilabelEvaluator, measure_
 from nbtext.evaluation.multilabel_log import SetLog
 from nbtext.evaluation.outcomes import join_outcomes, measure
 from nbtext.model.predictions import Predictions
+from nbtext.model.settings import DecisionSettings
+from nbtext.model.several_labels import SeveralLabels
+from nbtext.model.task import OneLabel
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,7 @@ class EvaluatedTask:
     main         The name of the metric that stands for all.
     correct      The name of the metric that is the share of correct documents.
     check        Raises InputError if a document of a batch cannot be evaluated.
+    check_decisions  Raises InputError or SettingsError if decisions have no meaning for the task, or for its labels.
     count_right  Returns the numerator and the denominator of the main metric.
     measure      Returns the outcomes of a batch of predictions; numbers all labels.
     join         Returns the outcomes of several batches; the labels are all labels, sorted.
@@ -40,6 +44,7 @@ class EvaluatedTask:
     main: str
     correct: str
     check: Callable[[Batch], object]
+    check_decisions: Callable[[DecisionSettings, tuple[str, ...]], None]
     count_right: Callable[[Predictions], tuple[int, int]]
     measure: Callable[..., Any]
     join: Callable[..., Any]
@@ -66,12 +71,12 @@ def _count_pairs(part: Predictions) -> tuple[int, int]:
 
 TASKS = {
     "one": EvaluatedTask(
-        METRICS, "accuracy", "accuracy", Batch.single_labels, _count_correct, measure, join_outcomes,
+        METRICS, "accuracy", "accuracy", Batch.single_labels, OneLabel.check, _count_correct, measure, join_outcomes,
         lambda outcomes, n_labels: TotalsOf(outcomes), Evaluator, ErrorLog, _diagnose,
     ),
     "several": EvaluatedTask(
-        MULTILABEL_METRICS, "micro_f1", "subset_accuracy", Batch.list_labels, _count_pairs, measure_sets,
-        join_set_outcomes, lambda outcomes, n_labels: partial(sum_outcomes, outcomes, n_labels), MultilabelEvaluator,
-        SetLog, SetLog.diagnose,
+        MULTILABEL_METRICS, "micro_f1", "subset_accuracy", Batch.list_labels, SeveralLabels.check, _count_pairs,
+        measure_sets, join_set_outcomes, lambda outcomes, n_labels: partial(sum_outcomes, outcomes, n_labels),
+        MultilabelEvaluator, SetLog, SetLog.diagnose,
     ),
 }  # fmt: skip

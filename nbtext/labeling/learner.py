@@ -99,7 +99,8 @@ class Learner:
     def fit(self) -> FittedModel | None:
         """Return the model of all documents; None without labels or features."""
         if self._fitted is None and self.labels and self._counts is not None and self._counts.statistics.n_features:
-            self._fitted = fit_model(self._counts, *self._settings(), selection=self._selection())
+            features, settings, selection = self._plan()
+            self._fitted = fit_model(self._counts, features, settings, selection=selection)
         return self._fitted
 
     def statistics_over(self, pool: CorpusCounts) -> tuple[Labels, ClassStatistics] | None:
@@ -124,20 +125,16 @@ class Learner:
         counter.add(batch)
         return counter.finish()
 
-    def _settings(self) -> tuple[FeatureSettings, ModelSettings]:
+    def _plan(self) -> tuple[FeatureSettings, ModelSettings, Selection | MultilabelFit]:
+        """Return the settings of a model, and what is not fitted to so few documents."""
         if self._earlier is not None:
-            return self._earlier.feature_settings, self._earlier.model_settings
-        features = replace(self.features, tf="binary") if self.features.is_counting else self.features
+            fit = self._earlier.task.transfer(self.labels, self._earlier.hyperparameters)
+            return self._earlier.feature_settings, self._earlier.model_settings, fit
+        n_labels = len(self.labels)
         if self.is_multilabel:
-            return self.features, ModelSettings(model=AUTO)
+            return self.features, ModelSettings(model=AUTO), default_multilabel_fit(n_labels)
         # of two labels, the complement of one is the other
-        name = "complement" if len(self.labels) > 2 else "multinomial"
-        return features, ModelSettings(model=name, smoothing=SMOOTHING, prior="uniform")
-
-    def _selection(self) -> Selection | MultilabelFit | None:
-        if self._earlier is not None:
-            found: Selection | MultilabelFit = self._earlier.task.transfer(self.labels, self._earlier.hyperparameters)
-            return found
-        if self.is_multilabel:
-            return default_multilabel_fit(len(self.labels))
-        return Selection(Hyperparameters(SMOOTHING), Calibration(temperature=length_temperature(len(self.labels))))
+        name = "complement" if n_labels > 2 else "multinomial"
+        features = replace(self.features, tf="binary") if self.features.is_counting else self.features
+        selection = Selection(Hyperparameters(SMOOTHING), Calibration(temperature=length_temperature(n_labels)))
+        return features, ModelSettings(model=name, smoothing=SMOOTHING, prior="uniform"), selection

@@ -74,9 +74,9 @@ class CorpusCounts:
         return Numbers(sets[k] for k in documents.classes[documents.hashes == np.uint64(EMPTY_HASH)].tolist())
 
     @property
-    def is_multilabel(self) -> bool:
-        """Whether documents have several labels, or none."""
-        return self.label_sets is not None
+    def task(self) -> str:
+        """The name of the task of their models: `one`, or `several` if a document can have several labels, or none."""
+        return "one" if self.label_sets is None else "several"
 
     @property
     def has_own_sample(self) -> bool:
@@ -118,12 +118,6 @@ class CorpusCounts:
         sets = LabelSets.of(self.label_sets, self.labels)
         return count_label_sets(documents, sets, n_features=n_features, n_labels=n_labels)
 
-    def as_multilabel(self) -> CorpusCounts:
-        """Return the same counts as those of documents that may have several labels."""
-        if self.is_multilabel:
-            return self
-        return replace(self, statistics=self.statistics.with_totals(), label_sets=self.sets).drop_unused_sets()
-
     def drop_unused_sets(self) -> CorpusCounts:
         """Return the counts without label sets that no retained document has."""
         if self.label_sets is None:
@@ -162,8 +156,6 @@ class CorpusCounts:
 
     def __add__(self, other: CorpusCounts) -> CorpusCounts:
         """Return the counts of both corpora; if documents of one have several labels, those of the other may, too."""
-        if self.is_multilabel != other.is_multilabel:
-            return self.as_multilabel() + other.as_multilabel()
         union = _union(self, other)
         size = 0 if other.sample_size == 0 else self.sample_size
         below = min(self.below, other.below)
@@ -183,8 +175,6 @@ class CorpusCounts:
         other   retains all of its documents, if these counts retain any
         raises  ModelError: some of these documents were never counted
         """
-        if self.is_multilabel != other.is_multilabel:
-            return self.as_multilabel() - other.as_multilabel()
         union = _union(self, other)
         mine, theirs = union.statistics(self, other)
         sample, below = self._sample_without(*union.samples(self, other))
@@ -283,7 +273,7 @@ def _union(a: CorpusCounts, b: CorpusCounts) -> _Union:
     n_features = len(vocabulary) if vocabulary is not None else a.statistics.n_features
     return _Union(
         labels, vocabulary, n_features, (columns[0], columns[1]), classes,
-        None if a.label_sets is None else label_sets, sets,
+        None if a.label_sets is None and b.label_sets is None else label_sets, sets,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE, Predictor, Scores
 from nbtext.model.settings import DecisionSettings
-from nbtext.model.task import OneLabel
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +116,12 @@ class Explanation:
 
 
 class Odds(Protocol):
-    """The log-odds of labels in the documents of a batch, and what they are made of."""
+    """The log-odds of labels in the documents of a batch, and what they are made of.
+
+    has_other  whether a label can be compared with another one
+    """
+
+    has_other: ClassVar[bool]
 
     def probability(self, row: int, own: int) -> float:
         """Return the probability of a label of a document."""
@@ -139,12 +143,12 @@ class Explainer:
 
     def __init__(self, model: FittedModel) -> None:
         self.model = model
-        self._predictor = Predictor(model)
+        self._predictor, self._odds = Predictor(model), ODDS[model.task.name]
         self._counter = counter(model.feature_settings, model.vocabulary)  # its count of too long tokens is not used
 
     def check(self, label: str | None, against: str | None) -> tuple[int | None, int | None]:
         """Return the classes of two labels; see `explain_batch`."""
-        if against is not None and not isinstance(self.model.task, OneLabel):
+        if against is not None and not self._odds.has_other:
             what = "cannot be used with a multi-label model, which explains each label alone"
             hint = "leave out this option; other labels are one of the terms"
             raise SettingsError(what, where="against", hint=hint)
@@ -184,7 +188,7 @@ class Explainer:
         explained, against_class = self.check(label, against)
         scores = self._predictor.score_batch(batch)
         predictions = self._predictor.predict_batch(batch, scores=scores)
-        odds = self._odds(scores, predictions)
+        odds = self._odds(self.model, scores, predictions)
         rows, texts = self._counter.rows(batch.columns), list(zip(*batch.columns, strict=True))
         found = []
         for row, classes in enumerate(predictions.classes_of(predictions.labels)):
@@ -211,18 +215,13 @@ class Explainer:
         scores = self._predictor.score_batch(batch)
         predictions = self._predictor.predict_batch(batch, decisions, scores)
         rows, texts = self._counter.rows(batch.columns), list(zip(*batch.columns, strict=True))
-        odds = self._odds(scores, predictions)
+        odds = self._odds(self.model, scores, predictions)
         explanations: list[tuple[tuple[str, float], ...]] = []
         for row, (own, reason) in enumerate(zip(predictions.label_classes.tolist(), predictions.reasons, strict=True)):
             other = odds.choose_other(row, own, None) if reason is None else None
             strongest = self._contributions(rows, row, texts[row], odds, own, other) if other is not None else []
             explanations.append(tuple((each.feature, each.log_odds) for each in strongest[: decisions.explain]))
         return replace(predictions, explanations=explanations)
-
-    def _odds(self, scores: Scores, predictions: Predictions) -> Odds:
-        if isinstance(self.model.task, OneLabel):
-            return OddsOfPairs(self.model, scores)
-        return OddsOfLabels(self.model, scores, predictions)
 
     def _contributions(
         self, rows: DocumentCounts, row: int, texts: Sequence[str], odds: Odds, own: int, other: int
@@ -256,7 +255,9 @@ class Explainer:
 class OddsOfPairs:
     """The log-odds of a label against another one, where labels exclude each other; see Odds."""
 
-    def __init__(self, model: FittedModel, scores: Scores) -> None:
+    has_other: ClassVar[bool] = True
+
+    def __init__(self, model: FittedModel, scores: Scores, predictions: Predictions) -> None:
         self._model, self._scores = model, scores
         self._posterior = model.task.log_probabilities(*scores.evidence)
 
@@ -319,6 +320,8 @@ class OddsOfLabels:
     the term of other labels. What depends on no score is the term of the calibration.
     """
 
+    has_other: ClassVar[bool] = False
+
     def __init__(self, model: FittedModel, scores: Scores, predictions: Predictions) -> None:
         task = model.several_labels
         self._model, self._scores, self._combination = model, scores, task.fit.combination
@@ -374,3 +377,9 @@ class OddsOfLabels:
         is_second = scorer.classes[entries] >= n_labels
         sums = np.bincount(owners[is_second], weights=scorer.deltas[entries[is_second]], minlength=len(columns))
         return np.asarray(scorer.default[n_labels:].mean() + sums / n_labels)
+
+
+ODDS: dict[str, type[OddsOfPairs | OddsOfLabels]] = {
+    "one": OddsOfPairs,
+    "several": OddsOfLabels,
+}  # by the name of the task

@@ -126,10 +126,10 @@ class FittedModel:
         """The leave-one-out estimate for new documents; None if no document could be left out."""
         return self.task.estimate
 
-    def one_label(self, what: str) -> OneLabel:
+    def one_label(self, what: str, hint: str = "train on documents with one label each") -> OneLabel:
         """Return the task; ModelError if documents can have several labels, and `what` is what needs one."""
         if not isinstance(self.task, OneLabel):
-            raise ModelError(f"a multi-label model cannot {what}", hint="train on documents with one label each")
+            raise ModelError(f"a multi-label model cannot {what}", hint=hint)
         return self.task
 
     @property

@@ -55,7 +55,7 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     """
     if counts.statistics.n_documents == 0:
         raise ModelError("the counts contain no documents to train on")
-    if counts.is_multilabel:
+    if counts.task == "several":
         from nbtext.model.multilabel import check_multilabel_settings, fit_several_labels
 
         check_multilabel_settings(features, model_settings)

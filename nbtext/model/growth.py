@@ -179,9 +179,8 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
     the weight of each is not known.
     """
     check_growth(model)
-    if not isinstance(model.fitted.task, OneLabel):
-        hint = "train it with --keep-sample N, and update or merge calibrate it again; or train it on all documents"
-        raise ModelError("a multi-label model cannot be calibrated after training", hint=hint)
+    hint = "train it with --keep-sample N, and update or merge calibrate it again; or train it on all documents"
+    model.fitted.one_label("be calibrated after training", hint)
     features, settings = model.fitted.feature_settings, model.fitted.model_settings
     if needs_all_documents(features, settings):
         raise ModelError("only Naive Bayes models of counts can be calibrated after training", hint="train it again")
@@ -357,7 +356,7 @@ def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel,
     """
     approximate = () if counts.has_own_sample else parts_fitted_to_documents(model.fitted)
     is_too_small = len(counts.sample) < ENOUGH * (counts.sample_size or 1)
-    if counts.is_multilabel and isinstance(model.fitted.task, OneLabel):
+    if counts.task != model.fitted.task.name:
         hint = "train it again on all documents, or give documents with one label each"
         raise ModelError("the model gives each document one label, and some documents have several, or none", hint=hint)
     if approximate and is_too_small:

@@ -18,7 +18,6 @@ from nbtext.features.analyzer import Analyzer
 from nbtext.features.hashing import buckets
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.inspector import FeatureView, Inspector, Names
-from nbtext.model.task import OneLabel
 
 if TYPE_CHECKING:
     from nbtext.bayes.label_selection import MultilabelFit
@@ -154,7 +153,7 @@ def inspect(
     statistics, expected = inspector.statistics, fitted.estimate
     priors = _priors(model)
     classes = [model.fitted.class_of(label) for label in labels] or range(len(model.fitted.labels))
-    fit = None if isinstance(fitted.task, OneLabel) else fitted.several_labels.fit
+    fit: MultilabelFit | None = fitted.task.fit
     smoothing = None if fit is None else fit.smoothing
     return Inspection(
         model.fitted.model_settings.model,

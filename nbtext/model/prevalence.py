@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from nbtext.documents.source import Source
 
 
+ASSUMED = "the errors of these labels are not known, and assumed to be 0"
+MAY_BE_ANY = "these labels have too few training documents, and any share is possible"  # of labels that may overlap
 N_DRIFTED = 5  # features that are named
 TEXTS_AT_ONCE = 512
 MAX_GROUPS = 1000  # each has 500 resamples of each label, and sums of its features
@@ -43,7 +45,8 @@ class Prevalence:
     estimate     the share of each label, and its interval
     predicted    (n_classes,), number of documents that are predicted as each label
     unmeasured   labels without a left-out document (several labels: with fewer than ten), whose errors are not known
-    is_multilabel  whether a document can have several labels, or none
+    n_predicted  number of predictions that shares are of: those with a label, or all if a document can have several
+    doubt        what is not known of unmeasured labels
     drift        how the words differ from those of training beyond the shares; None: not known, as with several labels
     drifted      the features with the largest deviations, as text; those of hashed features have no text
     """
@@ -53,15 +56,15 @@ class Prevalence:
     estimate: ShareEstimate
     predicted: NDArray[np.int64]
     unmeasured: tuple[str, ...]
-    is_multilabel: bool = False
+    n_predicted: int
+    doubt: str
     drift: WordDrift | None = None
     drifted: tuple[str, ...] = ()
 
     @property
     def naive_shares(self) -> NDArray[np.float64]:
         """The share of the predictions with each label."""
-        n_predicted = self.n_documents if self.is_multilabel else int(self.predicted.sum())
-        return np.asarray(self.predicted / max(1, n_predicted))
+        return np.asarray(self.predicted / max(1, self.n_predicted))
 
 
 class _Counted(NamedTuple):
@@ -80,10 +83,11 @@ class _Estimator:
         self._model, self._fitted = model, model.fitted
         self._groups: dict[str, tuple[PosteriorSums, WordSums, NDArray[np.int64]]] = {}
         self._predictor = Predictor(model.fitted)
+        self._compares_words = isinstance(self._fitted.task.posteriors, MeanPosteriors)  # of labels that exclude others
 
     def predict(self, batch: Batch) -> tuple[Predictions, _Counted | None, list[str] | None]:
         """Return the predictions of a batch, its features if words are compared, and its groups; in any thread."""
-        if not isinstance(self._fitted.task, OneLabel):  # words are compared of labels that exclude each other
+        if not self._compares_words:
             return self._predictor.predict_batch(batch), None, batch.groups
         refuse_long_texts(batch, self._fitted.feature_settings)
         documents = self._predictor.count(batch.columns)
@@ -130,7 +134,9 @@ class _Estimator:
         assert known is not None  # see check_prevalence
         if not isinstance(known, MeanPosteriors):
             missing = tuple(labels[k] for k in np.flatnonzero(~known.is_measured).tolist())
-            return Prevalence(labels, sums.n_documents, known.estimate(sums), predicted, missing, is_multilabel=True)
+            return Prevalence(
+                labels, sums.n_documents, known.estimate(sums), predicted, missing, sums.n_documents, MAY_BE_ANY
+            )
         statistics = self._model.counts.statistics
         statistics = statistics if fitted.columns is None else statistics.restrict(fitted.columns)
         drift = words.compare(statistics, sums.solve(known), fitted.scorer)
@@ -139,7 +145,9 @@ class _Estimator:
             drifted = tuple(fitted.vocabulary.terms[j] for j in drift.features[:N_DRIFTED].tolist())
         missing = tuple(labels[k] for k in np.flatnonzero(known.documents == 0).tolist())
         estimate = sums.estimate(known, drift)
-        return Prevalence(labels, sums.n_documents, estimate, predicted, missing, drift=drift, drifted=drifted)
+        return Prevalence(
+            labels, sums.n_documents, estimate, predicted, missing, int(predicted.sum()), ASSUMED, drift, drifted
+        )
 
 
 def estimate_prevalence(

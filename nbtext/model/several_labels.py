@@ -16,7 +16,7 @@ from nbtext.bayes.label_shares import LabelPosteriors
 from nbtext.bayes.scorer import Floats
 from nbtext.model.predictions import Labels, Predictions, select_labels
 from nbtext.model.settings import DecisionSettings, refuse_decisions
-from nbtext.model.task import no_prediction_sets
+from nbtext.model.task import LEAST, log_odds, no_prediction_sets
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
@@ -86,6 +86,15 @@ class SeveralLabels:
             minimum = 1 - self.fit.nonconformity.upper_bound(decisions.coverage)
             sets = select_labels(probabilities, labels, np.full(len(labels), minimum))
         return replace(predictions, labels=chosen, thresholds=thresholds, label_sets=sets)
+
+    def choose(self, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """See Task."""
+        return (np.exp(log_probabilities) >= self.fit.thresholds) & is_known[:, None]
+
+    def margins(self, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> Floats:
+        """See Task."""
+        margins = log_odds(np.exp(log_probabilities)) - log_odds(self.fit.thresholds)
+        return np.where(is_known[:, None], margins, LEAST)
 
     @staticmethod
     def check(decisions: DecisionSettings, labels: Labels) -> None:

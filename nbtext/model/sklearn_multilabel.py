@@ -14,7 +14,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import MAX_LABEL_COLUMNS, FittedModel
 from nbtext.model.sklearn_compat import check_paired, label_texts, list_texts, text_batch
-from nbtext.model.task import OneLabel
+from nbtext.model.task import LEAST
 
 LISTS = (list, tuple, set, frozenset, np.ndarray)
 INDICATOR_HINT = "an indicator matrix has a row for each text, a column for each label, and 0 or 1 in each cell"
@@ -139,38 +139,21 @@ def decide(model: FittedModel, log_probabilities: Floats, is_known: NDArray[np.b
     log_probabilities  (n_texts, n_labels)
     is_known           (n_texts,), whether each text has a known word
     """
-    values = model.label_values
-    if isinstance(model.task, OneLabel):
-        classes, default = model.calibration.decide(log_probabilities), model.task.default_class
-        return np.array(values)[classes if default is None else np.where(is_known, classes, default)]
-    probabilities = np.exp(log_probabilities)
-    is_predicted = (probabilities >= model.several_labels.fit.thresholds) & is_known[:, None]
+    values, chosen = model.label_values, model.task.choose(log_probabilities, is_known)
+    if chosen.ndim == 1:
+        return np.array(values)[chosen]
     if model.label_columns is not None:
-        return arrange_columns(model, is_predicted.astype(np.float64), absent=0).astype(np.int64)
-    order = np.argsort(-probabilities, axis=1, kind="stable").tolist()
-    rows = zip(order, is_predicted.tolist(), strict=True)
+        return arrange_columns(model, chosen.astype(np.float64), absent=0).astype(np.int64)
+    order = np.argsort(-np.exp(log_probabilities), axis=1, kind="stable").tolist()
+    rows = zip(order, chosen.tolist(), strict=True)
     return [tuple(values[k] for k in ranked if predicted[k]) for ranked, predicted in rows]
 
 
 def decision_values(model: FittedModel, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> Floats:
     """Return the values that determine the labels; see TextClassifier.decision_function."""
-    if not isinstance(model.task, OneLabel):
-        absent = float(log_odds(np.zeros(1))[0])
-        margins = log_odds(np.exp(log_probabilities)) - log_odds(model.several_labels.fit.thresholds)
-        return arrange_columns(model, np.where(is_known[:, None], margins, absent), absent=absent)
-    offsets, default = model.calibration.decision_offsets, model.task.default_class
-    values = log_probabilities if offsets is None else log_probabilities + offsets
-    if default is not None:
-        values[~is_known] = log_probabilities[~is_known]
-        values[~is_known, default] += 1.0  # of equal priors, it is that of the most frequent label
-    values = arrange_columns(model, values, absent=0)
-    return np.asarray(values[:, 1] - values[:, 0] if values.shape[1] == 2 else values)
-
-
-def log_odds(probabilities: Floats) -> Floats:
-    """Return log p / (1 - p); finite for 0 and 1, too."""
-    bounded = np.clip(probabilities, 1e-300, 1 - 1e-16)
-    return np.asarray(np.log(bounded) - np.log1p(-bounded))
+    values = arrange_columns(model, model.task.margins(log_probabilities, is_known), absent=LEAST)
+    is_difference = model.task.fit is None and values.shape[1] == 2
+    return np.asarray(values[:, 1] - values[:, 0] if is_difference else values)
 
 
 def accuracy(predicted: Any, y: Any) -> float:

@@ -52,6 +52,8 @@ class Task(Protocol):
         The leave-one-out estimate for new documents; None if no document could be left out.
     posteriors
         Mean probabilities of left-out documents, to estimate the shares of labels; None if they are not known.
+    fit
+        How scores become probabilities and labels that do not exclude each other; None if they do.
     """
 
     name: ClassVar[str]
@@ -66,6 +68,8 @@ class Task(Protocol):
     def estimate(self) -> Any: ...
     @property
     def posteriors(self) -> Any: ...
+    @property
+    def fit(self) -> Any: ...
 
     def log_probabilities(self, scores: Floats, lengths: NDArray[Any], is_known: NDArray[np.bool_]) -> Floats:
         """Return the calibrated log-probabilities that follow from scores, (n_documents, n_labels).
@@ -91,6 +95,18 @@ class Task(Protocol):
         SettingsError
             `coverage` is set, and the model has no nonconformity scores.
         """
+
+    def choose(self, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> NDArray[Any]:
+        """Return what scikit-learn's `predict` gives for texts: never nothing where exactly one label is expected.
+
+        That is the class of each, (n_texts,), or whether each has each label, (n_texts, n_labels).
+
+        log_probabilities  (n_texts, n_labels)
+        is_known           (n_texts,), whether each text has a known word
+        """
+
+    def margins(self, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> Floats:
+        """Return the values that determine what `choose` returns, (n_texts, n_labels); see there."""
 
     @staticmethod
     def check(decisions: DecisionSettings, labels: Labels) -> None:
@@ -127,6 +143,7 @@ class OneLabel:
     """
 
     name: ClassVar[str] = "one"
+    fit: ClassVar[None] = None
 
     labels: Labels
     log_prior: Floats
@@ -185,6 +202,20 @@ class OneLabel:
         if decisions.coverage is not None:
             predictions = self._add_sets(predictions, decisions.coverage)
         return abstain_below(predictions, decisions.min_probability)
+
+    def choose(self, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """See Task."""
+        classes = self.calibration.decide(log_probabilities)
+        return classes if self.default_class is None else np.where(is_known, classes, self.default_class)
+
+    def margins(self, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> Floats:
+        """See Task."""
+        offsets, default = self.calibration.decision_offsets, self.default_class
+        values = log_probabilities if offsets is None else log_probabilities + offsets
+        if default is not None:
+            values[~is_known] = log_probabilities[~is_known]
+            values[~is_known, default] += 1.0  # of equal priors, it is that of the most frequent label
+        return values
 
     @staticmethod
     def check(decisions: DecisionSettings, labels: Labels) -> None:
@@ -251,6 +282,15 @@ class OneLabel:
             if not each
         }
         return _abstain(replace(predictions, label_sets=sets), reasons)
+
+
+def log_odds(probabilities: Floats) -> Floats:
+    """Return log p / (1 - p); finite for 0 and 1, too."""
+    bounded = np.clip(probabilities, 1e-300, 1 - 1e-16)
+    return np.asarray(np.log(bounded) - np.log1p(-bounded))
+
+
+LEAST = float(log_odds(np.zeros(1))[0])  # of a label that a text cannot have
 
 
 def no_prediction_sets(hint: str) -> SettingsError:

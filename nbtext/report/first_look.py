@@ -45,7 +45,7 @@ def look_at(counts: CorpusCounts) -> FirstLook:
     n_repeated = int((hashes[1:] == hashes[:-1]).sum())  # the hashes of a sample ascend
     labels = dict(zip(counts.labels, statistics.class_documents.tolist(), strict=True))
     return FirstLook(
-        int(statistics.n_documents), labels, sum(empty.values()), (n_repeated, len(hashes)), counts.is_multilabel
+        int(statistics.n_documents), labels, sum(empty.values()), (n_repeated, len(hashes)), counts.task == "several"
     )
 
 

@@ -110,25 +110,25 @@ def write_predictions(
     form = FORMS[task]
     columns = ("id", form.label, form.probability, *((form.label_set,) if with_sets else ()), *top_columns(top_k))
     if output_format == "tsv" and columns == SHORT_COLUMNS:
-        write_text(map(_short_lines, predictions), file)
+        write_text((_short_lines(batch, form) for batch in predictions), file)
         return
     texts = format_records(
         predictions,
         output_format=output_format,
         columns=columns,
-        rows=lambda batch: _rows(batch, top_k),
+        rows=lambda batch: _rows(batch, form, top_k),
         records=lambda batch: prediction_records(batch, top_k),
-        table=lambda batch: _table(batch, top_k),
+        table=lambda batch: _table(batch, form, top_k),
     )
     write_text(texts, file)
 
 
-def _short_lines(batch: Predictions) -> str:
+def _short_lines(batch: Predictions, form: Form) -> str:
     """Format the columns `SHORT_COLUMNS` as TSV."""
     lines = None
     with suppress(UnicodeEncodeError):
         lines = join_records(batch.ids, [labels[0] if labels else None for labels in batch.labels], batch.best)
-    return lines if lines is not None else format_rows(SHORT_COLUMNS, _rows(batch, None), output_format="tsv")
+    return lines if lines is not None else format_rows(SHORT_COLUMNS, _rows(batch, form, None), output_format="tsv")
 
 
 def top_columns(top_k: int | None) -> list[str]:
@@ -184,12 +184,12 @@ def _scores(batch: Predictions, top_k: int | None, decimals: int) -> Iterator[di
             yield {batch.classes[k]: share for k, share in zip(classes, shares, strict=True)}
 
 
-def _rows(batch: Predictions, top_k: int | None) -> Iterator[tuple[str, ...]]:
+def _rows(batch: Predictions, form: Form, top_k: int | None) -> Iterator[tuple[str, ...]]:
     """Yield id, labels and probabilities as text, empty without a label.
 
     The prediction set and the most probable labels follow if there are any.
     """
-    form, separator = FORMS[batch.task], batch.separator
+    separator = batch.separator
     columns: list[Iterable[str]] = [
         batch.ids,
         [form.text(labels, separator) for labels in batch.labels],
@@ -219,7 +219,7 @@ def top_fields(batch: Predictions, top_k: int | None) -> list[list[str | float |
     return fields
 
 
-def _table(batch: Predictions, top_k: int | None) -> str:
+def _table(batch: Predictions, form: Form, top_k: int | None) -> str:
     """Format lines for a terminal: the labels of a document with their probabilities, and its id.
 
     A single label has a column of its own. The prediction set, the most probable labels, and the reason for no label
@@ -227,7 +227,7 @@ def _table(batch: Predictions, top_k: int | None) -> str:
     """
     from rich.cells import cell_len
 
-    form, lines = FORMS[batch.task], []
+    lines = []
     width = max(map(cell_len, map(printable, batch.classes)), default=0)
     best = batch.most_probable(top_k) if top_k is not None else [[]] * len(batch)
     shares = _label_probabilities(batch, form, DIGITS)

@@ -64,10 +64,7 @@ def describe_doubts(groups: Mapping[str, Prevalence]) -> Iterator[str]:
     first = next(iter(groups.values()))
     if first.unmeasured:
         names = list_some(first.unmeasured, 5)
-        what = "the errors of these labels are not known, and assumed to be 0"
-        if first.is_multilabel:
-            what = "these labels have too few training documents, and any share is possible"
-        yield f"{what}: {names}"
+        yield f"{first.doubt}: {names}"
     for name, each in groups.items():
         if each.drift is None or each.drift.share < REPORTED_DRIFT:
             continue

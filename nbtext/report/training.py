@@ -203,7 +203,7 @@ def format_script_hint(model: TrainedModel) -> str | None:
     share = compute_unspaced_share(vocabulary, statistics.feature_occurrences, features.fields)
     if share < UNSPACED:
         return None
-    options = "--analyzer char --ngrams 1,3" + ("" if model.counts.is_multilabel else " or --model best")
+    options = "--analyzer char --ngrams 1,3" + (" or --model best" if model.counts.task == "one" else "")
     return (
         f"{share:.0%} of the words are runs of a script without spaces, such as Chinese or Thai: "
         f"{options} may be more accurate"
