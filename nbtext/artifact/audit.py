@@ -1,42 +1,118 @@
-"""Checks of a model's record, made before anything is built from it.
+"""Checks of a model's numbers, made before anything is computed from them.
 
-A key may be a path of keys, such as `scorer.base`. Functions named `read_` return the value at a key; all functions
-raise ArtifactError if a value is wrong, and `storage.name_errors` adds the name of the file.
-
-    labels = read_texts(record, "labels", distinct=True)
-    indptr = read_array(record, "scorer.indptr", "int64", shape=(n_features + 1,))
-    classes = read_array(record, "scorer.classes", "int32", shape=(None,))
-    check_rows("scorer.classes", indptr, classes, n_columns=len(labels))
+`LIMITS` bounds the numbers of fields; a number without an entry is finite, and an integer is not negative. `CHECKS`
+has, for some classes of records, what their fields must have in common. All of them raise ArtifactError with the place
+of the value, and `storage.name_errors` adds the name of the file.
 """
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
-from math import isfinite
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from math import exp
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.artifact.stream import foreign_error
-from nbtext.documents.names import are_ascending, are_utf8, find_row_error
+from nbtext.artifact.storage import foreign_error
+from nbtext.bayes.calibration import LARGEST, TemperatureScaling
+from nbtext.bayes.class_statistics import MAX_COUNTED, ClassStatistics, Totals
+from nbtext.bayes.diagnostics import MAX_PAIRS, METHODS, LeaveOneOutEstimate, Proportion, Unlabeled
+from nbtext.bayes.prediction_sets import MAX_POINTS, Quantiles
+from nbtext.bayes.prevalence import MeanPosteriors
+from nbtext.documents.batch import MAX_LABEL_CHARACTERS
+from nbtext.documents.formats import INPUT_UNITS
+from nbtext.documents.names import are_ascending, are_offsets, are_utf8, find_row_error
+from nbtext.documents.settings import ModelInput
 from nbtext.errors import ArtifactError
+from nbtext.features.formulas import NORMS, TERM_FREQUENCIES
+from nbtext.features.weighting import Weighting
+from nbtext.model.fitted_model import MAX_LABEL_COLUMNS
+from nbtext.model.reservoir import ALL_HASHES
+from nbtext.model.task import OneLabel
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+    from nbtext.bayes.label_selection import MultilabelEstimate, MultilabelFit
 
-T = TypeVar("T")
 MAX_NUMBER = 1e100  # largest absolute value: products with counts, and sums of them, stay finite
-WHOLE_NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-NAMES = {
-    dict: "a section",
-    list: "a list",
-    tuple: "a tuple",
-    str: "a text",
-    bool: "true or false",
-    int: "an integer",
-    float: "a number",
-    np.ndarray: "an array",
+MAX_INTEGER = (1 << 64) - 1  # of a single one
+MAX_COUNT = 2**62  # of an array
+EXACT = 2**53  # the largest whole number up to which float64 has all
+SMALLEST, HIGHEST = 1e-20, 1e20  # of smoothing and weights of several labels, so that products are finite
+MIN_PRIOR = 1e-300  # of a class, so that its logarithm is finite
+SUM_TOLERANCE = 1e-6  # of probabilities
+ROUNDING = 1 + 1e-9  # tolerance for the rounding of decayed counts
+LABELS = -1  # in a shape: the number of labels
+
+
+class Limits(NamedTuple):
+    """The bounds of a number, or of each number in an array or a tuple.
+
+    shape     of an array; None: any length
+    integers  the type of an array of whole numbers, if the field can have weights, too
+    """
+
+    low: float | None = None
+    high: float | None = None
+    shape: tuple[int | None, ...] = (None,)
+    integers: Any = np.int64
+
+
+DEFAULT = Limits()
+SHARE = Limits(0, 1)
+AT_LEAST_0 = Limits(0)
+FOR_EACH_LABEL = Limits(shape=(LABELS,))
+LIMITS = {
+    "TemperatureScaling.a": Limits(1e-100, 1e100),  # it has the unit of the scores
+    "TemperatureScaling.b": Limits(-LARGEST, LARGEST),
+    "TemperatureScaling.noise": Limits(0, 1 / (1 + exp(-LARGEST))),
+    "Calibration.prior_adjustment": FOR_EACH_LABEL,
+    "Calibration.decision_offsets": FOR_EACH_LABEL,
+    "MeanPosteriors.means": Limits(0, 1, (LABELS, LABELS)),
+    "MeanPosteriors.documents": FOR_EACH_LABEL,
+    "MeanPosteriors.spreads": Limits(0, 1, (LABELS,)),
+    "MeanPosteriors.prior": Limits(MIN_PRIOR, 1, (LABELS,)),
+    "LeaveOneOutEstimate.accuracy": SHARE,
+    "LeaveOneOutEstimate.log_loss": AT_LEAST_0,
+    "LeaveOneOutEstimate.optimized": AT_LEAST_0,
+    "LeaveOneOutEstimate.other": SHARE,
+    "MultilabelEstimate.micro_f1": SHARE,
+    "MultilabelEstimate.macro_f1": SHARE,
+    "MultilabelEstimate.precision_at_1": SHARE,
+    "MultilabelEstimate.log_loss": AT_LEAST_0,
+    "MultilabelEstimate.label_f1": Limits(0, 1, (LABELS,)),
+    "MultilabelEstimate.other": SHARE,
+    "Unlabeled.documents": Limits(1),
+    "Unlabeled.weight": SHARE,
+    "Unlabeled.log_prior": Limits(-MAX_NUMBER, 0),
+    "Hyperparameters.smoothing": AT_LEAST_0,
+    "Hyperparameters.C": AT_LEAST_0,
+    "OneLabel.log_prior": Limits(-MAX_NUMBER, 0, (LABELS,)),
+    "SeveralLabels.log_prior": Limits(-MAX_NUMBER, 0, (LABELS,)),
+    "SeveralLabels.priors": FOR_EACH_LABEL,
+    "Smoothing.mu": Limits(SMALLEST, HIGHEST),
+    "Smoothing.alpha": Limits(SMALLEST, HIGHEST),
+    "Combination.weights": Limits(SMALLEST, HIGHEST),
+    "Combination.exponent": Limits(SMALLEST, 10),
+    "Combination.biases": FOR_EACH_LABEL,
+    "ScoreScaling.scale": Limits(SMALLEST, HIGHEST),
+    "ScoreScaling.biases": FOR_EACH_LABEL,
+    "MultilabelFit.thresholds": Limits(0, 1, (LABELS,)),
+    "LabelPosteriors.documents": Limits(0, EXACT, (LABELS, 2)),
+    "LabelPosteriors.means": Limits(0, 1, (LABELS, 2)),
+    "LabelPosteriors.spreads": Limits(0, 1, (LABELS, 2)),
+    "Weighting.parameters": AT_LEAST_0,
+    "FittedModel.label_columns": Limits(0, MAX_LABEL_COLUMNS),
+    "ClassStatistics.class_documents": Limits(0, MAX_COUNT),
+    "ClassStatistics.documents": Limits(0, MAX_COUNT),
+    "ClassStatistics.occurrences": Limits(0, MAX_COUNT),
+    "Totals.n_documents": Limits(0, MAX_COUNT),
+    "Totals.documents": Limits(0, MAX_COUNT),
+    "Totals.occurrences": Limits(0, MAX_COUNT),
+    "CorpusCounts.below": Limits(0, ALL_HASHES),
+    "DocumentCounts.counts": Limits(1, 2**31 - 1, integers=np.int32),
+    "DocumentCounts.hashes": Limits(0, MAX_INTEGER),
 }
 
 
@@ -45,129 +121,26 @@ def invalid_value(key: str, what: str) -> ArtifactError:
     return foreign_error(f'holds a model that cannot be right: "{key}" {what}')
 
 
-def read_section(
-    record: dict[str, Any], key: str, keys: tuple[str, ...], *, optional: tuple[str, ...] = ()
-) -> dict[str, Any]:
-    """Return the dictionary at `key`, "" for the record itself; it has these keys, and of others only optional ones.
-
-    A key that is unknown was probably written by a newer nbtext, and the error says so.
-    """
-    found = read_value(record, key, dict) if key else record
-    if missing := [name for name in keys if name not in found]:
-        raise invalid_value(f"{key}.{missing[0]}" if key else missing[0], "is missing")
-    if unknown := sorted(found.keys() - set(keys) - set(optional)):
-        name = f"{key}.{unknown[0]}" if key else unknown[0]
-        what = f'was written by a newer nbtext: this one does not know its entry "{name}"'
-        raise ArtifactError(what, hint="update nbtext: pip install --upgrade nbtext")
-    return found
+def check_number(key: str, value: float, limits: Limits) -> None:
+    """Raise ArtifactError unless a number is within its limits; NaN never is."""
+    is_whole = isinstance(value, int)
+    low = limits.low if limits.low is not None else 0 if is_whole else -MAX_NUMBER
+    high = limits.high if limits.high is not None else MAX_INTEGER if is_whole else MAX_NUMBER
+    if not low <= value <= high:
+        form = ",d" if is_whole else "g"
+        bounds = f"{low:{form}} to {high:{form}}" if isinstance(low, type(value)) else f"{low:g} to {high:g}"
+        raise invalid_value(key, f"should be from {bounds}, and is {value:{form}}")
 
 
-def read_fields(
-    record: dict[str, Any], key: str, kind: type[DataclassInstance], *, without: tuple[str, ...] = ()
-) -> dict[str, Any]:
-    """Return the section at `key`, whose keys are the fields of a data class but for some.
-
-    A field that was added since the file was written is missing: its default is added to the section.
-    """
-    known = [each for each in fields(kind) if each.name not in without]
-    defaults = {each.name: each.default for each in known if each.default is not MISSING}
-    required = tuple(each.name for each in known if each.name not in defaults)
-    found = read_section(record, key, required, optional=tuple(defaults))
-    found.update({name: value for name, value in defaults.items() if name not in found})
-    return found
-
-
-def read_optional(record: dict[str, Any], key: str, kind: type[T]) -> T | None:
-    """Return the value at `key`, which is None or of exactly this type."""
-    return None if _find(record, key) is None else read_value(record, key, kind)
-
-
-def read_value(record: dict[str, Any], key: str, kind: type[T]) -> T:
-    """Return the value at `key`, of exactly this type; numbers are finite, and a float may be written as an integer."""
-    value = _find(record, key)
-    if kind is float and type(value) is int:
-        try:
-            value = float(value)
-        except OverflowError:
-            raise invalid_value(key, "is too large") from None
-    if type(value) is not kind:
-        raise invalid_value(key, f"should be {NAMES[kind]}, and is {NAMES.get(type(value), 'nothing')}")
-    if isinstance(value, float) and not isfinite(value):
-        raise invalid_value(key, f"should be finite, and is {value}")
-    return value
-
-
-def _find(record: dict[str, Any], key: str) -> Any:
-    value: Any = record
-    for name in key.split("."):
-        if type(value) is not dict or name not in value:
-            raise invalid_value(key, "is missing")
-        value = value[name]
-    return value
-
-
-def read_number(
-    record: dict[str, Any], key: str, *, minimum: float = -MAX_NUMBER, maximum: float = MAX_NUMBER
-) -> float:
-    """Return the number at `key`, from `minimum` to `maximum`."""
-    value = read_value(record, key, float)
-    if not minimum <= value <= maximum:
-        raise invalid_value(key, f"should be from {minimum:g} to {maximum:g}, and is {value:g}")
-    return value
-
-
-def read_integer(record: dict[str, Any], key: str, *, minimum: int = 0, maximum: int = (1 << 63) - 1) -> int:
-    """Return the integer at `key`, from `minimum` to `maximum`."""
-    value = read_value(record, key, int)
-    if not minimum <= value <= maximum:
-        raise invalid_value(key, f"should be from {minimum:,} to {maximum:,}, and is {value:,}")
-    return value
-
-
-def read_choice(record: dict[str, Any], key: str, choices: tuple[str, ...]) -> str:
-    """Return the text at `key`, which is one of the choices."""
-    value = read_value(record, key, str)
-    if value not in choices:
-        raise invalid_value(key, f"should be one of {', '.join(choices)}, and is {value[:40]}")
-    return value
-
-
-def read_texts(record: dict[str, Any], key: str, *, distinct: bool = False) -> list[str]:
-    """Return the list or tuple of texts at `key` as a list; with `distinct`, no text occurs twice."""
-    kind = tuple if type(_find(record, key)) is tuple else list
-    items: list[Any] = list(read_value(record, key, kind))
-    if not all(type(item) is str for item in items):
-        raise invalid_value(key, "should hold texts only")
-    if distinct and len(set(items)) < len(items):
-        raise invalid_value(key, "holds a text twice")
-    return items
-
-
-def read_array(record: dict[str, Any], key: str, *dtypes: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
-    """Return the array at `key`, of one of these dtypes and of this shape; None means any length."""
-    found: NDArray[Any] = read_value(record, key, np.ndarray)
-    if found.dtype.name not in dtypes:
-        raise invalid_value(key, f"should hold {' or '.join(dtypes)}, and holds {found.dtype.name}")
-    wanted = tuple(
-        length if expected is None else expected for expected, length in zip(shape, found.shape, strict=False)
-    )
-    if len(shape) != found.ndim or wanted != found.shape:
-        raise invalid_value(key, f"should have the shape {_format_shape(shape)}, and has {_format_shape(found.shape)}")
-    return found
-
-
-def read_integers(record: dict[str, Any], key: str, length: int | None = None) -> NDArray[np.int64]:
-    """Return the integers at `key`, each from 0 to 2^62, as int64 of shape (length,); None means any length."""
-    numbers = read_array(record, key, *WHOLE_NUMBERS, shape=(length,))
-    check_within(key, numbers, 0, 2**62)
-    return numbers.astype(np.int64)
-
-
-def read_floats(record: dict[str, Any], key: str, length: int | None = None) -> NDArray[np.float64]:
-    """Return the numbers at `key`, each from -1e100 to 1e100, as float64 of shape (length,); None means any length."""
-    numbers = read_array(record, key, "float64", shape=(length,))
-    check_within(key, numbers, -MAX_NUMBER, MAX_NUMBER)
-    return numbers
+def check_array(key: str, array: NDArray[Any], limits: Limits, n_labels: int, dtype: np.dtype[Any]) -> None:
+    """Raise ArtifactError unless an array has its shape, and its numbers are within their limits, and fit a dtype."""
+    shape = tuple(n_labels if length == LABELS else length for length in limits.shape)
+    if len(shape) != array.ndim or any(each not in (None, n) for each, n in zip(shape, array.shape, strict=True)):
+        raise invalid_value(key, f"should have the shape {_format_shape(shape)}, and has {_format_shape(array.shape)}")
+    is_float = dtype.kind == "f"
+    low = limits.low if limits.low is not None else -MAX_NUMBER if is_float else 0
+    high = limits.high if limits.high is not None else MAX_NUMBER if is_float else MAX_COUNT
+    check_within(key, array, low, high if is_float else min(int(high), np.iinfo(dtype).max))
 
 
 def _format_shape(shape: tuple[int | None, ...]) -> str:
@@ -177,9 +150,8 @@ def _format_shape(shape: tuple[int | None, ...]) -> str:
 def check_within(key: str, numbers: NDArray[Any], minimum: float, maximum: float) -> None:
     """Raise ArtifactError unless each number is from `minimum` to `maximum`."""
     if numbers.size and not (minimum <= numbers.min() and numbers.max() <= maximum):
-        raise invalid_value(
-            key, f"should be from {minimum:g} to {maximum:g}, and is from {numbers.min():g} to {numbers.max():g}"
-        )
+        what = f"should be from {minimum:g} to {maximum:g}, and is from {numbers.min():g} to {numbers.max():g}"
+        raise invalid_value(key, what)
 
 
 def check_ascending(key: str, numbers: NDArray[Any]) -> None:
@@ -188,33 +160,196 @@ def check_ascending(key: str, numbers: NDArray[Any]) -> None:
         raise invalid_value(key, "should ascend")
 
 
-def check_bounds(key: str, bounds: NDArray[Any], n_items: int) -> None:
-    """Raise ArtifactError unless the bounds begin with 0, do not decrease, and end with `n_items`."""
-    if not len(bounds) or bounds[0] != 0 or bounds[-1] != n_items:
-        raise invalid_value(key, f"should run from 0 to {n_items:,}")
-    check_ascending(key, bounds)
-
-
 def check_rows(key: str, indptr: NDArray[Any], columns: NDArray[Any], *, n_columns: int) -> None:
     """Raise ArtifactError unless columns[indptr[i]:indptr[i + 1]] ascend in each row i, from 0 to n_columns - 1."""
     if (wrong := find_row_error(indptr, columns, n_columns)) is not None:
         raise invalid_value(key, f"is not valid: {wrong}")
 
 
-def check_terms(key: str, blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
-    """Raise ArtifactError unless the terms blob[offsets[i]:offsets[i + 1]] are UTF-8 and ascend.
+@dataclass(frozen=True, eq=False)
+class Names:
+    """Packed texts, of `pack_names`; lone surrogates are accepted, so that every Python string can be one."""
 
-    Lone surrogates are accepted, so that every Python string can be a term.
+    blob: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
 
-    Parameters
-    ----------
-    blob : array of uint8
-        Shape (n_bytes,).
-    offsets : array of int64
-        Shape (n_terms + 1,).
-    """
-    check_bounds(key, offsets, len(blob))
-    if not are_utf8(blob, offsets):
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """Lists of texts, one after the other: list i is items[bounds[i]:bounds[i + 1]]."""
+
+    bounds: NDArray[np.int64]
+    items: tuple[str, ...]
+
+
+def _check_names(found: Names, key: str, n_labels: int) -> None:
+    if not are_offsets(found.offsets, len(found.blob)):
+        raise invalid_value(key, f"should ascend from 0 to {len(found.blob):,} in its offsets")
+    if not are_utf8(found.blob, found.offsets):
         raise invalid_value(key, "should be UTF-8")
-    if not are_ascending(blob, offsets):
+
+
+def check_ascending_names(key: str, found: Names) -> None:
+    """Raise ArtifactError unless packed texts, which are valid, are distinct and sorted."""
+    if not are_ascending(found.blob, found.offsets):
         raise invalid_value(key, "should hold each term once, in sorted order")
+
+
+def _check_lists(found: Lists, key: str, n_labels: int) -> None:
+    if not are_offsets(found.bounds, len(found.items)):
+        raise invalid_value(key, f"should ascend from 0 to {len(found.items):,} in its bounds")
+
+
+def _check_probabilities(key: str, probabilities: NDArray[Any]) -> None:
+    """Raise ArtifactError unless each row of probabilities adds up to 1."""
+    if (np.abs(probabilities.sum(axis=-1) - 1) > SUM_TOLERANCE).any():
+        raise invalid_value(key, "should be probabilities that add up to 1")
+
+
+def _check_task(found: OneLabel, key: str, n_labels: int) -> None:
+    _check_probabilities(f"{key}.log_prior", np.exp(found.log_prior))
+    if found.default_class is not None:
+        check_number(f"{key}.default_class", found.default_class, Limits(0, n_labels - 1))
+
+
+def _check_temperature(found: TemperatureScaling, key: str, n_labels: int) -> None:
+    smallest = exp(-LARGEST) / 2
+    if 0 < found.noise < smallest:
+        raise invalid_value(f"{key}.noise", f"should be 0 or at least {smallest:g}, and is {found.noise:g}")
+
+
+def _check_quantiles(found: Quantiles, key: str, n_labels: int) -> None:
+    if len(found.points) != min(found.numbers, MAX_POINTS) or found.numbers < 1:
+        raise invalid_value(f"{key}.points", f"should be ascending numbers, at most {MAX_POINTS:,}")
+    check_ascending(f"{key}.points", found.points)
+
+
+def _check_mean_posteriors(found: MeanPosteriors, key: str, n_labels: int) -> None:
+    _check_probabilities(f"{key}.means", found.means)
+    _check_probabilities(f"{key}.prior", found.prior)
+
+
+def _check_estimate(found: LeaveOneOutEstimate, key: str, n_labels: int) -> None:
+    pairs = {(each.first, each.second) for each in found.confused}
+    if not all(first < second < n_labels for first, second in pairs):
+        raise invalid_value(f"{key}.confused", f"should be pairs of labels, numbered from 0 to {n_labels - 1:,}")
+    n_confused = sum(each.together for each in found.confused)
+    if not len(pairs) == len(found.confused) <= MAX_PAIRS or n_confused > found.documents:
+        raise invalid_value(f"{key}.confused", f"should be at most {MAX_PAIRS} pairs of labels")
+    for name in ("held_out", "unanswered"):
+        check_number(f"{key}.{name}", getattr(found, name), Limits(0, found.documents))
+    for target in found.targets:
+        check_number(f"{key}.targets.documents", target.documents, Limits(0, found.documents))
+
+
+def _check_proportion(found: Proportion, key: str, n_labels: int) -> None:
+    check_number(f"{key}.correct", found.correct, Limits(0, found.documents))
+
+
+def _check_multilabel_estimate(found: MultilabelEstimate, key: str, n_labels: int) -> None:
+    check_number(f"{key}.unanswered", found.unanswered, Limits(0, found.documents))
+
+
+def _check_multilabel_fit(found: MultilabelFit, key: str, n_labels: int) -> None:
+    from nbtext.bayes.label_scaling import ScoreScaling
+
+    if len(set(found.fallback)) < len(found.fallback) or max(found.fallback, default=-1) >= n_labels:
+        raise invalid_value(f"{key}.fallback", "should be numbers of labels, each once")
+    has_contrast = found.smoothing is not None and found.smoothing.alpha is not None
+    is_linear = isinstance(found.combination, ScoreScaling)
+    if is_linear != (found.smoothing is None) or len(found.combination.weights) != 1 + has_contrast:
+        raise invalid_value(f"{key}.combination", "does not fit the smoothing")
+    if found.nonconformity is not None:
+        check_within(f"{key}.nonconformity.points", found.nonconformity.points, 0, 1)
+
+
+def _check_unlabeled(found: Unlabeled, key: str, n_labels: int) -> None:
+    _check_choice(f"{key}.method", found.method, METHODS)
+    if len(found.log_prior) != n_labels:
+        raise invalid_value(f"{key}.log_prior", "should be one number for each label")
+    _check_probabilities(f"{key}.log_prior", np.exp(found.log_prior))
+
+
+def _check_choice(key: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise invalid_value(key, f"should be one of {', '.join(choices)}, and is {value[:40]}")
+
+
+def _check_input(found: ModelInput, key: str, n_labels: int) -> None:
+    if found.unit is not None:
+        _check_choice(f"{key}.unit", found.unit, INPUT_UNITS)
+    separator = "," if found.label_separator is None else found.label_separator
+    names = (*found.text_field, found.label_field, *found.label_fields, separator)
+    if not found.text_field or not all(0 < len(name) <= MAX_LABEL_CHARACTERS for name in names):
+        raise invalid_value(f"{key}.text_field", "should be names of columns, keys or headers")
+    if len(set(found.label_fields)) < len(found.label_fields):
+        raise invalid_value(f"{key}.label_fields", "holds a text twice")
+
+
+def _check_weighting(found: Weighting, key: str, n_labels: int) -> None:
+    _check_choice(f"{key}.tf", found.tf, tuple(TERM_FREQUENCIES))
+    _check_choice(f"{key}.norm", found.norm, NORMS)
+    formula = found.term_frequency
+    if set(found.parameters) != {*formula.parameters, *["mean_length"] * formula.needs_mean_length}:
+        raise invalid_value(f"{key}.parameters", f"should be those of {found.tf}")
+
+
+def _check_statistics(found: ClassStatistics, key: str, n_labels: int) -> None:
+    n_classes = n_labels or found.n_classes  # they are not known on another machine
+    documents, occurrences = found.documents, found.occurrences
+    _check_counts(f"{key}.class_documents", found.class_documents, n_classes)
+    _check_counts(f"{key}.documents", documents, len(found.classes))
+    _check_counts(f"{key}.occurrences", occurrences, len(found.classes))
+    check_rows(f"{key}.classes", found.indptr, found.classes, n_columns=found.n_classes)
+    if (documents <= 0).any() and documents.any():  # all are 0 in models of scikit-learn's, which does not count them
+        raise invalid_value(f"{key}.documents", "should be more than 0")
+    if (documents > found.class_documents[found.classes] * ROUNDING).any():
+        raise invalid_value(f"{key}.documents", "should be at most the documents of the class")
+    if occurrences.dtype.kind == "i" and (occurrences < documents).any():
+        raise invalid_value(f"{key}.occurrences", "should be at least the documents")
+    if found.totals is not None:
+        _check_counts(f"{key}.totals.documents", found.totals.documents, found.n_features)
+        if not found.is_within_totals:
+            raise invalid_value(key, "should have at most the counts of all documents for each label")
+
+
+def _check_totals(found: Totals, key: str, n_labels: int) -> None:
+    documents, occurrences = found.documents, found.occurrences
+    _check_counts(f"{key}.documents", documents, len(documents))
+    _check_counts(f"{key}.occurrences", occurrences, len(documents))
+    if (documents > found.n_documents * ROUNDING).any():
+        raise invalid_value(f"{key}.documents", "should be at most the number of documents")
+    if ((occurrences < documents).any() and occurrences.dtype.kind == "i") or (occurrences[documents == 0] > 0).any():
+        raise invalid_value(f"{key}.occurrences", "does not fit the documents")
+
+
+def _check_counts(key: str, found: NDArray[Any], n_expected: int) -> None:
+    if len(found) != n_expected:
+        raise invalid_value(key, f"should be {n_expected:,} numbers, and is {len(found):,}")
+    if found.sum(dtype=np.float64) > MAX_COUNTED:
+        raise invalid_value(key, f"should sum to at most {MAX_COUNTED:,}")
+
+
+CHECKS: dict[str, Callable[[Any, str, int], None]] = {
+    "Names": _check_names,
+    "Lists": _check_lists,
+    "OneLabel": _check_task,
+    "TemperatureScaling": _check_temperature,
+    "Quantiles": _check_quantiles,
+    "MeanPosteriors": _check_mean_posteriors,
+    "LeaveOneOutEstimate": _check_estimate,
+    "Proportion": _check_proportion,
+    "MultilabelEstimate": _check_multilabel_estimate,
+    "MultilabelFit": _check_multilabel_fit,
+    "Unlabeled": _check_unlabeled,
+    "ModelInput": _check_input,
+    "Weighting": _check_weighting,
+    "ClassStatistics": _check_statistics,
+    "Totals": _check_totals,
+}
+
+
+def check(record: Any, key: str, n_labels: int) -> None:
+    """Raise ArtifactError unless the fields of a record fit together."""
+    if (check_fields := CHECKS.get(type(record).__name__)) is not None:
+        check_fields(record, key, n_labels)

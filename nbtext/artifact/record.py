@@ -1,211 +1,59 @@
-"""The sections of a model's record: conversion of a model to plain data and back, with checks of every value."""
+"""Records as plain data: a frozen record is stored by its fields, and read by their types, with checks of all values.
+
+A field that is missing has its default, so that files stay readable when a record gets a new field. An unknown field
+was probably written by a newer nbtext. A field that is None by default is left out if it is None. `audit` has the
+bounds of the numbers, and the checks of what several fields must have in common.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields, replace
-from math import exp
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from itertools import chain, pairwise
+from types import NoneType, UnionType
+from typing import Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.artifact import audit
-from nbtext.bayes.calibration import LARGEST, Calibration, TemperatureScaling
-from nbtext.bayes.diagnostics import (
-    MAX_PAIRS,
-    METHODS,
-    Confusion,
-    Hyperparameters,
-    LeaveOneOutEstimate,
-    Proportion,
-    Unlabeled,
-)
-from nbtext.bayes.prediction_sets import MAX_POINTS, Quantiles
-from nbtext.bayes.prevalence import MeanPosteriors
-from nbtext.documents.batch import MAX_LABEL_CHARACTERS
-from nbtext.documents.formats import INPUT_UNITS
-from nbtext.documents.settings import ModelInput
+from nbtext.artifact.audit import DEFAULT, Limits, invalid_value
+from nbtext.artifact.storage import Record, StoredArray, newer_error
+from nbtext.documents.names import pack_names, unpack_names
+from nbtext.errors import SettingsError
+from nbtext.features.csr import running_sums
+from nbtext.features.vocabulary import Vocabulary
 
-Record = dict[str, Any]
-LATER_INPUT = ("label_separator", "label_fields", "matrix_columns")  # keys of the input, which only some models have
-MIN_PRIOR = 1e-300  # of a class, so that its logarithm is finite
-SUM_TOLERANCE = 1e-6  # of probabilities
+T = TypeVar("T")
+LONG = 1_000  # values of a tuple that are stored in the header; more are stored as an array
+TYPES = {
+    dict: "a section", list: "a list", tuple: "a list", str: "a text", bool: "true or false", int: "an integer",
+    float: "a number", NoneType: "nothing", StoredArray: "an array", np.ndarray: "an array",
+}  # fmt: skip
 
 
-def write_fields(found: Any, *later: str) -> Record | None:
-    """Return the fields of a data class; None of None.
+class Field(NamedTuple):
+    """A field of a record: its type, and its default, or a function that makes it; MISSING if it has none."""
 
-    later  fields that older files do not have: they are left out if they are their default, so that files stay the same
-    """
-    if found is None:
-        return None
-    defaults = {each.name: each.default for each in fields(found) if each.name in later}
-    return {name: value for name, value in asdict(found).items() if name not in later or value != defaults[name]}
+    hint: Any
+    default: Any
+    make_default: Any = MISSING
 
 
-def read_hyperparameters(record: Record) -> Hyperparameters:
-    """Return the hyperparameters of the record."""
-    audit.read_fields(record, "hyperparameters", Hyperparameters)
-    C = None
-    if audit.read_optional(record, "hyperparameters.C", float) is not None:
-        C = audit.read_number(record, "hyperparameters.C", minimum=0)
-    is_converged = audit.read_value(record, "hyperparameters.is_converged", bool)
-    return Hyperparameters(audit.read_number(record, "hyperparameters.smoothing", minimum=0), C, is_converged)
-
-
-def write_input(known: ModelInput) -> Record:
-    """Return the record of the input of the training documents, without keys of several labels that have no value."""
-    return {name: value for name, value in asdict(known).items() if value or name not in LATER_INPUT}
-
-
-def read_input(record: Record) -> ModelInput:
-    """Return the input of the training documents."""
-    audit.read_fields(record, "input", ModelInput)
-    has_unit = audit.read_optional(record, "input.unit", str) is not None
-    unit = audit.read_choice(record, "input.unit", INPUT_UNITS) if has_unit else None
-    names = tuple(audit.read_texts(record, "input.text_field"))
-    label = audit.read_value(record, "input.label_field", str)
-    separator = audit.read_optional(record, "input.label_separator", str)
-    labels = tuple(audit.read_texts(record, "input.label_fields", distinct=True))
-    is_separate = audit.read_value(record, "input.separate_fields", bool)
-    given = (*names, label, *labels, "," if separator is None else separator)
-    if not names or not all(0 < len(name) <= MAX_LABEL_CHARACTERS for name in given):
-        raise audit.invalid_value("input.text_field", "should be names of columns, keys or headers")
-    has_columns = audit.read_optional(record, "input.matrix_columns", int) is not None
-    n_columns = audit.read_integer(record, "input.matrix_columns") if has_columns else None
-    return ModelInput(unit, names, label, is_separate, separator, labels, n_columns)
-
-
-def read_calibration(record: Record, n_classes: int) -> Calibration:
-    """Return the calibration of the record."""
-    audit.read_fields(record, "calibration", Calibration, without=("mean_posteriors",))
-    temperature = threshold = None
-    if audit.read_optional(record, "calibration.temperature", dict) is not None:
-        audit.read_section(record, "calibration.temperature", ("a", "b", "noise"))
-        noise = audit.read_number(record, "calibration.temperature.noise", minimum=0, maximum=1 / (1 + exp(-LARGEST)))
-        if 0 < noise < exp(-LARGEST) / 2:
-            raise audit.invalid_value(
-                "calibration.temperature.noise", f"should be 0 or at least {exp(-LARGEST) / 2:g}, and is {noise:g}"
-            )
-        temperature = TemperatureScaling(
-            audit.read_number(
-                record, "calibration.temperature.a", minimum=1e-100, maximum=1e100
-            ),  # has the unit of the scores
-            audit.read_number(record, "calibration.temperature.b", minimum=-LARGEST, maximum=LARGEST),
-            noise,
-        )
-    if audit.read_optional(record, "calibration.outlier_threshold", float) is not None:
-        threshold = audit.read_number(record, "calibration.outlier_threshold")
-    return Calibration(
-        temperature,
-        _read_offsets(record, "calibration.prior_adjustment", n_classes),
-        _read_offsets(record, "calibration.decision_offsets", n_classes),
-        read_quantiles(record, "calibration.nonconformity"),
-        read_quantiles(record, "calibration.likelihoods"),
-        threshold,
-        _read_mean_posteriors(record, n_classes),
-    )
-
-
-def write_calibration(calibration: Calibration) -> Record:
-    """Return the calibration without the mean posteriors, which are a section of their own."""
-    record = asdict(replace(calibration, mean_posteriors=None))
-    del record["mean_posteriors"]
-    return record
-
-
-def write_mean_posteriors(known: MeanPosteriors | None) -> dict[str, Record]:
-    """Return the section of the mean posteriors; models without them do not have it."""
-    return {} if known is None else {"mean_posteriors": asdict(known)}
-
-
-def _read_mean_posteriors(record: Record, n_classes: int) -> MeanPosteriors | None:
-    key = "mean_posteriors"
-    if key not in record:
-        return None
-    audit.read_fields(record, key, MeanPosteriors)
-    means = audit.read_array(record, f"{key}.means", "float64", shape=(n_classes, n_classes))
-    spreads = audit.read_floats(record, f"{key}.spreads", n_classes)
-    prior = audit.read_floats(record, f"{key}.prior", n_classes)
-    audit.check_within(f"{key}.means", means, 0, 1)
-    audit.check_within(f"{key}.spreads", spreads, 0, 1)
-    audit.check_within(f"{key}.prior", prior, MIN_PRIOR, 1)
-    for name, sums in (("means", means.sum(axis=1)), ("prior", prior.sum())):
-        if (np.abs(sums - 1) > SUM_TOLERANCE).any():
-            raise audit.invalid_value(f"{key}.{name}", "should be probabilities that add up to 1")
-    return MeanPosteriors(means, audit.read_integers(record, f"{key}.documents", n_classes), spreads, prior)
-
-
-def read_estimate(record: Record, n_classes: int) -> LeaveOneOutEstimate | None:
-    if audit.read_optional(record, "estimate", dict) is None:
-        return None
-    audit.read_fields(record, "estimate", LeaveOneOutEstimate)
-    documents = audit.read_integer(record, "estimate.documents")
-    pairs = audit.read_value(record, "estimate.confused", tuple)
-    confused = tuple(_read_confusion(pair, n_classes) for pair in pairs)
-    are_distinct = len({(pair.first, pair.second) for pair in confused}) == len(confused)
-    if not are_distinct or len(confused) > MAX_PAIRS or sum(pair.together for pair in confused) > documents:
-        raise audit.invalid_value("estimate.confused", f"should be at most {MAX_PAIRS} pairs of labels")
-    return LeaveOneOutEstimate(
-        documents,
-        audit.read_number(record, "estimate.accuracy", minimum=0, maximum=1),
-        audit.read_number(record, "estimate.log_loss", minimum=0),
-        confused,
-        audit.read_integer(record, "estimate.duplicates"),
-        audit.read_integer(record, "estimate.unjudged"),
-        audit.read_integer(record, "estimate.held_out", maximum=documents),
-        _read_optimized(record),
-        tuple(_read_proportion(each, documents) for each in audit.read_value(record, "estimate.targets", tuple)),
-        audit.read_integer(record, "estimate.unanswered", maximum=documents),
-        read_share(record, "estimate.other"),
-    )
-
-
-def read_share(record: Record, key: str) -> float | None:
-    """Return the number from 0 to 1 at a key; None if there is none."""
-    is_there = audit.read_optional(record, key, float) is not None
-    return audit.read_number(record, key, minimum=0, maximum=1) if is_there else None
-
-
-def _read_optimized(record: Record) -> tuple[float, float] | None:
-    if audit.read_optional(record, "estimate.optimized", tuple) is None:
-        return None
-    found = record["estimate"]["optimized"]
-    if len(found) != 2:
-        raise audit.invalid_value("estimate.optimized", "should be the metric before and after")
-    before, after = (audit.read_number({"optimized": each}, "optimized", minimum=0) for each in found)
-    return before, after
-
-
-def _read_proportion(found: Any, documents: int) -> Proportion:
-    record = {"targets": found}
-    audit.read_section(record, "targets", ("correct", "documents"))
-    n = audit.read_integer(record, "targets.documents", maximum=documents)
-    return Proportion(audit.read_integer(record, "targets.correct", maximum=n), n)
-
-
-def _read_confusion(pair: Any, n_classes: int) -> Confusion:
-    record = {"confused": pair}
-    audit.read_fields(record, "confused", Confusion)
-    first = audit.read_integer(record, "confused.first", maximum=n_classes - 2)
-    second = audit.read_integer(record, "confused.second", minimum=first + 1, maximum=n_classes - 1)
-    ways = (audit.read_integer(record, f"confused.{way}") for way in ("first_as_second", "second_as_first"))
-    return Confusion(first, second, *ways)
-
-
-def _read_offsets(record: Record, key: str, n_classes: int) -> NDArray[np.float64] | None:
-    return None if audit.read_optional(record, key, np.ndarray) is None else audit.read_floats(record, key, n_classes)
-
-
-def read_quantiles(record: Record, key: str) -> Quantiles | None:
-    """Return the distribution at a key; None if there is none."""
-    if audit.read_optional(record, key, dict) is None:
-        return None
-    audit.read_section(record, key, ("points", "numbers"))
-    points, numbers = audit.read_floats(record, f"{key}.points"), audit.read_integer(record, f"{key}.numbers")
-    if len(points) != min(numbers, MAX_POINTS) or numbers < 1 or (np.diff(points) < 0).any():
-        raise audit.invalid_value(f"{key}.points", f"should be ascending numbers, at most {MAX_POINTS:,}")
-    return Quantiles(points, numbers)
+@cache
+def fields_of(kind: Hashable) -> dict[str, Field]:
+    """Return the stored fields of a class of records by name; none of another class."""
+    if is_dataclass(kind):
+        hints = get_type_hints(kind)
+        return {
+            each.name: Field(hints[each.name], each.default, each.default_factory) for each in fields(kind) if each.init
+        }
+    if hasattr(kind, "_field_defaults"):  # a NamedTuple
+        return {
+            name: Field(hint, kind._field_defaults.get(name, MISSING)) for name, hint in get_type_hints(kind).items()
+        }
+    return {}
 
 
 def narrow_integers(numbers: NDArray[Any]) -> NDArray[Any]:
@@ -213,32 +61,174 @@ def narrow_integers(numbers: NDArray[Any]) -> NDArray[Any]:
     return numbers if numbers.dtype.kind == "f" else numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
 
 
-def write_unlabeled(how: Unlabeled | None) -> Record | None:
-    """Return how the model was trained on unlabeled documents; only the scorer depends on their counts."""
-    if how is None:
-        return None
-    return {
-        "method": how.method,
-        "documents": how.documents,
-        "weight": how.weight,
-        "log_prior": np.array(how.log_prior, dtype=np.float64),
-        "log_likelihoods": np.array(how.log_likelihoods, dtype=np.float64),
-    }
+def write(value: Any, *, without: Iterable[str] = ()) -> Any:
+    """Return a record, or the value of a field, as plain data and arrays.
+
+    without  fields of the record that are not stored
+    """
+    if isinstance(value, Vocabulary):
+        return {"blob": value.blob, "offsets": narrow_integers(value.offsets)}
+    if isinstance(value, np.ndarray):
+        return narrow_integers(value)
+    if isinstance(value, Mapping):
+        return {"keys": write(tuple(value)), "values": write(tuple(value.values()))}
+    if known := fields_of(cast(Hashable, type(value))):
+        found = {name: getattr(value, name) for name in known if name not in without}
+        return {
+            name: write(part) for name, part in found.items() if part is not None or known[name].default is not None
+        }
+    return _write_tuple(value) if isinstance(value, tuple) else value
 
 
-def read_unlabeled(record: Record, n_classes: int) -> Unlabeled | None:
-    """Return how the model was trained on unlabeled documents; None if it was not."""
-    if audit.read_optional(record, "unlabeled", dict) is None:
-        return None
-    audit.read_section(record, "unlabeled", ("method", "documents", "weight", "log_prior", "log_likelihoods"))
-    log_prior = audit.read_floats(record, "unlabeled.log_prior", n_classes)
-    audit.check_within("unlabeled.log_prior", log_prior, -audit.MAX_NUMBER, 0)
-    if abs(np.exp(log_prior).sum() - 1) > SUM_TOLERANCE:
-        raise audit.invalid_value("unlabeled.log_prior", "should be logarithms of probabilities that add up to 1")
-    return Unlabeled(
-        audit.read_choice(record, "unlabeled.method", METHODS),
-        audit.read_integer(record, "unlabeled.documents", minimum=1),
-        audit.read_number(record, "unlabeled.weight", minimum=0, maximum=1),
-        tuple(log_prior.tolist()),
-        tuple(audit.read_floats(record, "unlabeled.log_likelihoods", None).tolist()),
+def _write_tuple(values: tuple[Any, ...]) -> Any:
+    """Return a tuple as a list, or, if it is long, as an array of numbers, or as arrays of packed texts."""
+    kinds = {type(each) for each in values} if len(values) > LONG else set()
+    if kinds == {str}:
+        blob, offsets = pack_names(values)
+        return {"blob": blob, "offsets": narrow_integers(offsets)}
+    if kinds == {tuple}:
+        bounds = running_sums(np.array([len(each) for each in values]))
+        return {"bounds": narrow_integers(bounds), "items": write(tuple(chain.from_iterable(values)))}
+    return write(np.array(values)) if kinds in ({int}, {float}) else [write(each) for each in values]
+
+
+class Reader:
+    """Reads records, and checks each value; `n_labels` is the length of arrays that have a number for each label."""
+
+    n_labels = 0
+
+    def read_record(self, kind: type[T], value: Any, key: str) -> T:
+        """Return the record of a class; `key` is its place in the file, for errors."""
+        if isinstance(value, kind):
+            return value
+        found = self.read_fields(kind, value, key)
+        try:
+            record = kind(**found)
+        except SettingsError as error:
+            place = f"{key}.{error.where}" if error.where in found else key
+            raise invalid_value(place, f"is not a setting: {error}") from error
+        audit.check(record, key, self.n_labels)
+        return record
+
+    def read_fields(self, kind: type, value: Any, key: str, *, without: Iterable[str] = ()) -> Record:
+        """Return the fields of a record by name; `without` names fields that are not stored."""
+        if type(value) is not dict:
+            raise _wrong_type(key, dict, value)
+        known = {name: each for name, each in fields_of(kind).items() if name not in without}
+        prefix = f"{key}." if key else ""
+        if unknown := sorted(value.keys() - known.keys()):
+            raise newer_error(f'this one does not know its entry "{prefix}{unknown[0]}"')
+        found = {}
+        for name, (hint, default, make_default) in known.items():
+            if name in value:
+                limits = audit.LIMITS.get(f"{kind.__name__}.{name}", DEFAULT)
+                found[name] = self.read(hint, value[name], prefix + name, limits)
+            elif default is not MISSING:
+                found[name] = default
+            elif make_default is not MISSING:
+                found[name] = make_default()
+            else:
+                raise invalid_value(prefix + name, "is missing")
+        return found
+
+    def read(self, hint: Any, value: Any, key: str, limits: Limits = DEFAULT) -> Any:
+        """Return the value of a type."""
+        origin = get_origin(hint)
+        if origin in (UnionType, Union):
+            parts = get_args(hint)
+            is_none = value is None and NoneType in parts
+            part = _choose([part for part in parts if part is not NoneType], value)
+            found = None if is_none else self.read(part, value, key, limits)
+        elif origin is np.ndarray:
+            found = self._read_array(get_args(get_args(hint)[1])[0], value, key, limits)
+        elif origin is tuple:
+            found = self._read_tuple(get_args(hint), value, key, limits)
+        elif origin is Mapping:
+            found = self._read_mapping(get_args(hint), value, key, limits)
+        elif hint is Vocabulary:
+            found = self._read_vocabulary(value, key)
+        elif fields_of(hint):
+            found = self.read_record(hint, value, key)
+        else:
+            found = float(value) if hint is float and type(value) is int and abs(value) < 2**1000 else value
+            if type(found) is not hint:
+                raise _wrong_type(key, hint, value)
+            if hint in (int, float):
+                audit.check_number(key, found, limits)
+        return found
+
+    def _read_array(self, kind: Any, value: Any, key: str, limits: Limits) -> NDArray[Any]:
+        """Return the array of the type `kind` (Any: int64 or float64), which can be stored in a smaller one."""
+        array = value.read() if isinstance(value, StoredArray) else value
+        if not isinstance(array, np.ndarray):
+            raise _wrong_type(key, np.ndarray, value)
+        is_float = array.dtype.kind == "f"
+        if kind is Any:
+            kind = np.float64 if is_float else limits.integers
+        if is_float != (kind is np.float64):
+            raise invalid_value(key, f"should hold {kind.__name__}, and holds {array.dtype.name}")
+        audit.check_array(key, array, limits, self.n_labels, np.dtype(kind))
+        return array.astype(kind, copy=False)
+
+    def _read_tuple(self, parts: tuple[Any, ...], value: Any, key: str, limits: Limits) -> tuple[Any, ...]:
+        items = self._read_items(value, key, limits)
+        if parts[-1] is not Ellipsis:
+            if len(items) != len(parts):
+                raise invalid_value(key, f"should have {len(parts)} values, and has {len(items):,}")
+            return tuple(self.read(part, item, key, limits) for part, item in zip(parts, items, strict=True))
+        if parts[0] is str and all(type(item) is str for item in items):
+            return tuple(items)
+        return tuple(self.read(parts[0], item, key, limits) for item in items)
+
+    def _read_items(self, value: Any, key: str, limits: Limits) -> list[Any]:
+        """Return the values of a tuple; see _write_tuple."""
+        if isinstance(value, list | tuple):
+            return list(value)
+        if isinstance(value, StoredArray | np.ndarray):
+            return cast(list[Any], self._read_array(Any, value, key, limits._replace(shape=(None,))).tolist())
+        if type(value) is not dict:
+            raise _wrong_type(key, tuple, value)
+        if "blob" in value:
+            names = self.read_record(audit.Names, value, key)
+            return unpack_names(names.blob, names.offsets)
+        lists = self.read_record(audit.Lists, value, key)
+        return [lists.items[start:stop] for start, stop in pairwise(lists.bounds.tolist())]
+
+    def _read_mapping(self, parts: tuple[Any, ...], value: Any, key: str, limits: Limits) -> dict[Any, Any]:
+        if type(value) is not dict or value.keys() != {"keys", "values"}:
+            raise invalid_value(key, "should have keys and values")
+        keys, values = (
+            self._read_tuple((part, ...), value[name], f"{key}.{name}", limits)
+            for part, name in zip(parts, ("keys", "values"), strict=True)
+        )
+        found = dict(zip(keys, values, strict=False))
+        if not len(keys) == len(values) == len(found):
+            raise invalid_value(key, "should have one value for each key")
+        return found
+
+    def _read_vocabulary(self, value: Any, key: str) -> Vocabulary:
+        if isinstance(value, Vocabulary):
+            return value
+        names = self.read_record(audit.Names, value, key)
+        audit.check_ascending_names(key, names)
+        return Vocabulary(names.blob, names.offsets)
+
+
+def _choose(parts: list[Any], value: Any) -> Any:
+    """Return the type, among those of a union, that a value has."""
+    for part in parts:
+        if known := fields_of(part):
+            is_right = type(value) is dict and value.keys() <= known.keys()
+        elif get_origin(part) is tuple:
+            is_right = isinstance(value, list | tuple | dict | StoredArray)
+        else:
+            is_right = type(value) is part
+        if is_right:
+            return part
+    return parts[0]
+
+
+def _wrong_type(key: str, expected: type, value: Any) -> Exception:
+    return invalid_value(
+        key, f"should be {TYPES.get(expected, 'a record')}, and is {TYPES.get(type(value), 'a record')}"
     )

@@ -1,39 +1,197 @@
-"""Model files: a record of plain data in joblib's format, loaded by a reader that executes no code.
+"""Model files: a header of JSON and the bytes of all arrays. joblib opens them; nbtext reads them without a pickle.
 
-The file is a pickle of the record, as `joblib.dump` writes it, followed by the SHA-256 digest of its bytes. The digest
-detects accidental damage. It does not detect manipulation, because anyone can compute a new digest.
+    joblib.dump({"header": text, "data": bytes as an array of uint8}, file, protocol=3)
+
+writes the same bytes, wherever it runs: three constants around the text and the bytes, and two lengths. So the reader
+compares the constants, and never interprets them. The header is a record of plain data. In the place of each array, it
+has the array's dtype, shape, offset in the data, and checksum:
+
+    {"checksum": "…", "format": "nbtext model", "version": 3, …,
+     "scorer": {"bias": {"dtype": "<f8", "shape": [20], "offset": 0, "checksum": 1234}, …}, …}
+
+Arrays follow each other without gaps, in the order in which the header names them first, each with zeros up to a
+multiple of 16 bytes. Equal arrays are stored once. An array is read, and its checksum compared, when it is first used.
+Checksums detect accidental damage, and no manipulation: anyone can compute a new one.
+
+Source: joblib.numpy_pickle (joblib 1.1 and later write and read these bytes).
 """
 
 from __future__ import annotations
 
+import json
+import os
+import pickle
+import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from math import prod
 from typing import Any
+from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nbtext.artifact.reader import ITEM_BYTES, MAX_TEXT_BYTES, Name, Reader, is_exactly
-from nbtext.artifact.stream import code_error, foreign_error, open_stream
+from nbtext.documents.streams import is_broken_link, similar_path
 from nbtext.errors import ArtifactError
+from nbtext.records import dataclass
 
-FORMAT = "nbtext model"
-VERSION = 2  # increase it if the record changes
+FORMAT, VERSION = "nbtext model", 3  # increase the version if a program of this version would misread what is written
+UPDATE_HINT = "update nbtext: pip install --upgrade nbtext"
+TRAIN_HINT = "give the file that nbtext train wrote"
 
-MAX_DEPTH = 16
-MAX_VALUES = 300_000
-ARRAY_VALUES = 16  # the cost of reading an array, in units of other values
-MAX_CHARACTERS = MAX_TEXT_BYTES  # characters of all texts, with repetitions
-MIN_INTEGER, MAX_INTEGER = -(1 << 63), (1 << 64) - 1
+START = b"\x80\x03}q\x00(X\x06\x00\x00\x00headerq\x01X"  # the length of the header in 4 bytes and the header follow
+BEFORE_LENGTH = (
+    b"q\x02X\x04\x00\x00\x00dataq\x03cjoblib.numpy_pickle\nNumpyArrayWrapper\nq\x04)\x81q\x05}q\x06(X\x08\x00\x00\x00"
+    b"subclassq\x07cnumpy\nndarray\nq\x08X\x05\x00\x00\x00shapeq\t"
+)
+AFTER_LENGTH = (  # its last byte but one is the length of the padding
+    b"\x85q\nX\x05\x00\x00\x00orderq\x0bX\x01\x00\x00\x00Cq\x0cX\x05\x00\x00\x00dtypeq\rcnumpy\ndtype\nq\x0eX\x02\x00\x00\x00u1"
+    b"q\x0f\x89\x88\x87q\x10Rq\x11(K\x03X\x01\x00\x00\x00|q\x12NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tq\x13bX\n\x00\x00\x00"
+    b"allow_mmapq\x14\x88X\x1b\x00\x00\x00numpy_array_alignment_bytesq\x15K\x10ub\x01\xff"
+)
+END = b"u."
+CHECKSUM = b'{"checksum":"%08x",'  # the header begins with it; it is that of the rest of the header
+LENGTH_BYTES, ALIGNMENT_BYTES = 4, 16
+HEAD_BYTES = 128  # first bytes of a file, by which its kind is recognized
+MAX_HEADER_BYTES = 1 << 26
+MAX_VALUES = 300_000  # of the header: each takes up to a hundred bytes of memory
+MAX_PIPE_BYTES = 4 << 30  # the length of a pipe is not known
+PIECE_BYTES = 1 << 20  # of a pipe that are read at once
+MAX_DIMENSIONS, MAX_ITEMS = 8, 1 << 48
+ITEM_TYPES = ("|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f8")
+PLACE = ("dtype", "shape", "offset", "checksum")  # the keys in the place of an array
+KNOWN_FILES = (  # first bytes, kind of file, hint
+    (b"\x1f\x8b", "is compressed by gzip, and models are not", TRAIN_HINT),
+    (b"BZh", "is compressed by bzip2, and models are not", TRAIN_HINT),
+    (b"\xfd7zXZ\x00", "is compressed by xz, and models are not", TRAIN_HINT),
+    (b"\x28\xb5\x2f\xfd", "is compressed by zstd, and models are not", TRAIN_HINT),
+    (
+        b"PK\x03\x04",
+        "looks like a zip archive, such as a matrix file (.npz) or an office document (.docx), not a model",
+        TRAIN_HINT,
+    ),
+    (b"version https://git-lfs", "is a Git LFS pointer, not the model itself", "fetch the model with git lfs pull"),
+    (b"{", "looks like JSON, not a model", TRAIN_HINT),
+    (b"<", "looks like a web page or XML, not a model", "check that the download did not stop at a login page"),
+)
+Record = dict[str, Any]
 
 
-def save(record: dict[str, Any], path: str) -> None:
+def foreign_error(what: str) -> ArtifactError:
+    """Return the error for content that `save_model` does not write."""
+    return ArtifactError(what, hint=TRAIN_HINT)
+
+
+def damaged_error(what: str) -> ArtifactError:
+    """Return the error for a file that was damaged after it was written."""
+    return ArtifactError(f"is damaged: {what}", hint="copy it again, or train the model again")
+
+
+def newer_error(what: str) -> ArtifactError:
+    """Return the error for content that a later program may read."""
+    return ArtifactError(f"was written by a newer nbtext: {what}", hint=UPDATE_HINT)
+
+
+@dataclass(frozen=True)
+class StoredArray:
+    """An array in a model file, which is read when it is used; `offset` is its place in the data."""
+
+    content: Content
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+    checksum: int
+
+    @property
+    def n_bytes(self) -> int:
+        """The number of its bytes, without the zeros that follow."""
+        return prod(self.shape) * int(self.dtype[2])
+
+    def read(self) -> NDArray[Any]:
+        """Return the array, read-only; ArtifactError if its checksum does not match."""
+        start = self.content.data_start + self.offset
+        stored = self.content.take(start, start + _align(self.n_bytes))
+        if crc32(stored.data) != self.checksum:
+            raise damaged_error("the checksum of an array does not match")
+        array: NDArray[Any] = stored[: self.n_bytes].view(self.dtype).reshape(self.shape)
+        array.flags.writeable = False
+        return array
+
+
+class Content:
+    """The bytes of a model file, which stays open, or of a pipe. Memory is allocated only for bytes that there are.
+
+    They are read, not memory-mapped: what was audited does not change, and a file that is cut while it is used is an
+    error, and does not kill the process.
+
+    n_bytes     the size of the file; None: of a pipe, it is not known
+    data_start  where the bytes of the arrays begin
+    """
+
+    data_start = 0
+
+    def __init__(self, path: str) -> None:
+        self._descriptor, self._held = -1, bytearray()
+        if path != "-":
+            self._descriptor = os.open(path, os.O_RDONLY)
+            self._file: Any = open(self._descriptor, "rb", closefd=False)  # noqa: SIM115 - it need not be closed
+        elif sys.stdin is None:
+            raise ArtifactError("is closed", hint="name the model's file instead of -")
+        else:
+            self._file = sys.stdin.buffer
+            with suppress(OSError):  # standard input may be replaced by an object without a descriptor
+                self._descriptor = os.dup(self._file.fileno())
+        status = os.fstat(self._descriptor) if self._descriptor >= 0 else None
+        is_file = status is not None and stat.S_ISREG(status.st_mode)
+        self._start = self._file.tell() if is_file else 0
+        self.n_bytes = status.st_size - self._start if status is not None and is_file else None
+
+    def __del__(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+
+    def require(self, n_bytes: int) -> None:
+        """Raise ArtifactError unless there can be so many bytes."""
+        if self.n_bytes is None and n_bytes > MAX_PIPE_BYTES:
+            hint = "give the model as a file, not through a pipe"
+            raise ArtifactError(f"is larger than {MAX_PIPE_BYTES >> 30} GiB, the maximum for a pipe", hint=hint)
+        if self.n_bytes is not None and n_bytes > self.n_bytes:
+            raise damaged_error(f"it should have {n_bytes:,} bytes, and has {self.n_bytes:,}")
+
+    def take(self, start: int, stop: int) -> NDArray[np.uint8]:
+        """Return these bytes; ArtifactError if there are fewer."""
+        self.require(stop)
+        found = self.peek(start, stop)
+        if len(found) < stop - start:
+            raise damaged_error(f"it ends early, before byte {stop:,}")
+        return found
+
+    def peek(self, start: int, stop: int) -> NDArray[np.uint8]:
+        """Return these bytes, or those of them that there are."""
+        if self.n_bytes is None:
+            while len(self._held) < stop and (piece := self._file.read(min(PIECE_BYTES, stop - len(self._held)))):
+                self._held += piece
+            return np.frombuffer(bytes(memoryview(self._held)[start:stop]), dtype=np.uint8)
+        found, n_read = np.empty(stop - start, dtype=np.uint8), 0
+        while n_more := os.preadv(self._descriptor, [found[n_read:].data], self._start + start + n_read):
+            n_read += n_more
+        return found[:n_read]
+
+    def check_end(self, stop: int) -> None:
+        """Raise ArtifactError if the last byte is not the one before this one."""
+        self.require(stop)
+        if len(self.peek(stop, stop + 1)):
+            raise damaged_error("bytes follow its end")
+
+
+def save(record: Record, path: str) -> None:
     """Write a record to `path`, completely or not at all; equal records give equal bytes.
 
     Parameters
     ----------
     record
-        Plain data that begins with the keys `format` and `version`.
+        Plain data with arrays of numbers, StoredArray included. Tuples become lists.
     path
         The file; "-" is standard output.
 
@@ -43,121 +201,211 @@ def save(record: dict[str, Any], path: str) -> None:
         The record is larger than `load` accepts.
     OutputError
         The file cannot be written.
-    TypeError, ValueError
-        The record is not plain data, or lacks format or version.
+    TypeError
+        The record is not plain data.
     """
-    from nbtext.artifact.writer import write_record
     from nbtext.output import atomic_output
 
-    if list(record.items())[:2] != [("format", FORMAT), ("version", VERSION)]:
-        raise ValueError("the record does not begin with its format and version")
-    content = copy_canonically(record)
+    known: dict[tuple[Any, ...], list[tuple[int, NDArray[Any]]]] = {}  # places of arrays by dtype, shape and checksum
+    arrays: list[NDArray[Any]] = []
+    n_data = 0
+
+    def place(value: Any) -> Any:
+        nonlocal n_data
+        if isinstance(value, np.generic):
+            return value.item()
+        if not isinstance(value, np.ndarray | StoredArray):
+            raise TypeError(f"a model file can hold plain data, not {type(value).__qualname__}")
+        array = value.read() if isinstance(value, StoredArray) else value
+        dtype = array.dtype.newbyteorder("<").str
+        if dtype not in ITEM_TYPES:
+            raise TypeError(f"a model file cannot hold an array of {array.dtype.name}")
+        array = np.asarray(array, dtype=dtype, order="C")
+        checksum = crc32(_zeros(array.nbytes), crc32(_flatten(array).data))
+        equal = known.setdefault((dtype, array.shape, checksum), [])
+        offset = next((offset for offset, other in equal if np.array_equal(_flatten(array), _flatten(other))), n_data)
+        if offset == n_data:
+            equal.append((offset, array))
+            arrays.append(array)
+            n_data += _align(array.nbytes)
+        return dict(zip(PLACE, (dtype, array.shape, offset, checksum), strict=True))
+
+    text = json.dumps({"format": FORMAT, "version": VERSION, **record}, default=place, separators=(",", ":"))
+    rest, middle = text[1:].encode("ascii"), _middle(n_data)
+    n_before = len(START) + LENGTH_BYTES + len(CHECKSUM % 0) + len(rest) + len(middle)
+    rest += b" " * (-n_before % ALIGNMENT_BYTES)
+    header = CHECKSUM % crc32(rest) + rest
     try:
-        check_plain(content)
+        _check_size(header)
     except ArtifactError as error:
         hint = "give fewer stop words, or other values of settings"
         raise ArtifactError(f"cannot be written: a model file never {error.what}", where=path, hint=hint) from None
     with atomic_output(path) as file:
-        write_record(content, file)
+        file.write(START + len(header).to_bytes(LENGTH_BYTES, "little") + header + middle)
+        for array in arrays:
+            file.write(_flatten(array).data)
+            file.write(_zeros(array.nbytes))
+        file.write(END)
 
 
-def load(path: str) -> dict[str, Any]:
-    """Return the record that `save` wrote to `path`, "-" for standard input; its arrays are read-only.
+def load(path: str) -> Record:
+    """Return the record that `save` wrote to `path`, "-" for standard input, with StoredArrays in the place of arrays.
 
-    The values are plain, and format, version and digest are right. The caller checks the rest with `audit`.
+    Its form is right, it has this version, and its arrays lie where they should. The caller checks the values.
 
     Raises
     ------
     ArtifactError
-        The file cannot be read, is not a model, contains code, has another version, or is damaged.
+        The file cannot be read, is not a model, has another version, or is damaged.
     """
-    with name_errors(path), open_stream(path) as stream:
-        reader = Reader(stream)
-        try:
-            record = reader.read()
-        except ArtifactError:
-            _check_version(reader.first_items())  # an error after another version number is probably due to the version
-            raise
-        check_plain(record)
-        items = [item for pair in record.items() for item in pair] if isinstance(record, dict) else []
-        if not isinstance(record, dict) or not _check_version(items):
-            raise foreign_error("holds data, but no nbtext model")
-        stream.check_end()
+    with name_errors(path):
+        content = Content(path)
+        _check_start(content.peek(0, HEAD_BYTES).tobytes())
+        n_before = len(START) + LENGTH_BYTES
+        n_header = int.from_bytes(content.take(len(START), n_before).tobytes(), "little")
+        if n_header > MAX_HEADER_BYTES:
+            raise foreign_error(f"has a header of more than {MAX_HEADER_BYTES:,} bytes")
+        header = content.take(n_before, n_before + n_header).tobytes()
+        record, n_data = _parse(header, content)
+        middle = _middle(n_data)
+        content.data_start = n_before + n_header + len(middle)
+        stop = content.data_start + n_data
+        content.check_end(stop + len(END))
+        parts = content.take(n_before + n_header, content.data_start), content.take(stop, stop + len(END))
+        if content.data_start % ALIGNMENT_BYTES or [part.tobytes() for part in parts] != [middle, END]:
+            raise damaged_error("its parts do not fit together")
         return record
 
 
-def _check_version(items: list[Any]) -> bool:
-    """Return whether these keys and values begin a model; raise ArtifactError if it has another version."""
-    if len(items) < 4 or not is_exactly(tuple(items[:3]), ("format", FORMAT, "version")):
-        return False
-    version = items[3]
-    if type(version) is not int or version < 1:
+def _check_start(head: bytes) -> None:
+    """Raise ArtifactError, which names the kind of file, unless a file with these first bytes can be a model."""
+    if head.startswith(START):
+        return
+    if not head:
+        raise ArtifactError("the file is empty", hint=TRAIN_HINT)
+    if head.startswith(b"\x80\x04") and FORMAT.encode("ascii") in head:
+        what = f"was written by an older nbtext; this one reads version {VERSION} of the model format"
+        raise ArtifactError(what, hint="train the model again: nbtext train SOURCE -o MODEL")
+    if head[0] == 0x80 and head[1:2] <= b"\x05":
+        raise foreign_error("is a pickle, but no nbtext model; nbtext never runs what it loads")
+    for magic, what, hint in KNOWN_FILES:
+        if head.startswith(magic):
+            raise ArtifactError(what, hint=hint)
+    is_text = not any((byte < 32 and byte not in b"\t\n\r") or byte == 127 for byte in head)
+    try:
+        head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        is_text = is_text and error.start > len(head) - 4  # the last character may be cut
+    raise foreign_error("looks like text, not a model" if is_text else "is not a model")
+
+
+def _check_size(header: bytes) -> None:
+    """Raise ArtifactError if a header would take too much memory as values."""
+    n_values = header.count(b",") + header.count(b"[") + header.count(b"{")  # also in texts, which may have some
+    if len(header) > MAX_HEADER_BYTES or n_values > MAX_VALUES:
+        raise foreign_error(f"has a header of more than {MAX_VALUES:,} values or {MAX_HEADER_BYTES:,} bytes")
+
+
+def _parse(header: bytes, content: Content) -> tuple[Record, int]:
+    """Return the record of a header, and the number of bytes of all arrays."""
+    n_start = len(CHECKSUM % 0)
+    if header[:n_start] != CHECKSUM % crc32(header[n_start:]):
+        raise damaged_error("the checksum of its header does not match")
+    _check_size(header)
+    places: dict[int, StoredArray] = {}
+    n_data = 0
+
+    def build(pairs: list[tuple[str, Any]]) -> Any:
+        nonlocal n_data
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise foreign_error("has a header in which a key occurs twice")
+        if "dtype" not in found:
+            return found
+        array = _read_place(found, content)
+        if array.offset == n_data:
+            places[array.offset] = array
+            n_data += _align(array.n_bytes)
+        elif places.get(array.offset) != array:
+            raise foreign_error("has arrays that are not where they should be")
+        return array
+
+    try:
+        record = json.loads(header.decode("ascii"), object_pairs_hook=build)
+    except (ValueError, RecursionError):  # numbers of thousands of digits, too
+        raise foreign_error("has a header that is not JSON as nbtext writes it") from None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise foreign_error("holds data, but no nbtext model")
+    version = record.get("version")
+    if type(version) is not int or version < VERSION:
         raise foreign_error("does not state the version of its format")
     if version > VERSION:
-        what = f"was written in version {version} of the model format, and this nbtext reads version {VERSION}"
-        raise ArtifactError(what, hint="update nbtext: pip install --upgrade nbtext")
-    if version < VERSION:
-        what = f"was written by an older nbtext, in version {version} of the model format; this one reads {VERSION}"
-        raise ArtifactError(what, hint="train the model again")
-    return True
+        raise newer_error(f"it has version {version} of the model format, and this one reads version {VERSION}")
+    return record, n_data
 
 
-def copy_canonically(value: Any) -> Any:
-    """Return a copy of plain data in which equal texts are the same object, and each container is a separate object.
-
-    Pickle writes an object that it has written before as a reference. Without this copy the bytes would depend on
-    which parts of a record are the same object. Arrays become little-endian and C-contiguous (they are copied only
-    if they are not), and NumPy scalars become Python numbers. TypeError if the value is not plain data.
-    """
-    if isinstance(value, np.generic):
-        value = value.item()
-    kind = type(value)
-    if value is None or kind in (bool, int, float):
-        return value
-    if kind is str:
-        return sys.intern(value)
-    if kind is dict and all(type(key) is str for key in value):
-        return {sys.intern(key): copy_canonically(item) for key, item in value.items()}
-    if kind is list or kind is tuple:
-        return kind([copy_canonically(item) for item in value])
-    if isinstance(value, np.ndarray) and (item := f"{value.dtype.kind}{value.dtype.itemsize}") in ITEM_BYTES:
-        dtype = np.dtype(f"<{item}")  # NumPy's own object, if several objects are equal
-        return np.asarray(value, dtype=dtype, order="C").view(dtype)
-    raise TypeError(f"a model file can hold plain data with str keys, not {kind.__qualname__}")
+def _read_place(found: dict[str, Any], content: Content) -> StoredArray:
+    """Return the array that the header describes."""
+    if found.keys() - set(PLACE):
+        raise newer_error(f'this one does not know "{min(found.keys() - set(PLACE))[:40]}" of an array')
+    dtype, shape, offset, checksum = (found.get(name) for name in PLACE)
+    if not isinstance(dtype, str) or type(offset) is not int or type(checksum) is not int or type(shape) is not list:
+        raise foreign_error("has an array without type, shape, place or checksum")
+    if dtype not in ITEM_TYPES:
+        raise newer_error(f"this one does not read arrays of the type {dtype[:40]!r}")
+    is_length = all(type(length) is int and length >= 0 for length in shape)
+    if not is_length or len(shape) > MAX_DIMENSIONS or prod(length or 1 for length in shape) > MAX_ITEMS:
+        raise foreign_error("has an array of an impossible shape")
+    return StoredArray(content, dtype, tuple(shape), offset, checksum)
 
 
-def check_plain(record: object) -> None:
-    """Raise ArtifactError unless this is plain data within the bounds of the reader."""
-    n_values = n_characters = 0
-    pending: list[tuple[Any, int]] = [(record, 0)]
-    while pending:
-        value, depth = pending.pop()
-        kind = type(value)
-        if kind is dict or kind is list or kind is tuple:
-            n_values += len(value)
-            if depth == MAX_DEPTH:
-                raise foreign_error(f"is nested more than {MAX_DEPTH} deep")
-            pending += [(item, depth + 1) for item in value]
-            if kind is dict:
-                n_values += len(value)
-                pending += [(item, depth + 1) for item in value.values()]
-        elif kind is str:
-            n_characters += len(value)
-        elif kind is np.ndarray:
-            n_values += ARRAY_VALUES
-        elif kind is int and not MIN_INTEGER <= value <= MAX_INTEGER:
-            raise foreign_error("holds an integer of more than 64 bits")
-        elif value is not None and kind not in (bool, int, float):
-            raise code_error(value.name if isinstance(value, Name) else "an object that is not complete")
-        if n_values > MAX_VALUES or n_characters > MAX_CHARACTERS:
-            raise foreign_error(f"holds more than {MAX_VALUES:,} values or {MAX_CHARACTERS:,} characters of text")
+def _flatten(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return the bytes of an array."""
+    return array.reshape(-1).view(np.uint8)
+
+
+def _zeros(n_bytes: int) -> bytes:
+    """Return what follows an array of so many bytes in a file."""
+    return bytes(_align(n_bytes) - n_bytes)
+
+
+def _align(n_bytes: int) -> int:
+    """Return the number of bytes that an array takes in a file; each takes some, so that it has a place of its own."""
+    return max(n_bytes + -n_bytes % ALIGNMENT_BYTES, ALIGNMENT_BYTES)
+
+
+def _middle(n_bytes: int) -> bytes:
+    """Return the bytes between the header and an array of so many bytes."""
+    return BEFORE_LENGTH + pickle.dumps(n_bytes, protocol=3)[2:-1] + AFTER_LENGTH
 
 
 @contextmanager
 def name_errors(path: str) -> Iterator[None]:
-    """Name the file in each ArtifactError that is raised inside."""
+    """Name the file in each ArtifactError that is raised inside, also where it cannot be read."""
     try:
-        yield
+        try:
+            yield
+        except OSError as error:
+            raise _unreadable(path, error) from error
+        except MemoryError:
+            raise ArtifactError("needs more memory than is available") from None
     except ArtifactError as error:
         error.where = error.where or ("standard input" if path == "-" else path or "''")
         raise
+
+
+def _unreadable(path: str, error: OSError) -> ArtifactError:
+    match error:
+        case FileNotFoundError():
+            if is_broken_link(path):
+                return ArtifactError(
+                    "is a symbolic link to a file that does not exist", hint="correct its target (ls -l shows it)"
+                )
+            similar = similar_path(path) if path else None
+            hint = f"did you mean {similar}?" if similar is not None else "nbtext train SOURCE -o MODEL writes a model"
+            return ArtifactError("does not exist", hint=hint)
+        case IsADirectoryError():
+            return foreign_error("is a directory, not a model")
+        case PermissionError():
+            return ArtifactError("cannot be read: permission denied")
+    return ArtifactError(f"cannot be read: {(error.strerror or str(error)).lower()}")

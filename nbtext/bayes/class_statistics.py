@@ -49,7 +49,7 @@ class Totals:
     occurrences  (V,) int64 or float64, occurrences of feature j, t_j
     """
 
-    n_documents: int
+    n_documents: int | float
     documents: NDArray[Any]
     occurrences: NDArray[Any]
 
@@ -103,7 +103,7 @@ class ClassStatistics:
     @property
     def n_documents(self) -> int:
         """The number of documents, n; if documents weigh less than one, the sum of their weights."""
-        number: int = self.class_documents.sum().item() if self.totals is None else self.totals.n_documents
+        number: int = np.sum(self.class_documents if self.totals is None else self.totals.n_documents).item()
         return number
 
     @property

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from nbtext.artifact.model import read_counts
 from nbtext.cluster.work import (
     TOKEN_VERSIONS,
     PredictionTask,
@@ -19,7 +20,6 @@ from nbtext.cluster.work import (
     add_counts,
     count_shard,
     count_shard_lines,
-    counts_of,
     error_of,
     predict_shard,
     report_of,
@@ -73,7 +73,7 @@ class Workers:
         (total,) = parts
         del counted, parts  # each is freed as soon as it is added
         self._watch(reports, on_batch)
-        return counts_of(total.result()["counts"])
+        return read_counts(total.result()["counts"])
 
     def _watch(self, reports: Sequence[Future], on_batch: OnBatch | None) -> None:
         """Wait for all shards; raise the first problem in the order of the documents, as one thread would."""

@@ -18,20 +18,13 @@ from functools import lru_cache, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from nbtext import __version__
-from nbtext.artifact.model import load_model
-from nbtext.artifact.record import narrow_integers
-from nbtext.bayes.class_statistics import ClassStatistics, Totals
+from nbtext.artifact.model import load_model, read_counts, write_counts
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.shards import Shard, count_lines, forget_line_numbers
 from nbtext.documents.source import open_shard
 from nbtext.errors import InputError, ModelError, NbtextError, OutputError, SettingsError
-from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.vocabulary import Vocabulary
-from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import CountingTask
@@ -47,52 +40,6 @@ _loading = threading.Lock()
 
 
 Record = dict[str, Any]
-TYPES = {  # dtypes of the arrays of counts, which are sent in the smallest dtype that holds their values
-    "class_documents": np.int64, "indptr": np.int64, "classes": np.int32, "documents": np.int64,
-    "occurrences": np.int64, "indices": np.int32, "counts": np.int32, "hashes": np.uint64,
-}  # fmt: skip
-
-
-def plain_counts(counts: CorpusCounts) -> Record:
-    """Return the counts of texts as plain data."""
-    known, totals = counts.vocabulary, counts.statistics.totals
-    return {
-        "labels": list(counts.labels),
-        "vocabulary": {"blob": known.blob, "offsets": narrow_integers(known.offsets)} if known is not None else None,
-        "statistics": _arrays(counts.statistics),
-        "totals": None if totals is None else {"n_documents": totals.n_documents, **_arrays(totals)},
-        "sample": _arrays(counts.sample),
-        "sample_size": counts.sample_size,
-        "label_sets": counts.label_sets,
-        "empty": None if counts.empty is None else [list(map(list, counts.empty)), list(counts.empty.values())],
-    }
-
-
-def counts_of(record: Record) -> CorpusCounts:
-    """Return the counts that plain data hold."""
-    known, totals = record["vocabulary"], record["totals"]
-    if totals is not None:
-        totals = Totals(totals.pop("n_documents"), **_restore_dtypes(totals))
-    return CorpusCounts(
-        tuple(record["labels"]),
-        Vocabulary(known["blob"], known["offsets"].astype(np.int64)) if known is not None else None,
-        ClassStatistics(**_restore_dtypes(record["statistics"]), totals=totals),
-        DocumentCounts(**_restore_dtypes(record["sample"])),
-        record["sample_size"],
-        label_sets=record["label_sets"],
-        empty=None
-        if record["empty"] is None
-        else dict(zip(map(tuple, record["empty"][0]), record["empty"][1], strict=True)),
-    )
-
-
-def _arrays(holder: ClassStatistics | Totals | DocumentCounts) -> Record:
-    found = {each.name: getattr(holder, each.name) for each in fields(holder) if each.name in TYPES}
-    return {name: narrow_integers(array) for name, array in found.items()}
-
-
-def _restore_dtypes(arrays: Record) -> Record:
-    return {name: array.astype(TYPES[name], copy=False) for name, array in arrays.items()}
 
 
 @dataclass(slots=True)
@@ -180,7 +127,7 @@ def count_shard(
     except NbtextError as error:
         report.problem = problem_of(error)
         return {"counts": None, "report": report.plain()}
-    return {"counts": plain_counts(counts), "report": report.plain()}
+    return {"counts": write_counts(counts), "report": report.plain()}
 
 
 def report_of_work(record: Record) -> Record:
@@ -194,7 +141,7 @@ def add_counts(records: Sequence[Record]) -> Record:
     parts = [record["counts"] for record in records]
     if any(counts is None for counts in parts):
         return {"counts": None}
-    return {"counts": plain_counts(reduce(add, map(counts_of, parts)))}
+    return {"counts": write_counts(reduce(add, map(read_counts, parts)))}
 
 
 def count_shard_lines(shard: Shard, input_settings: InputSettings) -> int | Record:

@@ -60,7 +60,7 @@ class DocumentCounts:
     token_lengths: Floats | None = None
     n_tokens: NDArray[np.int64] | None = None
     _located: tuple[NDArray[Any], NDArray[np.int64]] | None = field(default=None, init=False, repr=False)
-    _transposed: csr_array | None = field(default=None, init=False, repr=False)
+    _transposed: Any = field(default=None, init=False, repr=False)  # a csr_array
 
     def __len__(self) -> int:
         return len(self.indptr) - 1

@@ -5,13 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from stored import change, put
 
 from nbtext import TextClassifier, load_model, save_model
-from nbtext.artifact.storage import load, save
 from nbtext.errors import ArtifactError, InputError
 
 
@@ -43,9 +42,8 @@ def test_a_long_label_is_refused_in_a_model(tmp_path: Path) -> None:
     path = str(tmp_path / "m")
     save_model(TextClassifier().fit(["red", "green"], ["a", "b"]), path)
     blob = np.frombuffer(b"a" + b"b" * 10_000_000, dtype=np.uint8)
-    record: dict[str, Any] = {**load(path), "labels": {"blob": blob, "offsets": np.array([0, 1, len(blob)])}}
-    save(record, path)
-    with pytest.raises(ArtifactError, match=r'"labels" .* at most 1,000 characters'):
+    change(path, put("task.labels", {"blob": blob, "offsets": np.array([0, 1, len(blob)])}))
+    with pytest.raises(ArtifactError, match=r'"task.labels" .* at most 1,000 characters'):
         load_model(path)
 
 

@@ -35,7 +35,7 @@ from material import SEED, corpus, labeled_files
 from measuring import Cost, Step, measure
 
 from nbtext import load_model
-from nbtext.cluster.work import counts_of, plain_counts
+from nbtext.artifact.model import read_counts, write_counts
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.shards import MAX_BYTES
 from nbtext.documents.source import open_shard, open_source
@@ -130,7 +130,7 @@ def measure_training(sources: list[str], model: Path, *options: str) -> Cost:
 
 def learned(model: Path) -> tuple[int, int]:
     """Features of a model, and bytes of its vocabulary and statistics in the form in which they travel."""
-    counts = plain_counts(load_model(str(model)).counts_)
+    counts = write_counts(load_model(str(model)).counts_)
     arrays = [*counts["vocabulary"].values(), *counts["statistics"].values()]
     return len(counts["vocabulary"]["offsets"]) - 1, sum(array.nbytes for array in arrays)
 
@@ -230,7 +230,7 @@ def of_shards(sources: list[str]) -> None:
     source, counting = open_source(sources, InputSettings()), CountingTask(FeatureSettings(), SAMPLE_SIZE)
     corpora, begin = [], time.process_time()
     for shard in source.shards(MAX_BYTES)[:2]:
-        counts = plain_counts(counting.count(open_shard(shard, source.settings).blocks(), lambda *_: None))
+        counts = write_counts(counting.count(open_shard(shard, source.settings).blocks(), lambda *_: None))
         size = sum(array.nbytes for array in (*counts["vocabulary"].values(), *counts["statistics"].values()))
         sampled = sum(array.nbytes for array in counts["sample"].values())
         taken, begin = time.process_time() - begin, time.process_time()
@@ -240,7 +240,7 @@ def of_shards(sources: list[str]) -> None:
             f"{sampled / MEBIBYTE:.1f} MiB of its sample"
         )
     begin = time.process_time()
-    plain_counts(counts_of(corpora[0]) + counts_of(corpora[1]))
+    write_counts(read_counts(corpora[0]) + read_counts(corpora[1]))
     say(f"to add two of them: {time.process_time() - begin:.2f} CPU s")
 
 

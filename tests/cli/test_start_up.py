@@ -13,12 +13,12 @@ from nbtext.kernel import HAS_KERNEL
 
 # what only training, searching, explaining, logging or completing needs
 UNUSED_BY_PREDICT = {
-    "csv", "json", "logging", "shutil", "click.shell_completion", "nbtext.bayes.leave_one_out",
+    "csv", "hashlib", "logging", "shutil", "click.shell_completion", "nbtext.bayes.leave_one_out",
     "nbtext.bayes.smoothing", "nbtext.cli.training_options", "nbtext.evaluation", "nbtext.linear",
     "nbtext.model.explanation", "nbtext.model.fitting", "nbtext.model.generation",
 }  # fmt: skip
 UNUSED_BY_TRAIN = {
-    "json", "shutil", "click.shell_completion", "nbtext.bayes.binary_relevance", "nbtext.bayes.label_calibration",
+    "hashlib", "shutil", "click.shell_completion", "nbtext.bayes.binary_relevance", "nbtext.bayes.label_calibration",
     "nbtext.bayes.label_selection", "nbtext.bayes.unlabeled", "nbtext.evaluation.metrics", "nbtext.evaluation.search",
     "nbtext.linear", "nbtext.model.multilabel", "nbtext.model.explanation", "nbtext.model.predictor",
 }  # fmt: skip

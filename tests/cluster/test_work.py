@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nbtext.artifact.model import read_counts, write_counts
 from nbtext.cluster.executor import prediction_task
 from nbtext.cluster.work import (
     TOKEN_VERSIONS,
     add_counts,
     count_shard,
-    counts_of,
     error_of,
-    plain_counts,
     predict_shard,
     report_of,
 )
@@ -51,10 +50,10 @@ def leaves(data: Any) -> Any:
 def test_counts_are_sent_as_plain_data(settings: dict[str, Any]) -> None:
     """Numbers, texts and arrays of numbers, from which the same counts is made; one without documents too."""
     for corpus in (corpus_of_texts("one two two", "é", **settings), corpus_of_texts(**settings)):
-        record = plain_counts(corpus)
+        record = write_counts(corpus)
         assert all(isinstance(each, PLAIN) for each in leaves(record))
         assert not any(each.dtype.hasobject for each in leaves(record) if isinstance(each, np.ndarray))
-        again = counts_of(pickle.loads(pickle.dumps(record)))
+        again = read_counts(pickle.loads(pickle.dumps(record)))
         assert (again.labels, again.vocabulary, again.sample_size) == (corpus.labels, corpus.vocabulary, 2)
         for mine, theirs in zip(again.statistics.entries, corpus.statistics.entries, strict=True):
             assert mine.dtype == theirs.dtype
@@ -75,7 +74,7 @@ def test_an_error_of_a_document_is_a_result(tmp_path: Path) -> None:
     error = error_of(report_of(record["report"]).problem)  # type: ignore[arg-type]
     assert isinstance(error, InputError)
     assert str(error).startswith(f"{tmp_path}/x.txt:1: the document has no label; ")
-    assert add_counts([record, {"counts": plain_counts(corpus_of_texts("a"))}]) == {"counts": None}
+    assert add_counts([record, {"counts": write_counts(corpus_of_texts("a"))}]) == {"counts": None}
 
 
 def test_a_worker_of_another_version(tmp_path: Path) -> None:

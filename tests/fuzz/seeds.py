@@ -10,12 +10,11 @@ import sqlite3
 import zipfile
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import targets
 
-from nbtext.artifact import model as model_file
-from nbtext.artifact.stream import DIGEST_BYTES
 from nbtext.documents.matrix import write_matrix
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
@@ -88,7 +87,7 @@ def seeds(target: str) -> list[bytes]:  # noqa: PLR0911 - one for each kind
         plain = _artifact(MODELS["plain"])
         return [plain, gzip.compress(plain, mtime=0), bz2.compress(plain), lzma.compress(plain)]
     if target == "model":
-        return [_artifact(options)[:-DIGEST_BYTES] for options in MODELS.values()]
+        return [_artifact(options) for options in MODELS.values()]
     if target == "matrix":
         return [_matrix(FeatureSettings()), _matrix(FeatureSettings(hash_bits=3)), _matrix(FeatureSettings(norm="l2"))]
     if target == "kernel":
@@ -104,9 +103,9 @@ def seeds(target: str) -> list[bytes]:  # noqa: PLR0911 - one for each kind
 
 
 def _artifact(options: dict[str, Any]) -> bytes:
-    with targets.file_of(b"") as path:
-        model_file.save_model(TextClassifier(**options).fit(TEXTS, LABELS), path)
-        return Path(path).read_bytes()
+    with TemporaryDirectory() as folder:
+        TextClassifier(**options).fit(TEXTS, LABELS).save(Path(folder) / "model")
+        return (Path(folder) / "model").read_bytes()
 
 
 def _matrix(settings: FeatureSettings) -> bytes:

@@ -194,10 +194,10 @@ def test_models_do_not_depend_on_the_number_of_threads(tmp_path: Path, monkeypat
 
 
 def test_counts_of_a_cluster_are_sent_whole() -> None:
-    from nbtext.cluster.work import counts_of, plain_counts
+    from nbtext.artifact.model import read_counts, write_counts
 
     counts = count(FRUIT, FeatureSettings())
-    received = counts_of(plain_counts(counts))
+    received = read_counts(write_counts(counts))
     assert received.label_sets == counts.label_sets
     assert (received + counts).statistics.n_documents == 2 * len(FRUIT)
 

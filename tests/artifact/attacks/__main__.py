@@ -3,8 +3,9 @@
     python attacks build FOLDER [KIND...]    writes the attacks to FOLDER, and the names of the live ones to FOLDER/live
     python attacks judge FOLDER              loads each in a process of its own and prints a line of JSON about it
 
-A live attack makes a file, its canary, wherever joblib loads it. The others ask for time or memory, lie about what they
-hold, or are merely broken.
+`calls`, `lies` and `crowds` are pickles, and no pickle is read: their first bytes differ from those of a model, or the
+bytes between its two entries do. `headers` are in the form of a model. A live attack makes a file, its canary, wherever
+joblib loads it. The others ask for time or memory, lie about what they hold, or are merely broken.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from typing import Any
 
 import calls
 import crowds
+import headers
 import lies
 from spelling import Attack
 
-KINDS = ("calls", "lies", "crowds")
+KINDS = ("calls", "lies", "headers", "crowds")
 
 
 def attacks(folder: Path, kinds: Collection[str] = KINDS) -> Iterator[Attack]:
@@ -36,8 +38,11 @@ def attacks(folder: Path, kinds: Collection[str] = KINDS) -> Iterator[Attack]:
         yield from calls.attacks(command, folder)
     if "lies" in kinds:
         yield from lies.attacks()
+    if "headers" in kinds:
+        yield from headers.attacks()
     if "crowds" in kinds:
         yield from crowds.attacks()
+        yield from headers.crowds()
 
 
 def judged(path: Path) -> dict[str, Any]:
@@ -55,12 +60,12 @@ def judged(path: Path) -> dict[str, Any]:
 
 
 def _outcome(path: str) -> dict[str, Any]:
-    from nbtext.artifact.storage import load
+    from nbtext.artifact.model import load_model
     from nbtext.errors import ArtifactError
 
     start = time.process_time()  # loading waits for nothing, and other programs may keep it waiting
     try:
-        load(path)
+        load_model(path).counts  # noqa: B018 - they are read when they are used
         outcome, message = "loaded", ""
     except ArtifactError as error:
         outcome, message = "refused", str(error)
@@ -80,7 +85,9 @@ def build(folder: Path, *kinds: str) -> None:
 
 def judge(folder: Path) -> None:
     """Load them all."""
-    import nbtext.artifact.storage  # noqa: F401  (so that each process starts with it)
+    import nbtext.artifact.model  # so that each process starts with them
+    import nbtext.model.several_labels
+    import nbtext.model.training  # noqa: F401
 
     for path in sorted(folder.glob("*.joblib")):
         print(json.dumps(judged(path)), flush=True)  # noqa: T201

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import importlib
+import io
 import os
 import pickle
 import runpy
@@ -13,8 +14,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+import joblib
 import numpy as np
-from spelling import DTYPE_END, Attack, Evil, array, dumped, model, name, text
+from spelling import DTYPE_END, Attack, Evil, array, dumped, honest, long_text, model, name, text
+from stored import CHECKSUM_LENGTH, N_START, take_apart
+
+from nbtext.artifact import storage
 
 COMPRESSIONS = ("gzip", "zlib", "bz2", "xz", "lzma")
 
@@ -26,6 +31,59 @@ def attacks(command: Callable[[str], str], folder: Path) -> Iterator[Attack]:
     yield from _programs(command)
     yield from _objects(folder)
     yield from _objects_in_arrays(command)
+    yield from _calls_in_models(command)
+
+
+def _calls_in_models(command: Callable[[str], str]) -> Iterator[Attack]:
+    """Call os.system at each place of a valid model, and in each of its two entries."""
+    header, data = take_apart(honest())
+    n_header = len(header) + CHECKSUM_LENGTH - 1
+    behind = N_START + n_header
+    length = honest().index(storage.BEFORE_LENGTH) + len(storage.BEFORE_LENGTH)
+    behind_length = honest().index(storage.AFTER_LENGTH)
+    places = {
+        "before-the-header": (3, 3, b"0"),
+        "behind-the-header": (behind, behind, b"0"),
+        "behind-the-name": (behind + 13, behind + 13, b"0"),
+        "as-length": (length, behind_length, b""),
+        "behind-the-length": (behind_length, behind_length, b"0"),
+        "in-the-padding": (len(honest()) - len(data) - 4, len(honest()) - len(data) - 4, b"0"),
+        "behind-the-array": (len(honest()) - 2, len(honest()) - 2, b"0"),
+        "behind-the-entries": (len(honest()) - 1, len(honest()) - 1, b"0"),
+    }
+    for label, (start, stop, after) in places.items():
+        attack = f"model-{label}"
+        program = b"cos\nsystem\n(" + long_text(command(attack)) + b"tR" + after
+        content = honest()[:start] + program + honest()[stop:]
+        yield Attack(attack, content, is_live=label not in ("before-the-header", "in-the-padding"))
+    yield Attack(
+        "model-behind-the-end", honest() + b"cos\nsystem\n(" + long_text(command("model-behind-the-end")) + b"tR."
+    )
+    entries = {"header": header, "data": np.frombuffer(data, dtype=np.uint8)}
+    for label in ("header", "data", "more"):
+        file = io.BytesIO()
+        evil = Evil(os.system, command(f"model-with-evil-{label}"))
+        joblib.dump(entries | {label: evil}, file, protocol=3)
+        yield Attack(f"model-with-evil-{label}", file.getvalue(), is_live=True)
+    objects = pickle.dumps(Evil(os.system, command("model-of-objects")), protocol=3)
+    content = honest()[:behind_length].replace(b"u1", b"O8") + storage.AFTER_LENGTH.replace(b"u1", b"O8").replace(
+        b"K\x00t", b"K\x3ft"
+    )
+    yield Attack("model-of-objects", content[:-2] + objects + data, is_live=True)
+    for label, (old, new) in {
+        "wrapper": (b"NumpyArrayWrapper", b"ZNDArrayWrapper\x20\x20"),
+        "module": (b"joblib.numpy_pickle", b"joblib.numpy_pickl3"),
+        "dtype": (b"u1q", b"i1q"),
+        "order": (b"Cq", b"Fq"),
+        "subclass": (b"ndarray\n", b"memmap1\n"),
+        "mmap": (b"\x88X\x1b", b"\x89X\x1b"),
+        "alignment": (b"K\x10ub", b"K\x08ub"),
+        "protocol": (b"\x80\x03}", b"\x80\x02}"),
+        "end": (b"u.", b"s."),
+    }.items():
+        before, found, after = honest().rpartition(old)
+        assert found
+        yield Attack(f"model-of-other-{label}", before + new + after)
 
 
 def _calls(command: Callable[[str], str]) -> Iterator[Attack]:

@@ -1,13 +1,19 @@
-"""Helpers that write pickle operations and joblib records, valid except for the part that is attacked."""
+"""Helpers that write pickle operations and joblib records of the second edition, valid but for the attacked part."""
 
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Callable
+from functools import cache
 from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import joblib
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for stored.py
 
 
 class Attack(NamedTuple):
@@ -28,10 +34,28 @@ class Evil:
         return self.call
 
 
+@cache
+def honest(**options: Any) -> bytes:
+    """Return a valid model."""
+    from nbtext import TextClassifier
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        texts, labels = ["red round", "green round", "yellow long", "long"], ["apple", "apple", "banana", "banana"]
+        TextClassifier(smoothing=1.0, **options).fit(texts, labels).save(path)
+        return path.read_bytes()
+
+
 def text(content: str) -> bytes:
     """SHORT_BINUNICODE or BINUNICODE."""
     data = content.encode("utf-8", "surrogatepass")
     return b"\x8c%c%b" % (len(data), data) if len(data) < 256 else b"X" + len(data).to_bytes(4, "little") + data
+
+
+def long_text(content: str) -> bytes:
+    """BINUNICODE."""
+    data = content.encode("utf-8", "surrogatepass")
+    return b"X" + len(data).to_bytes(4, "little") + data
 
 
 def integer(value: int) -> bytes:

@@ -1,0 +1,66 @@
+"""The models in the folder `models`, which every later program reads, and what they predict.
+
+    python tests/artifact/stored_models.py    writes those that are missing
+
+A file that is there is kept. Remove one only before the version of its format is released.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from nbtext import TextClassifier
+
+FOLDER = Path(__file__).with_name("models")
+TEXTS = [
+    "red round leaf", "green round", "yellow long", "yellow curved long", "straße", "x1 x1 red", "green leaf leaf",
+    "long curved", "a round red one", "the yellow one", "", "leaf green green round",
+] * 2  # fmt: skip
+LABELS = [
+    "apple", "apple", "banana", "banana", "city\n", "city\n", "apple", "banana", "apple", "banana", "city\n", "apple",
+] * 2  # fmt: skip
+LISTS = [
+    ["apple", "red"], ["apple"], ["banana"], ["banana"], [], ["red"], ["apple"], ["banana"], ["apple", "red"],
+    ["banana"], [], ["apple"],
+] * 2  # fmt: skip
+QUESTIONS = ["long", "red leaf", "yellow yellow \udcff", "", "unheard of"]
+MATRIX = csr_array(np.array([[2, 0, 1, 0], [1, 0, 2, 0], [0, 3, 0, 1], [0, 1, 0, 0]] * 4))
+ROWS = csr_array(np.array([[1, 0, 0, 0], [0, 0, 0, 2], [0, 0, 0, 0]]))
+KINDS: dict[str, tuple[dict[str, Any], list[Any]]] = {
+    "one-label": ({}, LABELS),
+    "one-label-with-sample": ({"keep_sample": 8, "ngrams": (1, 2), "stop_words": ("the",)}, LABELS),
+    "several-labels": ({}, LISTS),
+    "several-labels-with-sample": ({"keep_sample": 100}, LISTS),
+    "several-labels-linear": ({"model": "svm"}, LISTS),
+    "linear": ({"model": "svm", "tf": "log", "idf": "smooth", "norm": "l2"}, LABELS),
+    "hashed-bernoulli": ({"model": "bernoulli", "hash_bits": 5}, LABELS),
+    "categorical": ({"model": "categorical", "values": 3}, LABELS),
+    "gaussian": ({"model": "gaussian"}, LABELS),
+    "numbers": ({"prior": "uniform", "optimize": "macro_f1"}, [len(label) for label in LABELS]),
+    "matrix-columns": ({}, [2, 2, 3, 3] * 4),
+}
+
+
+def answer(name: str, classifier: TextClassifier) -> dict[str, Any]:
+    """Return what a model predicts, and how many documents it counted."""
+    questions: Any = ROWS if name == "matrix-columns" else QUESTIONS
+    found = classifier.predict(questions)
+    return {
+        "labels": [list(each) for each in found] if isinstance(found, list) else found.tolist(),
+        "probabilities": classifier.predict_proba(questions).tolist(),
+        "documents": classifier.counts_.statistics.n_documents,
+    }
+
+
+if __name__ == "__main__":
+    for name, (options, labels) in KINDS.items():
+        if not (FOLDER / f"{name}.joblib").exists():
+            classifier = TextClassifier(**options).fit(MATRIX if name == "matrix-columns" else TEXTS, labels)
+            classifier.save(FOLDER / f"{name}.joblib")
+            text = json.dumps(answer(name, classifier), indent=1)
+            (FOLDER / f"{name}.json").write_text(text + "\n", encoding="ascii")
