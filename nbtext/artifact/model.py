@@ -270,16 +270,15 @@ def _read_counts(stored: Record, fitted: FittedModel) -> CorpusCounts:
     stored = stored if is_kept else {**stored, "sample": concatenate(())}
     reader.n_labels = len(fitted.labels)
     found = reader.read_fields(CorpusCounts, stored, "counts", without=DERIVED_COUNTS)
-    is_several = not isinstance(fitted.task, OneLabel)
     size = sample_size(fitted.feature_settings, settings) if is_kept else 0
     counts = CorpusCounts(labels=fitted.labels, sample_size=size, **found)
     statistics = counts.statistics
-    if (statistics.totals is not None) != is_several:
-        raise invalid_value("counts.statistics.totals", "should be stored if, and only if, the task has several labels")
+    if counts.task != fitted.task.name:
+        raise invalid_value("counts.label_sets", "does not fit the task")
+    if (statistics.totals is None) != (counts.label_sets is None):
+        raise invalid_value("counts.statistics.totals", "should be stored if, and only if, there are label sets")
     view = View(fitted.feature_settings, counts.vocabulary, fitted.weighting)
     _check_width("counts.statistics", view, statistics.n_features)
-    if (counts.label_sets is not None) != is_several or (counts.empty is not None and is_several):
-        raise invalid_value("counts.label_sets", "does not fit the task")
     _check_sample(counts)
     if counts.empty is not None:
         places = {labels: k for k, labels in enumerate(counts.sets)}
