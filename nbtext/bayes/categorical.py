@@ -142,8 +142,7 @@ def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *,
 def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats:
     """Return the weight of a feature that no remaining document has, shape (n, n_classes)."""
     _, n_values = _count_present(statistics)
-    documents = np.tile(statistics.class_documents, (len(left_out), 1))
-    documents[left_out.own] -= left_out.copies
+    documents = left_out.subtract(statistics.class_documents, np.ones(len(left_out), dtype=np.int64))
     totals = documents + n_values * smoothing
     return log_share(np.zeros(1), totals, smoothing) - log_share(documents, totals, smoothing)
 

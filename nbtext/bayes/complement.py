@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -10,15 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes import plain
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel, LeftOut, SklearnClass
+from nbtext.bayes.multinomial import leave_out_counts
 from nbtext.bayes.scorer import CLIP, Floats, LinearScorer
-from nbtext.kernel import choose_version
 
-left_out_sums = choose_version(plain.left_out_sums)
-
-TABLE_SIZE = 1 << 16  # counts whose logarithms are in a table
 BLOCK = 1 << 20  # pairs of a document's feature and a class that are scored together, so that memory is bounded
 NEGLIGIBLE = 1e-6  # of the sum of V weights, which is at least V log V
 
@@ -66,8 +61,7 @@ def leave_out(
     """
     everywhere = statistics.feature_occurrences
     documents = left_out.documents
-    gone = left_out.all_copies * documents.totals
-    log_totals = np.log(np.maximum(_complement_totals(statistics, smoothing)[None, :] - gone[:, None], CLIP))
+    log_totals = _log_totals(statistics, left_out, smoothing)
     of_part = partial(_sum_part, statistics, everywhere, smoothing=smoothing, normalize_weights=normalize_weights)
     sums = [of_part(part) for part in _split(left_out, np.diff(statistics.indptr))]
     weighted, lost = (np.concatenate(of_all) for of_all in zip(*sums, strict=True))
@@ -83,56 +77,31 @@ def leave_out(
         rows = np.flatnonzero(others)
         part = LeftOut(documents.take(rows), left_out.copies[rows], left_out.all_copies[rows])
         result[rows, part.documents.classes] = _score_own(
-            statistics, everywhere, part, log_sums, smoothing=smoothing, normalize_weights=normalize_weights
+            statistics, everywhere, part, log_totals[rows, part.documents.classes], log_sums, smoothing=smoothing
         )
     return result
-
-
-def leave_out_counts(statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float]) -> Floats:
-    """Return leave-one-out scores for integer counts and several smoothings > 0, without a scorer.
-
-    A score is L · log(T + αV) − Σ_j c_j · log(t_j + α) = L · log((T + αV) / α) − Σ_j c_j · log(1 + t_j / α), with the
-    occurrences t_j and the tokens T of all other classes.
-    """
-    documents, copies = left_out.documents, left_out.all_copies
-    alphas = np.array(smoothings, dtype=np.float64)
-    everywhere = statistics.feature_occurrences
-    counts = np.arange(min(TABLE_SIZE, int(everywhere.max(initial=0)) + 1), dtype=np.float64)
-    sums = left_out_sums(
-        (documents.indptr, documents.indices, documents.counts.astype(np.int32, copy=False)),
-        documents.classes,
-        (left_out.copies, copies),
-        statistics.entries,
-        everywhere,
-        statistics.n_classes,
-        (alphas, np.log(alphas), np.log(counts[:, None] + alphas) - np.log(alphas)),
-    )
-    tokens = statistics.class_occurrences
-    totals = (tokens.sum() - tokens)[None, :] - (copies * documents.totals)[:, None]
-    totals[left_out.own] += left_out.copies * documents.totals
-    totals = np.maximum(totals, 0).astype(np.float64)
-    base = documents.totals[:, None, None] * np.log(totals[:, :, None] / alphas + statistics.n_features)
-    return np.asarray(np.moveaxis(base - sums, 2, 0))
 
 
 def _score_own(
     statistics: ClassStatistics,
     everywhere: Floats,
     left_out: LeftOut,
+    log_totals: Floats,
     log_sums: Floats,
     *,
     smoothing: float,
-    normalize_weights: bool,
 ) -> Floats:
-    """Return the score of each row's own class, whose complement loses the copies in other classes, shape (n,)."""
+    """Return the score of each row's own class, whose complement loses the copies in other classes, shape (n,).
+
+    log_totals  (n,), logarithms of the tokens that remain in the complements
+    log_sums    (n_classes,), by which weights are normalized; empty: they are not
+    """
     documents, others = left_out.documents, left_out.all_copies - left_out.copies
-    totals = _complement_totals(statistics, smoothing)[documents.classes] - others * documents.totals
-    log_totals = np.log(np.maximum(totals, CLIP))
     before = everywhere[documents.indices] - statistics.occurrences[statistics.locate(documents)]
     after = before - others[documents.entry_documents] * documents.counts
     logs = _log_count(after, smoothing)
     own = documents.totals * log_totals - documents.sum_entries(documents.counts * logs)
-    if normalize_weights:
+    if len(log_sums):
         lost = documents.sum_entries(_log_count(before, smoothing) - logs)
         own *= _inverse(statistics.n_features * log_totals - log_sums[documents.classes] + lost)
     return np.asarray(own)
@@ -196,11 +165,14 @@ def _log_counts(statistics: ClassStatistics, everywhere: Floats, smoothing: floa
 
 def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats:
     """Return the weight of a feature that no remaining document has, shape (n, n_classes)."""
-    totals, lengths = _complement_totals(statistics, smoothing), left_out.documents.totals
-    without = totals[None, :] - (left_out.all_copies * lengths)[:, None]
-    others = left_out.all_copies - left_out.copies
-    without[left_out.own] = totals[left_out.documents.classes] - others * lengths
-    return np.asarray(np.log(np.maximum(without, CLIP)) - _log_count(np.zeros(1), smoothing))
+    return np.asarray(_log_totals(statistics, left_out, smoothing) - _log_count(np.zeros(1), smoothing))
+
+
+def _log_totals(statistics: ClassStatistics, left_out: LeftOut, smoothing: float) -> Floats:
+    """Return the logarithms of the tokens that remain in each complement, (n, n_classes)."""
+    totals = _complement_totals(statistics, smoothing)
+    remaining = left_out.subtract(totals, left_out.documents.totals, from_rest=True)
+    return np.asarray(np.log(np.maximum(remaining, CLIP)))
 
 
 def _complement_totals(statistics: ClassStatistics, smoothing: float) -> Floats:
@@ -222,7 +194,7 @@ def _inverse(sums: Floats) -> Floats:
 COMPLEMENT = EventModel(
     compile=compile_complement,
     leave_one_out=leave_out,
-    leave_one_out_counts=leave_out_counts,
+    leave_one_out_counts=partial(leave_out_counts, of_rest=True),
     out_of_vocabulary=weigh_unseen,
     prior="uniform",
     is_generative=False,

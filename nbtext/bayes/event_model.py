@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,23 @@ class LeftOut:
     def own(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The index of each row's own class in an array (n, n_classes)."""
         return np.arange(len(self)), self.documents.classes
+
+    def subtract(self, values: NDArray[Any], amounts: NDArray[Any], *, from_rest: bool = False) -> NDArray[Any]:
+        """Return what remains of a value of each class without the documents, (n, n_classes).
+
+        A document is subtracted from its own class; with `from_rest`, from the rest of each class, which is what all
+        documents have and the class has not.
+
+        values   (n_classes,), of the classes, or of their rests
+        amounts  (n,), what one copy of each document adds
+        """
+        if not from_rest:
+            found = np.tile(values, (len(self), 1))
+            found[self.own] -= self.copies * amounts
+            return found
+        found = values[None, :] - (self.all_copies * amounts)[:, None]
+        found[self.own] = values[self.documents.classes] - (self.all_copies - self.copies) * amounts
+        return np.asarray(found)
 
     def replace_own(self, scores: Floats, own: Floats) -> Floats:
         """Return the scores (n, n_classes) with those of the own classes replaced."""

@@ -14,7 +14,7 @@ from nbtext.kernel import choose_version
 
 left_out_sums = choose_version(plain.left_out_sums)
 
-TABLE_SIZE = 4096  # counts whose logarithms are in a table
+TABLE_SIZE, REST_TABLE_SIZE = 4096, 1 << 16  # counts of a class, or of its rest, whose logarithms are in a table
 
 
 def compile_multinomial(statistics: ClassStatistics, *, smoothing: float) -> LinearScorer:
@@ -53,37 +53,39 @@ def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *,
     return left_out.replace_own(scores, documents.sum_entries(documents.counts * logs))
 
 
-def leave_out_counts(statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float]) -> Floats:
+def leave_out_counts(
+    statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float], of_rest: bool = False
+) -> Floats:
     """Return leave-one-out scores for integer counts and several smoothings > 0, without a scorer.
 
     A score is Σ_j c_j · log((t_kj + α) / (T_k + αV)) = Σ_j c_j · log(1 + t_kj / α) − L · log((T_k + αV) / α). The first
-    sum needs only the features that the class has.
+    sum needs only the features that the class has. With `of_rest`, t_kj and T_k are those of all other classes, and the
+    score is negated.
     """
-    documents, copies = left_out.documents, left_out.copies
-    alphas = np.array(smoothings, dtype=np.float64)
-    counts = np.arange(min(TABLE_SIZE, int(statistics.occurrences.max(initial=0)) + 1), dtype=np.float64)
-    table = np.log(counts[:, None] + alphas) - np.log(alphas)
-    gains = left_out_sums(
+    documents, alphas = left_out.documents, np.array(smoothings, dtype=np.float64)
+    everywhere = statistics.feature_occurrences if of_rest else None
+    most = statistics.occurrences.max(initial=0) if everywhere is None else everywhere.max(initial=0)
+    counts = np.arange(min(REST_TABLE_SIZE if of_rest else TABLE_SIZE, int(most) + 1), dtype=np.float64)
+    sums = left_out_sums(
         (documents.indptr, documents.indices, documents.counts.astype(np.int32, copy=False)),
         documents.classes,
-        (copies, left_out.all_copies),
+        (left_out.copies, left_out.all_copies),
         statistics.entries,
-        None,
+        everywhere,
         statistics.n_classes,
-        (alphas, np.log(alphas), table),
+        (alphas, np.log(alphas), np.log(counts[:, None] + alphas) - np.log(alphas)),
     )
-    totals = np.repeat(statistics.class_occurrences[None, :].astype(np.float64), len(documents), axis=0)
-    totals[left_out.own] -= copies * documents.totals
-    base = documents.totals[:, None, None] * np.log(totals[:, :, None] / alphas + statistics.n_features)
-    return np.asarray(np.moveaxis(gains - base, 2, 0))
+    tokens = statistics.class_occurrences.astype(np.float64)
+    totals = left_out.subtract(tokens.sum() - tokens if of_rest else tokens, documents.totals, from_rest=of_rest)
+    totals = np.maximum(totals, 0)
+    sums -= documents.totals[:, None, None] * np.log(totals[:, :, None] / alphas + statistics.n_features)
+    return np.asarray(np.moveaxis(-sums if of_rest else sums, 2, 0))
 
 
 def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats:
     """Return the weight of a feature that no remaining document has, shape (n, n_classes)."""
     smoothed = statistics.class_occurrences.astype(np.float64) + smoothing * statistics.n_features
-    totals = np.tile(smoothed, (len(left_out), 1))
-    totals[left_out.own] -= left_out.copies * left_out.documents.totals
-    return log_share(np.zeros(1), totals, smoothing)
+    return log_share(np.zeros(1), left_out.subtract(smoothed, left_out.documents.totals), smoothing)
 
 
 def draw_tokens(weights: Floats, random: np.random.Generator, length: int) -> FeatureIds:

@@ -12,7 +12,7 @@ from nbtext.bayes.diagnostics import Proportion, RepeatedTexts
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import InputError, SettingsError
-from nbtext.evaluation.metrics import METRICS, Totals, compute_metrics
+from nbtext.evaluation.metrics import METRICS, SetCounts, Totals, compute_metrics
 from nbtext.evaluation.outcomes import UNANSWERED, LabelNumbers, measure, true_sets
 from nbtext.evaluation.reliability import Reliability, ReliabilityBin
 from nbtext.model.predictions import Predictions
@@ -112,8 +112,45 @@ class Evaluation:
     repeated: RepeatedTexts | None = None
 
 
-class Evaluator:
-    """Compares predictions with the true labels, batch by batch.
+class BatchEvaluator:
+    """Compares predictions with the true labels, batch by batch."""
+
+    def __init__(self) -> None:
+        self._numbers, self._n_documents = LabelNumbers(), 0
+        self._sets = np.zeros(4, dtype=np.int64)
+
+    def add_all(self, predictions: Iterable[Predictions]) -> None:
+        """Add all these predictions."""
+        for batch in predictions:
+            self.add(batch)
+
+    def add(self, predictions: Predictions) -> None:
+        """Add predictions; InputError if the labels of a document are not known."""
+        if len(predictions) == 0:
+            return
+        true = true_sets(predictions)
+        self._n_documents += len(true)
+        self._add(predictions, true)
+        if predictions.label_sets is not None:
+            pairs = zip(true, predictions.label_sets, strict=True)
+            n_covered = sum(len(set(own).intersection(labels)) for own, labels in pairs)
+            self._sets += (len(true), n_covered, sum(map(len, true)), sum(map(len, predictions.label_sets)))
+
+    def _add(self, predictions: Predictions, true: list[tuple[str, ...]]) -> None:
+        raise NotImplementedError
+
+    def evaluation(self) -> Evaluation:
+        """Compute the metrics; InputError if no document was added."""
+        if not self._n_documents:
+            raise InputError("SOURCE has no documents to evaluate on")
+        return self._evaluate(SetCounts(*self._sets.tolist()) if self._sets[0] else None)
+
+    def _evaluate(self, sets: SetCounts | None) -> Evaluation:
+        raise NotImplementedError
+
+
+class Evaluator(BatchEvaluator):
+    """Compares the label of each document with the true one.
 
     Memory depends on the labels only; with likelihoods, there is one number for each document as well.
 
@@ -126,32 +163,19 @@ class Evaluator:
     def __init__(
         self, costs: Costs | None = None, *, with_likelihoods: bool = False, targets: ModelSettings | None = None
     ) -> None:
+        super().__init__()
         self._costs, self._targets = costs, targets
         self._likelihoods: tuple[list[Floats], list[Floats]] | None = ([], []) if with_likelihoods else None
-        self._numbers = LabelNumbers()
         self._cells: Counter[tuple[int, int]] = Counter()
         self._log_loss = self._squared_error = 0.0
         self._reliability = Reliability()
-        self._sets = np.zeros(3, dtype=np.int64)
 
-    def add_all(self, predictions: Iterable[Predictions]) -> None:
-        """Add all these predictions."""
-        for batch in predictions:
-            self.add(batch)
-
-    def add(self, predictions: Predictions) -> None:
-        """Add predictions; InputError if a document has no label."""
-        if len(predictions) == 0:
-            return
+    def _add(self, predictions: Predictions, true: list[tuple[str, ...]]) -> None:
         outcomes = measure(predictions, self._numbers)
         self._cells.update(zip(outcomes.true.tolist(), outcomes.predicted.tolist(), strict=True))
         self._log_loss += float(outcomes.log_losses.sum())
         self._squared_error += float(outcomes.squared_errors.sum())
         self._reliability.add(outcomes.best, outcomes.is_chosen_right)
-        if predictions.label_sets is not None:
-            pairs = list(zip(true_sets(predictions), predictions.label_sets, strict=True))
-            covered = sum(label in labels for (label,), labels in pairs)
-            self._sets += (len(pairs), covered, sum(len(labels) for _, labels in pairs))
         if self._likelihoods is not None:
             self._likelihoods[0].append(_likelihoods(predictions))
 
@@ -160,12 +184,9 @@ class Evaluator:
         assert self._likelihoods is not None  # asked for
         self._likelihoods[1].extend(map(_likelihoods, predictions))
 
-    def evaluation(self) -> Evaluation:
-        """Compute the metrics; InputError if no document was added."""
-        if not self._cells:
-            raise InputError("SOURCE has no documents to evaluate on")
+    def _evaluate(self, sets: SetCounts | None) -> Evaluation:
         labels = self._numbers.sorted()
-        totals = self._totals(labels)
+        totals = self._totals(labels, sets)
         columns = (totals.precision, totals.recall, totals.f1, totals.support.astype(np.int64))
         matrix = None
         if len(labels) <= MAX_CONFUSED:
@@ -199,7 +220,7 @@ class Evaluator:
             checks.append(TargetCheck(metric, label, minimum, found.value, low, high, result))
         return tuple(checks)
 
-    def _totals(self, labels: tuple[str, ...]) -> Totals:
+    def _totals(self, labels: tuple[str, ...], sets: SetCounts | None) -> Totals:
         positions = np.append(self._numbers.positions(labels), UNANSWERED)
         cells = np.array(sorted(self._cells), dtype=np.int64)
         counts = np.array([self._cells[true, predicted] for true, predicted in cells.tolist()], dtype=np.int64)
@@ -215,10 +236,9 @@ class Evaluator:
                 where = "--foreign" if len(own) else "SOURCE"
                 raise InputError(f"no document of {where} has a token, so the AUROC of --foreign is undefined")
             likelihoods = (own, foreign)
-        n_sets, n_covered, n_labels = self._sets.tolist()
         return Totals(
             len(labels), true, predicted, counts, self._log_loss, self._squared_error, self._reliability,
-            (n_sets, n_covered, n_labels) if n_sets else None, cost, likelihoods,
+            sets, cost, likelihoods,
         )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,15 @@ from nbtext.evaluation.outcomes import UNANSWERED
 from nbtext.evaluation.reliability import Reliability
 
 T = TypeVar("T")
+
+
+class SetCounts(NamedTuple):
+    """Numbers of prediction sets, of true labels in them, of true labels, and of labels in them."""
+
+    sets: int
+    covered: int
+    true: int
+    labels: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +42,7 @@ class Totals:
     log_loss       The sum of the log-losses, in nats.
     squared_error  The sum of Σ_k (p_k - y_k)².
     reliability    Predictions by probability.
-    sets           Number of prediction sets, of those with the true label, and of labels in them; None: no sets.
+    sets           Of prediction sets; None: there are none.
     cost           The sum of the costs; None: no costs were given.
     likelihoods    Log-likelihood per token of each document, and of foreign documents; None: there are none.
     """
@@ -45,7 +54,7 @@ class Totals:
     log_loss: float
     squared_error: float
     reliability: Reliability
-    sets: tuple[int, int, int] | None = None
+    sets: SetCounts | None = None
     cost: float | None = None
     likelihoods: tuple[Floats, Floats] | None = None
 
@@ -127,10 +136,6 @@ class Metric(Generic[T]):
     is_abstention: bool = False
 
 
-def _per_set(totals: Totals, row: int) -> float | None:
-    return totals.sets[row] / totals.sets[0] if totals.sets is not None else None
-
-
 def _outlier_auroc(totals: Totals) -> float | None:
     if totals.likelihoods is None:
         return None
@@ -139,6 +144,16 @@ def _outlier_auroc(totals: Totals) -> float | None:
     return Ranking.of(np.concatenate((own, foreign)), is_own).auroc
 
 
+SET_METRICS = (
+    Metric[Any](
+        "coverage", "coverage", lambda totals: totals.sets and totals.sets.covered / max(1, totals.sets.true),
+        needs="--coverage",
+    ),
+    Metric[Any](
+        "mean_set_size", "mean set size", lambda totals: totals.sets and totals.sets.labels / totals.sets.sets,
+        is_loss=True, needs="--coverage",
+    ),
+)  # fmt: skip
 METRICS = {
     metric.name: metric
     for metric in (
@@ -172,10 +187,7 @@ METRICS = {
             "expected_calibration_error", "expected calibration error", lambda totals: totals.reliability.error,
             is_loss=True, note="mean gap between probability and accuracy",
         ),
-        Metric[Totals]("coverage", "coverage", lambda totals: _per_set(totals, 1), needs="--coverage"),
-        Metric[Totals](
-            "mean_set_size", "mean set size", lambda totals: _per_set(totals, 2), is_loss=True, needs="--coverage",
-        ),
+        *SET_METRICS,
         Metric[Totals](
             "mean_cost", "mean cost", lambda totals: None if totals.cost is None else totals.cost / totals.n_documents,
             is_loss=True, needs="--cost",

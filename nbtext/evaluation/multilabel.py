@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import Floats
-from nbtext.evaluation.metrics import Metric
+from nbtext.evaluation.metrics import SET_METRICS, Metric, SetCounts
 from nbtext.evaluation.outcomes import LabelNumbers
 
 RANKS = (1, 3, 5)  # of precision at k
@@ -69,7 +69,7 @@ class MultilabelTotals:
     ranking      The sum of the label-ranking average precisions; 1 without true labels.
     f1, support  Shape (n_labels,); None: they were not counted.
     calibration  The classwise calibration error; None: it was not measured.
-    sets         Number of sets, of true labels in them, of true labels, and of labels in them; None: no sets.
+    sets         Of prediction sets; None: there are none.
     """
 
     n_labels: int
@@ -85,7 +85,7 @@ class MultilabelTotals:
     f1: Floats | None = None
     support: Floats | None = None
     calibration: float | None = None
-    sets: tuple[int, int, int, int] | None = None
+    sets: SetCounts | None = None
 
 
 def sum_outcomes(outcomes: MultilabelOutcomes, n_labels: int, rows: Integers | slice = slice(None)) -> MultilabelTotals:
@@ -154,13 +154,6 @@ MULTILABEL_METRICS = {
             "classwise_calibration_error", "classwise calibration error", lambda totals: totals.calibration,
             is_loss=True, note="mean over labels of the gap between probability and frequency",
         ),
-        Metric[MultilabelTotals](
-            "coverage", "coverage", lambda totals: totals.sets[1] / max(1, totals.sets[2]) if totals.sets else None,
-            needs="--coverage",
-        ),
-        Metric[MultilabelTotals](
-            "mean_set_size", "mean set size", lambda totals: totals.sets[3] / totals.sets[0] if totals.sets else None,
-            is_loss=True, needs="--coverage",
-        ),
+        *SET_METRICS,
     )
 }  # fmt: skip

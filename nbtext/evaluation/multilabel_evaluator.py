@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain, product
 
@@ -15,9 +14,9 @@ import numpy as np
 
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import ModelSettings
-from nbtext.errors import InputError, SettingsError
-from nbtext.evaluation.evaluator import Evaluation, LabelPair, ThresholdScore
-from nbtext.evaluation.metrics import compute_metrics, ratio
+from nbtext.errors import SettingsError
+from nbtext.evaluation.evaluator import BatchEvaluator, Evaluation, LabelPair, ThresholdScore
+from nbtext.evaluation.metrics import SetCounts, compute_metrics, ratio
 from nbtext.evaluation.multilabel import (
     MULTILABEL_METRICS,
     RANKS,
@@ -113,8 +112,8 @@ def list_pairs(true: tuple[str, ...], predicted: tuple[str, ...]) -> list[PairKe
     return list(pairs)
 
 
-class MultilabelEvaluator:
-    """Compares predicted label sets with the true ones, batch by batch."""
+class MultilabelEvaluator(BatchEvaluator):
+    """Compares the label set of each document with the true one."""
 
     def __init__(
         self, costs: Costs | None = None, *, with_likelihoods: bool = False, targets: ModelSettings | None = None
@@ -122,39 +121,24 @@ class MultilabelEvaluator:
         if with_likelihoods:
             what = "needs a model that gives the likelihood of documents, and a multi-label model does not"
             raise SettingsError(what, where="--foreign", hint="leave out --foreign")
-        self._numbers = LabelNumbers()
+        super().__init__()
         self._parts: list[MultilabelTotals] = []
         self._n_unknown = self._n_unanswered = 0
         self._counts = np.zeros((3, 0), dtype=np.int64)  # true, predicted and correct, by label number
         self._bins = np.zeros((3, 0, N_BINS))  # documents, those with the label, sum of probabilities
         self._pairs: Counter[PairKey] = Counter()
         self._thresholds: dict[str, float] = {}
-        self._sets = np.zeros(4, dtype=np.int64)
 
-    def add_all(self, predictions: Iterable[Predictions]) -> None:
-        """Add all these predictions."""
-        for batch in predictions:
-            self.add(batch)
-
-    def add(self, predictions: Predictions) -> None:
-        """Add predictions; InputError if a document has no list of labels."""
-        if len(predictions) == 0:
-            return
+    def _add(self, predictions: Predictions, true: Sets) -> None:
         outcomes = measure_sets(predictions, self._numbers)
-        true, predicted = true_sets(predictions), predictions.labels
         known = outcomes if not outcomes.n_unknown.any() else replace(outcomes, n_unknown=outcomes.n_unknown * 0)
         self._parts.append(sum_outcomes(known, 0))
         self._n_unknown += int(outcomes.n_unknown.sum())
         self._n_unanswered += int((outcomes.n_predicted == 0).sum())
         self._count_labels(predictions, true)
-        self._count_pairs(true, predicted)
+        self._count_pairs(true, predictions.labels)
         if predictions.thresholds is not None:
             self._thresholds |= dict(zip(predictions.classes, predictions.thresholds.tolist(), strict=True))
-        if predictions.label_sets is not None:
-            n_covered = sum(
-                len(set(own).intersection(labels)) for own, labels in zip(true, predictions.label_sets, strict=True)
-            )
-            self._sets += (len(true), n_covered, sum(map(len, true)), sum(map(len, predictions.label_sets)))
 
     def _count_labels(self, predictions: Predictions, true: Sets) -> None:
         predicted = predictions.labels
@@ -184,15 +168,12 @@ class MultilabelEvaluator:
         if len(self._pairs) > MAX_PAIRS:
             self._pairs = Counter(dict(self._pairs.most_common(MAX_PAIRS // 2)))
 
-    def evaluation(self) -> Evaluation:
-        """Compute the metrics; InputError if no document was added."""
-        if not self._parts:
-            raise InputError("SOURCE has no documents to evaluate on")
+    def _evaluate(self, sets: SetCounts | None) -> Evaluation:
         labels = self._numbers.sorted()
         order = np.argsort(self._numbers.positions(labels))
         support, n_predicted, n_correct = self._counts[:, order].astype(np.float64)
         f1 = ratio(2 * n_correct, n_predicted + support)
-        totals = self._totals(f1, support)
+        totals = self._totals(f1, support, sets)
         columns = (ratio(n_correct, n_predicted), ratio(n_correct, support), f1, support.astype(np.int64))
         found = (self._thresholds.get(label, math.nan) for label in labels)
         thresholds = [None if math.isnan(threshold) else threshold for threshold in found]
@@ -208,7 +189,7 @@ class MultilabelEvaluator:
             label_pairs=tuple(LabelPair(*pair, count) for pair, count in common),
         )
 
-    def _totals(self, f1: Floats, support: Floats) -> MultilabelTotals:
+    def _totals(self, f1: Floats, support: Floats, sets: SetCounts | None) -> MultilabelTotals:
         documents, correct, total = self._bins
         gaps = np.abs(correct - total).sum(axis=1)
         n_measured = documents.sum(axis=1)
@@ -228,5 +209,5 @@ class MultilabelEvaluator:
             f1,
             support,
             float((gaps[is_measured] / n_measured[is_measured]).mean()) if is_measured.any() else None,
-            (int(self._sets[0]), int(self._sets[1]), int(self._sets[2]), int(self._sets[3])) if self._sets[0] else None,
+            sets,
         )
