@@ -53,6 +53,7 @@ AFTER_LENGTH = (  # its last byte but one is the length of the padding
 END = b"u."
 CHECKSUM = b'{"checksum":"%08x",'  # the header begins with it; it is that of the rest of the header
 LENGTH_BYTES, ALIGNMENT_BYTES = 4, 16
+MAX_ERROR_CHARACTERS = 250
 HEAD_BYTES = 128  # first bytes of a file, by which its kind is recognized
 MAX_HEADER_BYTES = 1 << 26
 MAX_VALUES = 300_000  # of the header: each takes up to a hundred bytes of memory
@@ -381,7 +382,7 @@ def _middle(n_bytes: int) -> bytes:
 
 @contextmanager
 def name_errors(path: str) -> Iterator[None]:
-    """Name the file in each ArtifactError that is raised inside, also where it cannot be read."""
+    """Name the file in each ArtifactError that is raised inside, also where it cannot be read; shorten long ones."""
     try:
         try:
             yield
@@ -390,6 +391,8 @@ def name_errors(path: str) -> Iterator[None]:
         except MemoryError:
             raise ArtifactError("needs more memory than is available") from None
     except ArtifactError as error:
+        if len(error.what) > MAX_ERROR_CHARACTERS:  # it holds a name or a value of the file
+            error.what = f"{error.what[:MAX_ERROR_CHARACTERS]}..."
         error.where = error.where or ("standard input" if path == "-" else path or "''")
         raise
 

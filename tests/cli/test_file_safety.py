@@ -12,8 +12,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import joblib
 import pytest
+
+from nbtext import load_model
 
 CSV = "text,label\nred round,apple\nyellow long,banana\ngreen round,apple\n"
 
@@ -182,7 +183,7 @@ def test_an_output_inside_the_source(nbtext: Any, folder: Path, name: str) -> No
     excluded = ("--exclude", "out.*")
     for _ in range(2):
         assert nbtext("train", "docs", "-q", *excluded, "-o", "docs/apple/model.joblib", cwd=folder).status == 0
-        assert sum(joblib.load(folder / "docs/apple/model.joblib")["class_documents"]) == 2
+        assert load_model(folder / "docs/apple/model.joblib").counts_.statistics.n_documents == 2
 
 
 @pytest.mark.exhaustive(every=3)
@@ -293,4 +294,4 @@ def test_merges_at_once(folder: Path) -> None:
     n_done = sum(process.returncode == 0 for process in processes)
     assert all(process.returncode in (0, 1) for process in processes)
     assert n_done >= 1
-    assert sum(joblib.load(folder / "m")["class_documents"]) == 3 + 3 * n_done
+    assert load_model(folder / "m").counts_.statistics.n_documents == 3 + 3 * n_done

@@ -13,10 +13,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import joblib
 import pytest
 
-from nbtext import TextClassifier, save_model
+from nbtext import TextClassifier, load_model, save_model
 
 NBTEXT = [sys.executable, "-m", "nbtext"]
 
@@ -70,9 +69,10 @@ def test_without_a_sample(nbtext: Any, letters: Path, tmp_path: Path) -> None:
         )
         assert "nbtext calibrate" in result.err
         assert "--keep-sample" in result.err
-        found, whole = (joblib.load(tmp_path / f"{each}.joblib") for each in (name, "ab"))
-        assert found["approximate"] == ("model", "smoothing", "calibration", "outlier_threshold", "nonconformity")
-        assert bytes(found["statistics"]["occurrences"]) == bytes(whole["statistics"]["occurrences"])
+        found, whole = (load_model(tmp_path / f"{each}.joblib") for each in (name, "ab"))
+        parts = ("model", "smoothing", "calibration", "outlier_threshold", "nonconformity")
+        assert found.fitted_.approximate == parts
+        assert (found.counts_.statistics.occurrences == whole.counts_.statistics.occurrences).all()
     calibrated = nbtext("calibrate", "u.joblib", str(letters), "--input-format", "dirs", cwd=tmp_path)
     assert calibrated.status == 1  # the folders train and test are not labels of the model
     assert "has no label" in calibrated.err
@@ -89,7 +89,7 @@ def test_new_labels_come_and_go(nbtext: Any, tmp_path: Path) -> None:
     assert nbtext("train", "a.csv", "--keep-sample", "9", "-o", "m", cwd=tmp_path).status == 0
     before = (tmp_path / "m").read_bytes()
     assert nbtext("update", "m", "b.csv", cwd=tmp_path).status == 0
-    assert bytes(joblib.load(tmp_path / "m")["labels"]["blob"]) == b"applebananaplum"
+    assert list(load_model(tmp_path / "m").classes_) == ["apple", "banana", "plum"]
     assert nbtext("predict", "-", "-m", "m", input=b"blue", cwd=tmp_path).out.split("\t")[1] == "plum"
     assert nbtext("forget", "m", "b.csv", cwd=tmp_path).status == 0
     assert (tmp_path / "m").read_bytes() == before
@@ -183,22 +183,21 @@ def test_a_model_of_a_matrix_of_chosen_features(nbtext: Any, letters: Path, tmp_
     texts, more = str(letters / "train"), str(letters / "test")
     assert nbtext("vectorize", texts, "--min-df", "3", "-o", "m.npz", cwd=tmp_path).status == 0
     assert nbtext("train", "m.npz", "-o", "m.joblib", cwd=tmp_path).status == 0
-    n_features = joblib.load(tmp_path / "m.joblib")["scorer"]["indptr"].size
+    n_features = load_model(tmp_path / "m.joblib").fitted_.scorer.n_features
     assert nbtext("update", "m.joblib", more, cwd=tmp_path).status == 0
-    assert joblib.load(tmp_path / "m.joblib")["scorer"]["indptr"].size == n_features
+    assert load_model(tmp_path / "m.joblib").fitted_.scorer.n_features == n_features
 
 
 def test_through_a_pipe(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
     """A model from standard input is updated onto standard output."""
-    import io
-
     done = subprocess.run(
         [*NBTEXT, "update", "-", str(letters / "test"), "-q"],
         input=Path(model).read_bytes(),
         capture_output=True,
         check=True,
     )
-    assert joblib.load(io.BytesIO(done.stdout))["class_documents"].sum() == 420
+    (tmp_path / "updated").write_bytes(done.stdout)
+    assert load_model(tmp_path / "updated").counts_.statistics.n_documents == 420
 
 
 def test_two_updaters(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
@@ -257,7 +256,7 @@ def test_updating_while_others_read(nbtext: Any, letters: Path, model: str, tmp_
         assert json.loads(result.out)["label"] == "trash", result.err
     n_done = sum(updater.returncode == 0 for updater in updaters)
     assert n_done >= 1
-    assert joblib.load(path)["class_documents"].sum() == 336 + n_done
+    assert load_model(path).counts_.statistics.n_documents == 336 + n_done
 
 
 def test_every_command_is_in_the_help(nbtext: Any) -> None:

@@ -7,7 +7,6 @@ given to every command that reads one. No command may print NaN or infinity, end
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import random
@@ -15,13 +14,16 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import joblib
 import numpy as np
 from kills import TOP
+
+from nbtext.artifact import storage
+
+sys.path.insert(0, str(TOP / "tests" / "artifact"))
+import stored
 
 MAX_SECONDS = 10  # of the processor, and at most a minute and a half in all
 MAX_MEGABYTES = 1000
@@ -137,7 +139,7 @@ def prepare(folder: Path) -> None:
 def list_models(n_pairs: int, seed: int = 1) -> Iterator[Model]:
     """Yield every single change of every kind of model, then `n_pairs` random pairs of changes."""
     pairs = random.Random(seed)
-    records = {kind: joblib.load(f"{kind}.joblib") for kind in [*KINDS, "faded"]}
+    records = {kind: stored.load(f"{kind}.joblib") for kind in [*KINDS, "faded"]}
     changes = {kind: list(_list_changes(record)) for kind, record in records.items()}
     for kind, record in records.items():
         for change in changes[kind]:
@@ -189,10 +191,8 @@ def _replace(value: Any, path: tuple[str | int, ...], change: Change) -> Any:
 
 
 def write_model(model: Model, path: str) -> None:
-    """Write a model file with a right checksum."""
-    file = io.BytesIO()
-    joblib.dump(model.record, file, protocol=4)
-    Path(path).write_bytes(file.getvalue() + sha256(file.getvalue()).digest())
+    """Write a model file with right checksums."""
+    storage.save(model.record, path)
 
 
 def _try_commands(commands: list[tuple[list[str], str]], baseline: set[bytes]) -> list[dict[str, str]]:

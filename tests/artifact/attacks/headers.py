@@ -184,6 +184,18 @@ def _values() -> Iterator[Attack]:
         ("counts.vocabulary", None), ("nbtext", 3), ("nbtext", None), ("later", None),
     )):  # fmt: skip
         yield Attack(f"value-{number}-of-{where.replace('.', '-')}", changed(put(where, value)))
+    name = "\x1b[31m\n\u202e" + "x" * 1_000_000
+    for number, where in enumerate((
+        "", "task.", "views.0.settings.", "model_settings.", "scorer.", "scorer.bias.", "counts.", "counts.statistics.",
+    )):  # fmt: skip
+        yield Attack(f"name-of-a-megabyte-{number}", changed(put(where + name, 1)))
+    for where in (
+        "format", "task.name", "views.0.settings.analyzer", "views.0.settings.token_pattern", "views.0.weighting.tf",
+        "model_settings.model", "model_settings.C", "model_settings.prior", "label_type", "input.unit",
+        "input.text_field", "input.label_field", "scorer.bias.dtype",
+    ):  # fmt: skip
+        yield Attack(f"value-of-a-megabyte-in-{where}", changed(put(where, name)))
+    yield Attack("value-of-a-megabyte-in-a-pair", changed(put("model_settings.class_weight", [[name, -1.0]])))
     numbers = np.array([np.nan, np.inf])
     for where in ("scorer.bias", "task.log_prior"):
         yield Attack(f"nan-in-{where}", _with_array(where, numbers))
