@@ -251,7 +251,7 @@ def _check_multilabel_estimate(found: MultilabelEstimate, key: str, n_labels: in
 
 
 def _check_multilabel_fit(found: MultilabelFit, key: str, n_labels: int) -> None:
-    from nbtext.bayes.label_scaling import ScoreScaling
+    from nbtext.bayes.label_calibration import ScoreScaling
 
     if len(set(found.fallback)) < len(found.fallback) or max(found.fallback, default=-1) >= n_labels:
         raise invalid_value(f"{key}.fallback", "should be numbers of labels, each once")

@@ -1,4 +1,4 @@
-"""Probabilities of a multi-label model, fitted to leave-one-out scores.
+"""Probabilities of a multi-label model, fitted to leave-one-out scores of Naive Bayes.
 
     p_k = σ(z_k)
     z_k = (w₁ A_k + w₂ (B_k + π_k) + L^b (c + s log L + v π_k + bias_k)) / (L^b + w₁ + w₂)
@@ -10,6 +10,9 @@ documents are long, the log-odds of a short text are not larger than those of Na
 
 The weights are positive, and b is above ½. Weak Gaussian priors keep every parameter finite. The prior of bias_k has
 the standard deviation 1, so that the bias of a rare label stays near 0.
+
+Of linear models, whose scores f are held out, in units of the margin (Platt, Probabilistic Outputs for Support Vector
+Machines, 1999): p_k = σ(a f_k + c + bias_k), with the same prior of bias_k, and weak priors of log a and c.
 """
 
 from __future__ import annotations
@@ -36,6 +39,9 @@ WEIGHT_PRIORS, OTHER_PRIORS = ((1.5, 2.0), (0.0, 2.0)), ((-1.0, 0.5), (0.0, 2.0)
 MIN_EXPONENT = 0.5  # otherwise long documents alone could take all weight from the words of short texts
 BIAS_DEVIATION = 1.0
 LARGEST = 700.0  # log-odds, so that no exponential overflows
+SCALE_MEANS, SCALE_PRECISIONS = np.array([1.5, -2.0]), np.array([1 / 4, 1 / 100])  # of the priors of log a and c
+LARGEST_SCALE = np.array([20.0, np.inf])  # log a and c
+SCALE_TOLERANCE = 1e-7  # of the loss, relative
 AT_ONCE = 1 << 14  # cells whose arrays fit into the cache of a processor
 IMPROBABLE = -6.0  # log-odds of a label of which a sample stands for the others
 
@@ -334,3 +340,75 @@ def _evaluate(cells: Cells, fit: Combination, offsets: Floats, precisions: Float
             bias_hessian += part.sum_by_label(curvature * of_bias**2)
             mixed += np.stack([part.sum_by_label(row) for row in weighted])
     return Bordered(loss, gradient, hessian, bias_gradient, bias_hessian, mixed)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreScaling:
+    """How the score of a linear model becomes a probability; see the module.
+
+    scale      a, above 0
+    intercept  c
+    biases     (n_labels,)
+    """
+
+    scale: float
+    intercept: float
+    biases: Floats
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """The weight of each score of the scorer, as those of Combination."""
+        return (self.scale,)
+
+    @property
+    def slope(self) -> float:
+        """The factor of the logarithm of the length."""
+        return 0.0
+
+    def factors(self, lengths: NDArray[Any]) -> Factors:
+        """Return the factors of the scores, as those of Combination; they do not depend on the length."""
+        ones = np.ones(len(lengths))
+        return Factors(self.scale * ones, 0 * ones, 0 * ones, ones)
+
+    def log_odds(self, scores: RelevanceScores, lengths: NDArray[Any]) -> Floats:
+        """Return the log-odds of each label, (n_documents, n_labels)."""
+        return np.asarray(self.scale * scores.relevance + self.intercept + self.biases)
+
+    def probabilities(self, scores: RelevanceScores, lengths: NDArray[Any]) -> Floats:
+        """Return the probability of each label, (n_documents, n_labels)."""
+        return sigmoid(self.log_odds(scores, lengths))
+
+    def left_out_probabilities(self, cells: Cells) -> Floats:
+        """Return the probability of each pair with the bias of its label fitted without the pair, (n_cells,)."""
+        log_odds = self.scale * cells.scores[0] + self.intercept + self.biases[cells.labels]
+        return sigmoid(cells.leave_out(log_odds, 1.0, 1 + cells.curvatures(log_odds, 1.0)))
+
+
+def fit_scaling(cells: Cells) -> tuple[ScoreScaling, float]:
+    """Return the parameters with the lowest logistic loss on the cells, and the loss per document."""
+
+    def evaluate(common: Floats, biases: Floats) -> Bordered:
+        return _evaluate_scaling(cells, np.minimum(common, LARGEST_SCALE), biases)
+
+    common, biases, loss = minimize_bordered(evaluate, SCALE_MEANS, np.zeros(cells.n_labels), tolerance=SCALE_TOLERANCE)
+    scale, intercept = float(np.exp(min(common[0], LARGEST_SCALE[0]))), float(common[1])
+    return ScoreScaling(scale, intercept, biases), loss / max(1, cells.n_documents)
+
+
+def _evaluate_scaling(cells: Cells, common: Floats, biases: Floats) -> Bordered:
+    """Return the loss of log a and c, and of the biases, with that of their priors, and its derivatives.
+
+    The Hessian is that of Gauss and Newton. Sums do not depend on the number of threads.
+    """
+    scaled = np.exp(common[0]) * cells.scores[0]
+    log_odds = scaled + common[1] + biases[cells.labels]
+    offsets, by_label = common - SCALE_MEANS, cells.sum_by_label
+    loss = float(np.sum(cells.documents * np.logaddexp(0, log_odds) - cells.positives * log_odds))
+    loss += 0.5 * float(np.sum(SCALE_PRECISIONS * offsets**2) + np.sum(biases**2))
+    p = sigmoid(log_odds)
+    residuals, curvature = cells.documents * p - cells.positives, cells.documents * p * (1 - p)
+    gradient = np.array([np.sum(residuals * scaled), np.sum(residuals)]) + SCALE_PRECISIONS * offsets
+    cross = float(np.sum(curvature * scaled))
+    hessian = np.array([[np.sum(curvature * scaled**2), cross], [cross, np.sum(curvature)]]) + np.diag(SCALE_PRECISIONS)
+    mixed = np.stack([by_label(curvature * scaled), by_label(curvature)])
+    return Bordered(loss, gradient, hessian, by_label(residuals) + biases, by_label(curvature) + 1, mixed)

@@ -25,7 +25,7 @@ from nbtext.evaluation.multilabel import (
     MultilabelTotals,
     sum_outcomes,
 )
-from nbtext.evaluation.outcomes import LabelNumbers, true_sets
+from nbtext.evaluation.outcomes import LabelNumbers, mark_true, true_sets
 from nbtext.evaluation.reliability import N_BINS
 from nbtext.model.predictions import Predictions
 from nbtext.model.settings import Costs
@@ -152,11 +152,7 @@ class MultilabelEvaluator(BatchEvaluator):
         self._bins = np.pad(self._bins, ((0, 0), (0, n_new), (0, 0)))
         self._counts += [np.bincount(each, minlength=n_labels) for each in numbers]
         is_read = predictions.is_read if len(classes) else np.zeros(len(true), dtype=np.bool_)
-        probabilities = predictions.probabilities[is_read]
-        is_true = np.zeros(probabilities.shape)
-        places = {label: place for place, label in enumerate(predictions.classes)}
-        for row, place in enumerate(np.flatnonzero(is_read).tolist()):
-            is_true[row, [places[label] for label in true[place] if label in places]] = 1
+        probabilities, is_true = predictions.probabilities[is_read], mark_true(predictions)[is_read]
         bins = np.minimum((probabilities * N_BINS).astype(np.int64), N_BINS - 1)
         cells = (bins + np.arange(len(classes)) * N_BINS).ravel()
         for total, weights in zip(self._bins, (None, is_true.ravel(), probabilities.ravel()), strict=True):

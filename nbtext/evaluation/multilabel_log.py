@@ -17,7 +17,7 @@ from nbtext.evaluation.multilabel import (
     sum_outcomes,
 )
 from nbtext.evaluation.multilabel_evaluator import PairKey, list_pairs, measure_sets
-from nbtext.evaluation.outcomes import LabelNumbers, PredictedBatch, true_sets
+from nbtext.evaluation.outcomes import LabelNumbers, PredictedBatch, mark_true, true_sets
 from nbtext.evaluation.reliability import Reliability, ReliabilityBin
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.predictions import Predictions
@@ -103,10 +103,7 @@ class SetLog:
 
     def _measure_gaps(self, predictions: Predictions) -> list[float]:
         """Return the gap of each document, and count its probabilities; those of an unread document are 0."""
-        places = {label: place for place, label in enumerate(predictions.classes)}
-        is_true = np.zeros(predictions.probabilities.shape, dtype=np.bool_)
-        for row, labels in enumerate(true_sets(predictions)):
-            is_true[row, [places[label] for label in labels if label in places]] = True
+        is_true = mark_true(predictions)
         is_read = ~np.isnan(predictions.probabilities)
         self._reliability.add(predictions.probabilities[is_read], is_true[is_read])
         gaps = np.abs(is_true - np.nan_to_num(predictions.probabilities))

@@ -144,6 +144,15 @@ def true_sets(predictions: Predictions) -> list[tuple[str, ...]]:
     return [labels for labels in predictions.true_labels if labels is not None]
 
 
+def mark_true(predictions: Predictions) -> NDArray[np.bool_]:
+    """Return whether each label of the model is a true one of each document, (n_documents, n_classes)."""
+    places = {label: place for place, label in enumerate(predictions.classes)}
+    is_true = np.zeros(predictions.probabilities.shape, dtype=np.bool_)
+    for row, labels in enumerate(true_sets(predictions)):
+        is_true[row, [places[label] for label in labels if label in places]] = True
+    return is_true
+
+
 def unknown_label(predictions: Predictions, row: int) -> InputError:
     """Return the error for a document without a true label: why it could not be read, or that it has no label."""
     reason = predictions.reasons[row]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.event_model import SklearnClass
 from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.label_scaling import ScoreScaling
+from nbtext.bayes.label_calibration import ScoreScaling
 from nbtext.errors import ModelError
 from nbtext.export.exporter import (
     Exporter,

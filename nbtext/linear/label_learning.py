@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import LINEAR_MODELS
-from nbtext.bayes.label_calibration import Cells
-from nbtext.bayes.label_scaling import ScoreScaling, fit_scaling
+from nbtext.bayes.label_calibration import Cells, ScoreScaling, fit_scaling
 from nbtext.bayes.label_selection import (
     CALIBRATION_SIZE,
     DEFAULT_THRESHOLD,

@@ -12,7 +12,7 @@ from nbtext.bayes.binary_relevance import RelevanceScores, split_scores
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.label_selection import DEFAULT_THRESHOLD, MultilabelEstimate, MultilabelFit
-from nbtext.bayes.label_shares import LabelPosteriors
+from nbtext.bayes.prevalence import LabelPosteriors
 from nbtext.bayes.scorer import Floats
 from nbtext.model.predictions import Labels, Predictions, select_labels
 from nbtext.model.settings import DecisionSettings, refuse_decisions

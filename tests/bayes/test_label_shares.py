@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nbtext.bayes.label_shares import MIN_DOCUMENTS, LabelPosteriors
-from nbtext.bayes.prevalence import PosteriorSums
+from nbtext.bayes.prevalence import MIN_DOCUMENTS, LabelPosteriors, PosteriorSums
 
 N_LABELS = 3
 

@@ -26,8 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from table import markdown
 
-from nbtext.bayes.label_shares import MIN_DOCUMENTS
-from nbtext.bayes.prevalence import PosteriorSums
+from nbtext.bayes.prevalence import MIN_DOCUMENTS, PosteriorSums
 from nbtext.text_classifier import TextClassifier
 
 SPLITS, SAMPLES, SIZE, MIN_POOL = 5, 80, 500, 100  # a smaller pool has only small samples

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.artifact.model import load_model, save_model
-from nbtext.bayes.label_scaling import ScoreScaling
+from nbtext.bayes.label_calibration import ScoreScaling
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings
