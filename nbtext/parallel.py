@@ -52,25 +52,36 @@ def import_meanwhile(*modules: str) -> None:
         Thread(target=import_all, daemon=True).start()
 
 
-def parallel_map(function: Callable[[Item], Result], items: Iterable[Item], *, jobs: int = 1) -> Iterator[Result]:
+def parallel_map(
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    *,
+    jobs: int = 1,
+    is_large: Callable[[Item], bool] = lambda item: False,
+) -> Iterator[Result]:
     """Yield `function(item)` of each item, in the order of the items, computed in `jobs` threads.
 
-    Items are taken only a few ahead of the results, so that a long iterator is never held in memory. An error of a
-    call is raised when its result is due.
+    Items are taken only a few ahead of the results, so that a long iterator is never held in memory; after one that
+    `is_large`, none is taken until its result has been used. An error of a call is raised when its result is due.
     """
     if jobs == 1:
         yield from map(function, items)
         return
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Future, ThreadPoolExecutor
 
-    remaining = iter(items)
+    remaining, pending, is_last_large = iter(items), deque[Future[Result]](), False
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            pending = deque(pool.submit(function, item) for item in islice(remaining, AHEAD * jobs))
-            while pending:
-                result = pending.popleft().result()
-                pending.extend(pool.submit(function, item) for item in islice(remaining, 1))
-                yield result
+            while True:
+                n_wanted = 0 if pending and is_last_large else AHEAD * jobs - len(pending)
+                for item in islice(remaining, n_wanted):
+                    pending.append(pool.submit(function, item))
+                    is_last_large = is_large(item)
+                    if is_last_large:
+                        break
+                if not pending:
+                    return
+                yield pending.popleft().result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 

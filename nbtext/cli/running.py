@@ -381,7 +381,6 @@ def _readings(
 
     Files and directories are opened again. What can be read only once is kept in memory.
     """
-    from nbtext.documents.batch import ReadBlock
     from nbtext.model.source_counting import count_blocks, count_source
 
     if all(os.path.isfile(path) or os.path.isdir(path) for path in sources):
@@ -392,9 +391,9 @@ def _readings(
         while True:
             with open_documents(sources, input_settings, again) as (reopened, _):
                 yield partial(count_source, reopened, jobs=run.jobs, sample_size=None)
-    kept: list[Block] = []
+    kept: list[Batch] = []
     for block in source.blocks():
-        kept.append(ReadBlock(block.batch(), block.size))
-        on_batch(block, kept[-1].batch())
+        kept.append(block.batch())
+        on_batch(block, kept[-1])
     while True:
-        yield lambda each: count_blocks(iter(kept), each, jobs=run.jobs, sample_size=None)
+        yield lambda each: count_blocks(map(Batch.block, kept), each, jobs=run.jobs, sample_size=None)

@@ -188,7 +188,8 @@ def prediction_task(model: str, decisions: DecisionSettings, output_format: str)
 
 def _call(on_batch: OnBatch | None, report: Report) -> None:
     if on_batch is not None:
-        on_batch(report, report.batch())
+        batch = report.batch()
+        on_batch(batch.block(report.size), batch)
 
 
 def _check(report: Report) -> None:

@@ -7,14 +7,15 @@ with columns added or labels changed; types and metadata stay.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import IO, Any
 
-from nbtext.documents.arrow_sizes import CheckedFile, CheckedStream
-from nbtext.documents.batch import Batch, BatchBuilder
-from nbtext.documents.blocks import ByteRange, ReadOptions
+from nbtext.documents.arrow_sizes import CheckedFile, check_messages
+from nbtext.documents.batch import Batch, BatchBuilder, Block
+from nbtext.documents.blocks import ByteRange, ReadOptions, read_raw_blocks
 from nbtext.documents.fields import Fields, find_fields
 from nbtext.documents.labels import Label, or_error, read_cells, read_label
 from nbtext.documents.lines import origin_of
@@ -34,7 +35,7 @@ BUFFER_BYTES = 1 << 20  # of a column that are read at once
 FILE_MAGIC = b"ARROW1\0\0"  # begins an Arrow file; other input is read as an Arrow stream
 
 
-def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[ArrowDocuments]:
+def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     """Yield the rows of a Parquet file, some at a time.
 
     Raises
@@ -45,6 +46,7 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[ArrowDocu
         pyarrow is not installed.
     """
     with _open_table(stream) as file, convert_errors(stream.path):
+        import pyarrow as pa
         from pyarrow.parquet import ParquetFile
 
         if file is None:
@@ -65,26 +67,31 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[ArrowDocu
         as_dictionaries = ParquetFile(file, pre_buffer=False, buffer_size=BUFFER_BYTES, read_dictionary=texts)
         width = max((1, *(leaf.length for leaf in leaves)))
 
-        def read_group(place: int) -> Iterator[Any]:
+        def read_group(place: int) -> Iterator[tuple[Any, int]]:
             group = metadata.row_group(place)
             n_rows = _block_rows(group.total_byte_size, group.num_rows)
             try:  # the first row comes with the dictionary of the row group, which is read without repetitions
                 first = next(as_dictionaries.iter_batches(1, row_groups=[place], columns=names), None)
                 longest = max(width, *map(_longest, first.columns)) if first is not None else width
+                del first
             except OSError:  # the encoding is not one of a dictionary, or the file is broken
                 n_rows, longest = min(n_rows, MAX_UNKNOWN_ROWS), max(width, group.total_byte_size)
-            for batch in table.iter_batches(
-                max(1, min(n_rows, MAX_BATCH_BYTES // longest)), row_groups=[place], columns=names
-            ):
-                yield from _cut(batch)
+            n_rows = max(1, min(n_rows, MAX_BATCH_BYTES // longest))
+            for batch in table.iter_batches(n_rows, row_groups=[place], columns=names):
+                if longest > MAX_BATCH_BYTES:  # what was read before; pyarrow would keep it for later
+                    pa.default_memory_pool().release_unused()
+                parts = deque(_cut(batch))
+                del batch
+                while parts:
+                    yield parts.popleft()
 
         rows = ArrowRows("parquet", stream.path, None, metadata) if settings.keeps_rows else None
-        start = ArrowDocuments(None, 1, columns, options, stream.path, 0, rows)
+        start = ArrowDocuments(None, 1, columns, options, stream.path, rows)
         counts = Counts(metadata.num_row_groups, lambda place: metadata.row_group(place).num_rows)
         yield from _read_groups(start, counts, read_group, schema, stream.size)
 
 
-def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[ArrowDocuments]:
+def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     """Yield the rows of an Arrow file or an Arrow stream, some at a time. Memory holds a record batch.
 
     Raises
@@ -103,15 +110,16 @@ def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[ArrowDocume
             if options.byte_range is not None and options.byte_range.start:
                 return  # a stream has no index, so the first shard contains all rows
             stream.skip(len(FILE_MAGIC) if is_file else 0)
-            messages = pa.ipc.MessageReader.open_stream(pa.PythonFile(_StreamFile(stream), mode="r"))
-            table = pa.ipc.open_stream(pa.PythonFile(CheckedStream(messages, stream.path), mode="r"))
+            messages = pa.ipc.MessageReader.open_stream(pa.PythonFile(_Blocks(read_raw_blocks(stream)), mode="r"))
+            blocks = _Blocks(check_messages(messages, stream.path))
+            table = pa.ipc.open_stream(pa.PythonFile(blocks, mode="r"))
             columns = find_fields(table.schema.names, options.settings, stream.path)
-            start = ArrowDocuments(None, 1, columns, options, stream.path, 0, rows)
+            start = ArrowDocuments(None, 1, columns, options, stream.path, rows)
             yield from _read_batches(start, table, stream)
             return
         schema = pa.ipc.open_file(file).schema
         columns = find_fields(schema.names, options.settings, stream.path)
-        start = ArrowDocuments(None, 1, columns, options, stream.path, 0, rows)
+        start = ArrowDocuments(None, 1, columns, options, stream.path, rows)
         wanted = range(len(schema.names)) if start.rows is not None else columns.places()
         table = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=sorted(wanted)))
         checked = CheckedFile(file, table, stream.path)
@@ -128,8 +136,12 @@ class Counts:
 
 
 def _read_groups(
-    start: ArrowDocuments, counts: Counts, read: Callable[[int], Iterable[Any]], schema: Any, size: int | None
-) -> Iterator[ArrowDocuments]:
+    start: ArrowDocuments,
+    counts: Counts,
+    read: Callable[[int], Iterable[tuple[Any, int]]],
+    schema: Any,
+    size: int | None,
+) -> Iterator[Block]:
     """Yield the rows of some row groups or record batches: those of the byte range, if there is one.
 
     Parameters
@@ -138,7 +150,7 @@ def _read_groups(
         What the blocks have in common.
     counts : Counts
     read : callable
-        Returns the rows of a group.
+        Returns the rows of a group in parts, with their sizes in memory.
     schema : pyarrow.Schema
     size : int, optional
         The size of the file in bytes.
@@ -150,25 +162,27 @@ def _read_groups(
     is_empty = True
     for place in chosen:
         share = n_bytes * (place + 1) // n_groups - n_bytes * place // n_groups
-        for table in read(place):
-            yield _block(start, table, first_row, share)
+        for table, size_in_memory in read(place):
+            block = _block(start, table, first_row, share, size_in_memory)
             first_row, share, is_empty = first_row + table.num_rows, 0, False
+            del table
+            yield block
     if is_empty:
         yield from _no_rows(start, schema)
 
 
-def _read_batches(start: ArrowDocuments, table: Any, stream: ByteStream) -> Iterator[ArrowDocuments]:
+def _read_batches(start: ArrowDocuments, table: Any, stream: ByteStream) -> Iterator[Block]:
     """Yield the rows of an Arrow stream."""
-    first_row, position, is_empty = 1, 0, True
+    first_row, is_empty = 1, True
     for batch in table:
-        for part in _cut(batch):
-            yield _block(start, part, first_row, stream.position - position)
-            first_row, position, is_empty = first_row + part.num_rows, stream.position, False
+        for part, n_bytes in _cut(batch):
+            yield _block(start, part, first_row, stream.newly_read(), n_bytes)
+            first_row, is_empty = first_row + part.num_rows, False
     if is_empty:
         yield from _no_rows(start, table.schema)
 
 
-def _no_rows(start: ArrowDocuments, schema: Any) -> Iterator[ArrowDocuments]:
+def _no_rows(start: ArrowDocuments, schema: Any) -> Iterator[Block]:
     """If rows are kept, yield a block without documents that has the schema."""
     if start.rows is not None:
         import pyarrow as pa
@@ -176,9 +190,9 @@ def _no_rows(start: ArrowDocuments, schema: Any) -> Iterator[ArrowDocuments]:
         yield _block(start, pa.RecordBatch.from_pylist([], schema=schema), 1, 0)
 
 
-def _block(start: ArrowDocuments, table: Any, first_row: int, size: int) -> ArrowDocuments:
+def _block(start: ArrowDocuments, table: Any, first_row: int, size: int, n_bytes: int = 0) -> Block:
     rows = replace(start.rows, table=table) if start.rows is not None else None
-    return replace(start, table=table, first_row=first_row, size=size, rows=rows)
+    return Block(replace(start, table=table, first_row=first_row, rows=rows).batch, size, n_bytes)
 
 
 def _longest(array: Any) -> int:
@@ -192,17 +206,17 @@ def _longest(array: Any) -> int:
     return int(_decoded_sizes(array.dictionary).max())
 
 
-def _cut(batch: Any) -> Iterator[Any]:
-    """Yield a record batch in parts of about a megabyte of decoded values."""
+def _cut(batch: Any) -> Iterator[tuple[Any, int]]:
+    """Yield a record batch in parts of about a megabyte of decoded values, with the size of these."""
     import numpy as np
 
     sizes = sum((_decoded_sizes(column) for column in batch.columns), np.full(batch.num_rows, ROW_BYTES))
     ends = np.cumsum(np.maximum(sizes, 1))
     start = 0
     while start < batch.num_rows:
-        limit = (ends[start - 1] if start else 0) + BLOCK_BYTES
-        stop = min(max(start + 1, int(np.searchsorted(ends, limit, "right"))), start + BLOCK_ROWS)
-        yield batch.slice(start, stop - start)
+        first = ends[start - 1] if start else 0
+        stop = min(max(start + 1, int(np.searchsorted(ends, first + BLOCK_BYTES, "right"))), start + BLOCK_ROWS)
+        yield batch.slice(start, stop - start), int(ends[stop - 1] - first)
         start = stop
 
 
@@ -277,19 +291,19 @@ def _open_table(stream: ByteStream) -> Iterator[IO[bytes] | None]:
         yield file
 
 
-class _StreamFile:
-    """A read-only file object for a stream."""
+class _Blocks:
+    """Blocks of bytes as a read-only file object."""
 
     closed = False
 
-    def __init__(self, stream: ByteStream) -> None:
-        self._stream = stream
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks = blocks
         self._pending = b""
 
     def read(self, size: int = -1) -> bytes:
         blocks, n_bytes = [self._pending], len(self._pending)
         while size < 0 or n_bytes < size:
-            raw = self._stream.read()
+            raw = next(self._blocks, b"")
             if not raw:
                 break
             blocks.append(raw)
@@ -303,7 +317,7 @@ class _StreamFile:
         return True
 
     def close(self) -> None:
-        """Leave the stream open; the caller that opened it closes it."""
+        """Do nothing; the caller that opened the stream closes it."""
 
 
 MAX_REASON = 200
@@ -347,8 +361,6 @@ class ArrowDocuments:
     table : pyarrow.RecordBatch
     first_row : int
         The number of the first row in the file, from 1.
-    size : int
-        The number of bytes of the file that these rows account for.
     rows : ArrowRows, optional
         All columns of the rows, if they are kept.
     """
@@ -358,7 +370,6 @@ class ArrowDocuments:
     columns: Fields
     options: ReadOptions
     path: str
-    size: int
     rows: ArrowRows | None = None
 
     def batch(self) -> Batch:

@@ -146,13 +146,8 @@ class CheckedFile:
         self._guard.check(header[8 if header.startswith(CONTINUATION) else 4 :], n_body, read_size)
 
 
-def _reader(body: Any) -> Callable[[int], bytes]:
-    """Return the function that returns the 8 bytes at a place of the body of a message."""
-    return lambda place: bytes(body[place : place + 8].to_pybytes())
-
-
-class CheckedStream:
-    """The bytes of an Arrow stream, of which each message is checked before pyarrow gets it.
+def check_messages(messages: Any, path: str) -> Iterator[bytes]:
+    """Yield the bytes of each message of an Arrow stream, which is checked before pyarrow gets it.
 
     Parameters
     ----------
@@ -160,31 +155,9 @@ class CheckedStream:
     path : str
         The stream, for errors.
     """
-
-    closed = False
-
-    def __init__(self, messages: Any, path: str) -> None:
-        self._messages, self._guard = messages, SizeGuard(path)
-        self._pending = b""
-
-    def read(self, size: int = -1) -> bytes:
-        """Return the next bytes, at most `size` of them."""
-        while len(self._pending) < size or size < 0:
-            try:
-                message = self._messages.read_next_message()
-            except StopIteration:
-                size = len(self._pending)
-                break
-            body = message.body
-            read_size = _reader(body)
-            self._guard.check(message.metadata.to_pybytes(), body.size if body is not None else 0, read_size)
-            self._pending += message.serialize().to_pybytes()
-        data, self._pending = self._pending[:size], self._pending[size:]
-        return data
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def close(self) -> None:
-        """Leave the stream open; the caller that opened it closes it."""
+    guard = SizeGuard(path)
+    for message in messages:
+        body = message.body
+        n_bytes = body.size if body is not None else 0
+        guard.check(message.metadata.to_pybytes(), n_bytes, lambda place, body=body: bytes(body[place : place + 8]))  # type: ignore[misc]
+        yield message.serialize().to_pybytes()

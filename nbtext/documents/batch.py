@@ -13,6 +13,7 @@ from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, list_some, named
 from nbtext.records import dataclass
 
+LARGE_BYTES = 8 << 20  # of a block; others have a few megabytes, so such a block is a long document
 MAX_LABEL_CHARACTERS = 1000
 EXCLUDED_IDS, UNLABELED = "listed in --exclude-ids", "without a label (--skip-unlabeled)"
 MAX_NAMES_SHOWN = 20
@@ -23,76 +24,38 @@ SKIP_HINT = ", or leave out such documents with --skip-unlabeled"
 ONE_HINT = "give documents with one label each"
 
 
-class Block(Protocol):
-    """Documents that are not parsed yet. Any thread can call `batch`, which decodes and parses them."""
+@dataclass(slots=True)
+class Block:
+    """Documents that are not parsed yet.
 
-    @property
-    def size(self) -> int:
-        """Return the number of bytes or files, in the unit of `Source.size`."""
-        ...
+    Attributes
+    ----------
+    parse : callable, optional
+        Decodes and parses the documents, in any thread; see `batch`.
+    size : int
+        The number of bytes or files, in the unit of `Source.size`.
+    n_bytes : int
+        About how many bytes the documents have in memory.
+    """
 
-    def batch(self) -> Batch:
-        """Return the documents. An error in a document becomes a problem of its row."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class ReadBlock:
-    """A block whose documents are already parsed."""
-
-    read: Batch
+    parse: Callable[[], Batch] | None
     size: int
+    n_bytes: int = 0
 
     def batch(self) -> Batch:
-        """Return the documents."""
-        return self.read
+        """Return the documents, once: what was read of the file is freed. An error in one is a problem of its row."""
+        parse, self.parse = self.parse, None
+        assert parse is not None, "a block is parsed once"
+        return parse()
 
-
-@dataclass(frozen=True, slots=True)
-class LabeledBlock:
-    """A block whose documents all have one label, whatever their own is."""
-
-    block: Block
-    label: str
+    def map(self, change: Callable[[Batch], Batch]) -> Block:
+        """Return the same block, whose documents are changed after they are parsed."""
+        return Block(lambda: change(self.batch()), self.size, self.n_bytes)
 
     @property
-    def size(self) -> int:
-        return self.block.size
-
-    def batch(self) -> Batch:
-        """Return the documents; one that cannot be read has no label."""
-        batch = self.block.batch()
-        labels = [None if row in batch.problems else self.label for row in range(len(batch))]
-        return replace(batch, labels=labels, label_lists=None)
-
-
-@dataclass(frozen=True, slots=True)
-class ExcludingBlock:
-    """A block without the documents of some ids, or without a label."""
-
-    block: Block
-    ids: frozenset[str]
-    skips_unlabeled: bool = False
-
-    @property
-    def size(self) -> int:
-        return self.block.size
-
-    def batch(self) -> Batch:
-        """Return the other documents, with a note of how many were excluded; one that cannot be read has no label."""
-        batch = self.block.batch()
-        rows = {row for row, identity in enumerate(batch.ids) if identity in self.ids}
-        unlabeled = {
-            row
-            for row in range(len(batch))
-            if self.skips_unlabeled and row not in rows and row not in batch.problems and batch.labels_of(row) is None
-        }
-        if not rows and not unlabeled:
-            return batch
-        kept = batch.drop(rows | unlabeled)
-        kept.note(EXCLUDED_IDS, len(rows))
-        kept.note(UNLABELED, len(unlabeled))
-        return kept
+    def is_large(self) -> bool:
+        """Whether nothing else is read or parsed in the meantime, so that long texts do not add up in memory."""
+        return self.n_bytes > LARGE_BYTES
 
 
 class Rows(Protocol):
@@ -265,6 +228,33 @@ class Batch:
             line_numbers=take(self.line_numbers) if self.line_numbers is not None else None,
             rows=None,
         )
+
+    def block(self, size: int = 0, n_bytes: int = 0) -> Block:
+        """Return a block of these documents."""
+        return Block(lambda: self, size, n_bytes)
+
+    def set_label(self, label: str) -> Batch:
+        """Return the batch with one label for all documents; one that cannot be read has none."""
+        labels = [None if row in self.problems else label for row in range(len(self))]
+        return replace(self, labels=labels, label_lists=None)
+
+    def exclude(self, ids: Collection[str], *, skips_unlabeled: bool) -> Batch:
+        """Return the batch without the documents of some ids, or without a label, with a note of how many there were.
+
+        A document that cannot be read has no label, and is kept.
+        """
+        rows = {row for row, identity in enumerate(self.ids) if identity in ids}
+        unlabeled = {
+            row
+            for row in range(len(self))
+            if skips_unlabeled and row not in rows and row not in self.problems and self.labels_of(row) is None
+        }
+        if not rows and not unlabeled:
+            return self
+        kept = self.drop(rows | unlabeled)
+        kept.note(EXCLUDED_IDS, len(rows))
+        kept.note(UNLABELED, len(unlabeled))
+        return kept
 
     def documents(self) -> Iterator[Document]:
         """Yield each document; the texts of its fields are joined by line feeds."""

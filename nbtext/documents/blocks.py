@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple, TypeVar
@@ -72,7 +73,7 @@ def read_line_blocks(
     raw_blocks: Iterator[bytes],
     limit: int,
     *,
-    position: Callable[[], int],
+    newly_read: Callable[[], int] = lambda: 0,
     first_line: int = 1,
 ) -> Iterator[LineBlock]:
     """Yield blocks of complete lines, each as soon as its bytes arrive.
@@ -85,19 +86,16 @@ def read_line_blocks(
         The bytes of the stream, split anywhere.
     limit : int
         The maximum size of a line, in bytes.
-    position : callable
-        Returns the number of bytes of the file that have been read.
+    newly_read : callable
+        Returns the number of bytes of the file that were read since the last call, for `LineBlock.size`.
     first_line : int
         The number of the first line.
     """
     splitter = LineSplitter(limit, first_line)
-    n_read = 0
-    for block in chain.from_iterable(map(splitter.feed, raw_blocks)):
-        yield block._replace(size=position() - n_read)
-        n_read = position()
-    for block in splitter.finish():
-        yield block._replace(size=position() - n_read)
-        n_read = position()
+    for raw in chain(raw_blocks, (b"",)):
+        found = splitter.feed(raw) if raw else splitter.finish()
+        while found:
+            yield found.popleft()._replace(size=newly_read())  # no name keeps the block of a long line
 
 
 class LineSplitter:
@@ -118,32 +116,34 @@ class LineSplitter:
         self._pending: list[bytes] = []  # the bytes of an unfinished line
         self._pending_size = 0
 
-    def feed(self, raw: bytes) -> Iterator[LineBlock]:
-        """Yield the blocks that these bytes complete."""
+    def feed(self, raw: bytes) -> deque[LineBlock]:
+        """Return the blocks that these bytes complete."""
+        found: deque[LineBlock] = deque()
         last = raw.rfind(b"\n")
         if last < 0:
             self._keep(raw)
-            return
+            return found
         start, end = 0, last + 1
         if self._pending_size > self._limit:
-            yield self._too_long_line()
+            found.append(self._too_long_line())
             start = raw.find(b"\n") + 1
         whole = b"".join((*self._pending, memoryview(raw)[start:end]))  # copies once
         self._pending, self._pending_size = [], 0
         self._keep(raw[end:])
-        yield from self._cut(whole)
+        found.extend(self._cut(whole))
+        return found
 
     @property
     def n_pending(self) -> int:
         """The number of bytes of an unfinished line that are kept."""
         return self._pending_size if self._pending else 0
 
-    def finish(self) -> Iterator[LineBlock]:
-        """Yield the last line, which has no line feed."""
+    def finish(self) -> deque[LineBlock]:
+        """Return the last line, which has no line feed."""
         if self._pending_size > self._limit:
-            yield self._too_long_line()
-        else:
-            yield from self._cut(b"".join(self._pending))
+            return deque([self._too_long_line()])
+        whole, self._pending = b"".join(self._pending), []
+        return deque(self._cut(whole))
 
     def _keep(self, raw: bytes) -> None:
         self._pending_size += len(raw)
@@ -185,19 +185,21 @@ class LineSplitter:
 
 
 def group_items(
-    items: Iterable[Item], size_of: Callable[[Item], int], *, n_items: int, size: int
-) -> Iterator[list[Item]]:
-    """Yield several items at a time: at most `n_items`, and no further ones when they have this size together."""
-    group: list[Item] = []
-    total = 0
-    for item in items:
-        group.append(item)
-        total += size_of(item)
-        if len(group) == n_items or total >= size:
-            yield group
-            group, total = [], 0
-    if group:
-        yield group
+    items: Iterable[Item], size_of: Callable[[Item], int], *, n_items: int = 1 << 12, size: int = 1 << 20
+) -> Iterator[tuple[list[Item], int]]:
+    """Yield several items at a time, with their size: at most `n_items`, and no further ones when they have `size`."""
+    remaining = iter(items)
+
+    def take() -> tuple[list[Item], int]:
+        group, total = list[Item](), 0
+        for item in remaining:
+            group.append(item)
+            total += size_of(item)
+            if len(group) == n_items or total >= size:
+                break
+        return group, total
+
+    return iter(take, ([], 0))  # which keeps no item, as a generator would
 
 
 def read_raw_blocks(stream: ByteStream) -> Iterator[bytes]:
@@ -228,7 +230,7 @@ def read_range(path: str, byte_range: ByteRange, bom_size: int, encoding: Encodi
             offset, raw_blocks = _skip_line(raw_blocks, base)
         owned = _stop_after_line(raw_blocks, offset, stop)
         owned = owned if encoding.codec == "utf-8" else to_utf8(owned, encoding)
-        yield from read_line_blocks(owned, limit, position=lambda: stream.position, first_line=first_line)
+        yield from read_line_blocks(owned, limit, newly_read=stream.newly_read, first_line=first_line)
     finally:
         stream.close()
 

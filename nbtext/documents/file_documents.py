@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from nbtext.documents.batch import Batch
+from nbtext.documents.batch import Batch, Block
 from nbtext.documents.blocks import ReadOptions
 from nbtext.documents.decoding import BOMS, Decoded, Encoding
 from nbtext.documents.decompression import (
@@ -75,11 +75,6 @@ class FileDocuments:
     contents: list[bytes | int] | None = None
     keeps_skipped: bool = False
 
-    @property
-    def size(self) -> int:
-        """Return the number of files."""
-        return len(self.paths)
-
     def batch(self) -> Batch:
         """Read and decode the files.
 
@@ -92,8 +87,6 @@ class FileDocuments:
         codec, may_hold_nul = self.encoding.codec, self.encoding.is_wide
         skipped: list[int] = []
         contents = self.contents or self._read(batch)
-        if self.root is not None:
-            self.contents = None  # frees the memory before the texts are counted; files can be read again
         for row, (path, content) in enumerate(zip(self.paths, contents, strict=True)):
             if (
                 isinstance(content, int)
@@ -205,7 +198,7 @@ def content_of(path: str, content: bytes | int, limit: int) -> bytes:
 
 def read_file_documents(
     paths: Sequence[str], labels: Sequence[str | None], options: ReadOptions, root: str | None = None, start: int = 0
-) -> Iterator[FileDocuments]:
+) -> Iterator[Block]:
     """Yield files, from number `start` on, in blocks of at most 256; blocks of large files are smaller."""
     limit = options.settings.max_document_bytes
     while start < len(paths):
@@ -217,11 +210,12 @@ def read_file_documents(
                 total += min(os.stat(path).st_size * ratio, limit)
         stop = start + max(1, min(BLOCK_FILES, BLOCK_BYTES * len(sample) // max(total, 1)))
         files = list(paths[start:stop]), list(labels[start:stop])
-        yield FileDocuments(*files, options.encoding, limit, root, keeps_skipped=options.settings.keeps_skipped)
+        documents = FileDocuments(*files, options.encoding, limit, root, keeps_skipped=options.settings.keeps_skipped)
+        yield Block(documents.batch, len(files[0]), total * len(files[0]) // len(sample))
         start = stop
 
 
-def read_whole(stream: ByteStream, options: ReadOptions) -> Iterator[FileDocuments]:
+def read_whole(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     """Yield the whole content of a pipe or standard input as one document."""
     limit = options.settings.max_document_bytes
     blocks: list[bytes] = []
@@ -230,4 +224,5 @@ def read_whole(stream: ByteStream, options: ReadOptions) -> Iterator[FileDocumen
         blocks.append(raw)
         size += len(raw)
     content = b"".join(blocks) if size <= limit else errno.EFBIG
-    yield FileDocuments([stream.path], [None], options.encoding, limit, contents=[content])
+    documents = FileDocuments([stream.path], [None], options.encoding, limit, contents=[content])
+    return iter([Block(documents.batch, 1, size)])

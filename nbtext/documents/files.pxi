@@ -114,7 +114,7 @@ cdef struct File:
 
 
 cdef class Contents:
-    """The contents of some files; see `files.PlainContents`."""
+    """The contents of some files. One thread reads them, once; when it has ended, others may take them."""
 
     cdef list paths
     cdef size_t limit

@@ -8,7 +8,7 @@ import stat
 
 from nbtext.kernel import HAS_KERNEL
 
-__all__ = ["Contents", "PlainContents", "read_files", "read_files_plainly"]
+__all__ = ["Contents", "read_files", "read_files_plainly"]
 
 READ_BYTES = 1 << 20
 READ = os.O_RDONLY | sum(
@@ -20,58 +20,6 @@ READ_NOW = READ | getattr(os, "O_NONBLOCK", 0)  # does not wait for the writer o
 def read_files_plainly(paths: list[bytes], limit: int) -> list[bytes | int]:
     """Return the content of each file, or its error number: EINVAL for special files, EFBIG above `limit` bytes."""
     return [_read_file(path, limit) for path in paths]
-
-
-class PlainContents:
-    """The contents of some files. One thread reads them, once; when it has ended, others may take them.
-
-    Parameters
-    ----------
-    paths : list of bytes
-    limit : int
-        See `read_files_plainly`.
-    """
-
-    def __init__(self, paths: list[bytes], limit: int) -> None:
-        self._paths, self._limit = paths, limit
-        self._contents: list[bytes | int] = []
-        self._is_stopped = self._is_reading = False
-
-    def read(self, n_bytes: int) -> None:
-        """Read the files, until they have this many bytes together, or `stop` is called. Twice: RuntimeError."""
-        if self._is_reading or self._contents:
-            raise RuntimeError("these files are read once")
-        self._is_reading = True
-        size = 0
-        for path in self._paths:
-            if self._is_stopped or size >= n_bytes:
-                break
-            content = _read_file(path, self._limit)
-            self._contents.append(content)
-            size += len(content) if isinstance(content, bytes) else 0
-        self._is_reading = False
-
-    def stop(self) -> None:
-        """End `read` after the current file."""
-        self._is_stopped = True
-
-    def __len__(self) -> int:
-        """Return the number of files that have been read."""
-        return len(self._contents)
-
-    def take(self, start: int, stop: int) -> list[bytes | int]:
-        """Return the contents, or error numbers, of some of these files; see `read_files_plainly`.
-
-        Take them in order: the memory of files before `start` may be freed; to ask for them then is an IndexError.
-
-        Raises
-        ------
-        RuntimeError
-            The files are still being read.
-        """
-        if self._is_reading:
-            raise RuntimeError("the files are still being read")
-        return self._contents[start:stop]
 
 
 def _read_file(path: bytes, limit: int) -> bytes | int:
@@ -109,5 +57,5 @@ def _read_changing(handle: int, content: bytes, limit: int) -> bytes | int:
 if HAS_KERNEL:
     from nbtext._kernel import Contents, read_files
 else:
-    Contents = PlainContents  # type: ignore[assignment,misc]
+    Contents = None  # type: ignore[assignment,misc]  # files are not read ahead
     read_files = read_files_plainly

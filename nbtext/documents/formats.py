@@ -53,16 +53,10 @@ class Format:
         A regular expression for the first line that is not blank, in UTF-8; b"" if it does not identify the format.
     magic : tuple of bytes
         Any of them begins a file of the format, which is binary.
-    has_fields : bool
-        Whether documents have named fields: a text, a label, an id, a group, a timestamp.
     is_text : bool
         Whether the reader gets the stream as UTF-8, whatever the encoding of the file is. Others decode parts of it.
     is_splittable : bool
         Whether a byte range can be read without the rest, because each line is a document, or the file has an index.
-    is_indexed : bool
-        Whether the file has an index of its rows, so that their numbers are known without counting lines.
-    is_live : bool
-        Whether documents of a pipe can be read as soon as their lines arrive.
     has_queries : bool
         Whether the file is a database, of which --query selects rows.
     is_choice : bool
@@ -80,15 +74,27 @@ class Format:
     suffixes: tuple[str, ...] = ()
     beginning: bytes = b""
     magic: tuple[bytes, ...] = ()
-    has_fields: bool = True
     is_text: bool = False
     is_splittable: bool = False
-    is_indexed: bool = False
-    is_live: bool = False
     has_queries: bool = False
     is_choice: bool = True
     writer: str = ""
     changes: tuple[str, ...] = ("columns", "labels")
+
+    @property
+    def has_fields(self) -> bool:
+        """Whether documents have named fields: a text, a label, an id, a group, a timestamp."""
+        return self.unit in ("row", "mail")
+
+    @property
+    def is_live(self) -> bool:
+        """Whether documents of a pipe can be read as soon as their lines arrive."""
+        return self.is_splittable and self.is_text
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether the file has an index of its rows, so that their numbers are known without counting lines."""
+        return self.is_splittable and not self.is_text
 
     def begins(self, start: bytes) -> bool:
         """Return whether the first line of a text identifies this format."""
@@ -115,8 +121,8 @@ def _load(name: str) -> Any:
 
 # If several formats have a suffix, the first one whose beginning matches is selected, otherwise the last one.
 _records = (
-    Format("dirs", "file", has_fields=False),
-    Format("files", "file", "file_documents:read_whole", has_fields=False),
+    Format("dirs", "file"),
+    Format("files", "file", "file_documents:read_whole"),
     Format(
         "jsonl",
         "row",
@@ -125,7 +131,6 @@ _records = (
         rb"\{",
         is_text=True,
         is_splittable=True,
-        is_live=True,
         writer="rows:write_text",
     ),
     Format(
@@ -138,14 +143,7 @@ _records = (
         writer="rows:write_text",
     ),
     Format("csv", "row", "tables:read_csv", (".csv",), is_text=True, writer="rows:write_text"),
-    Format(
-        "tsv",
-        "row",
-        "tables:read_tsv",
-        (".tsv", ".tab"),
-        is_text=True,
-        writer="rows:write_text",
-    ),
+    Format("tsv", "row", "tables:read_tsv", (".tsv", ".tab"), is_text=True, writer="rows:write_text"),
     Format(
         "parquet",
         "row",
@@ -153,7 +151,6 @@ _records = (
         (".parquet", ".pq"),
         magic=(b"PAR1",),
         is_splittable=True,
-        is_indexed=True,
         writer="arrow:write_parquet",
     ),
     Format(
@@ -163,7 +160,6 @@ _records = (
         (".arrow", ".feather", ".arrows"),
         magic=(b"ARROW1\0\0", b"\xff\xff\xff\xff"),
         is_splittable=True,
-        is_indexed=True,
         writer="arrow:write_arrow",
     ),
     Format(
@@ -183,26 +179,15 @@ _records = (
         (TEXT_SUFFIX,),
         rb"__label__",
         is_text=True,
-        has_fields=False,
         is_splittable=True,
-        is_live=True,
         writer="rows:write_text",
         changes=("labels",),
     ),
-    Format(
-        "lines",
-        "line",
-        "lines:read_lines",
-        (TEXT_SUFFIX,),
-        has_fields=False,
-        is_text=True,
-        is_splittable=True,
-        is_live=True,
-    ),
+    Format("lines", "line", "lines:read_lines", (TEXT_SUFFIX,), is_text=True, is_splittable=True),
     Format("mbox", "mail", "mail:read_mbox", (".mbox",), MBOX_SEPARATOR),
     Format("eml", "mail", "mail:read_mbox", (".eml",), is_choice=False),
-    Format("html", "file", "file_documents:read_whole", HTML_SUFFIXES, has_fields=False, is_choice=False),
-    Format("office", "file", "file_documents:read_whole", has_fields=False, is_choice=False),
+    Format("html", "file", "file_documents:read_whole", HTML_SUFFIXES, is_choice=False),
+    Format("office", "file", "file_documents:read_whole", is_choice=False),
     Format("matrix", "row"),
 )
 FORMATS = {record.name: record for record in _records}

@@ -6,10 +6,11 @@ import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import starmap
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nbtext.documents.batch import Batch, BatchBuilder
+from nbtext.documents.batch import Batch, BatchBuilder, Block
 from nbtext.documents.blocks import ReadOptions, group_items, read_raw_blocks
 from nbtext.documents.decompression import too_long
 from nbtext.documents.jsonl import add_record, decoder, too_deep
@@ -21,8 +22,6 @@ from nbtext.errors import InputError
 if TYPE_CHECKING:
     from nbtext.documents.rows import ObjectRows
 
-BLOCK_ITEMS = 1 << 12
-BLOCK_CHARACTERS = 1 << 20
 ARRAY_HINT = "a JSON array is [item, item, ...]; is the file complete?"
 
 _blanks = re.compile(r"[ \t\n\r]*")
@@ -57,7 +56,6 @@ class ArrayDocuments:
     first_number: int
     origin: str
     settings: InputSettings
-    size: int
     rows: ObjectRows | None = None
 
     def batch(self) -> Batch:
@@ -78,7 +76,7 @@ class ArrayDocuments:
         return batch
 
 
-def read_json_array(stream: ByteStream, options: ReadOptions) -> Iterator[ArrayDocuments]:
+def read_json_array(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     """Yield the items of a JSON array in blocks.
 
     Raises
@@ -86,9 +84,10 @@ def read_json_array(stream: ByteStream, options: ReadOptions) -> Iterator[ArrayD
     InputError
         The text is not a JSON array, or an item has more characters than a document may have.
     """
-    settings, text, first_number, position = options.settings, _Text(stream, options), 1, 0
+    settings, text, first_number = options.settings, _Text(stream, options), 1
 
-    def block(items: list[Item], end: str = "") -> ArrayDocuments:
+    def block(items: list[Item], n_bytes: int, end: str = "") -> Block:
+        nonlocal first_number
         rows = None
         if settings.keeps_rows:
             from nbtext.documents.rows import ObjectRows
@@ -99,15 +98,13 @@ def read_json_array(stream: ByteStream, options: ReadOptions) -> Iterator[ArrayD
                 [*(item.gap for item in items), end], numbers,
                 newline="", is_start=first_number == 1, bom=stream.bom,
             )  # fmt: skip
-        size = stream.position - position
-        return ArrayDocuments(items, first_number, origin_of(stream.path), settings, size, rows)
+        documents = ArrayDocuments(items, first_number, origin_of(stream.path), settings, rows)
+        first_number += len(items)
+        return Block(documents.batch, stream.newly_read(), n_bytes)
 
-    groups = group_items(_read_items(text), lambda item: item.length, n_items=BLOCK_ITEMS, size=BLOCK_CHARACTERS)
-    for items in groups:
-        yield block(items)
-        first_number, position = first_number + len(items), stream.position
+    yield from starmap(block, group_items(_read_items(text), lambda item: item.length))
     if settings.keeps_rows:
-        yield block([], text.take())
+        yield block([], 0, text.take())
 
 
 class _Text:

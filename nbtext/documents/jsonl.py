@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any, cast
 
-from nbtext.documents.batch import Batch, BatchBuilder, format_names, join_fields
+from nbtext.documents.batch import Batch, BatchBuilder, Block, format_names, join_fields
 from nbtext.documents.blocks import ReadOptions
 from nbtext.documents.decoding import decode_lines
 from nbtext.documents.labels import Label, read_indicators, read_label, read_record_label, split_label
@@ -54,7 +54,7 @@ class _UnusualLineError(Exception):
     """The scanner rejects a line, which json must parse."""
 
 
-def read_jsonl(stream: ByteStream, options: ReadOptions) -> Iterator[LineDocuments]:
+def read_jsonl(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     """Yield the documents of JSON lines: each line that is not blank is one."""
     return read_line_documents(stream, options, parse_jsonl)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from nbtext.documents.batch import Batch
+from nbtext.documents.batch import Batch, Block
 from nbtext.documents.blocks import LineBlock, ReadOptions, read_line_blocks, read_range, read_raw_blocks
 from nbtext.documents.decoding import DecodedLines, Encoding, decode_lines
 from nbtext.documents.decompression import too_long
@@ -33,8 +34,6 @@ class LineDocuments:
         The label of every document, if the format has no labels.
     encoding : Encoding
     settings : InputSettings
-    parse : callable
-        Parses a block that is not too long into a batch.
     bom : bytes
         The byte order mark of the file.
     """
@@ -44,18 +43,12 @@ class LineDocuments:
     label: str | None
     encoding: Encoding
     settings: InputSettings
-    parse: Callable[[LineDocuments], Batch]
     bom: bytes = b""
 
-    @property
-    def size(self) -> int:
-        """Return the bytes of the file that were read for the block."""
-        return self.block.size
-
-    def batch(self) -> Batch:
-        """Decode and parse the lines. An error in a line becomes a problem of its row."""
+    def batch(self, parse: Callable[[LineDocuments], Batch]) -> Batch:
+        """Return the documents that `parse` makes of the lines. An error in a line becomes a problem of its row."""
         if not self.block.is_too_long:
-            return self.parse(self)
+            return parse(self)
         place = self.place(0)
         problem = too_long(self.settings.max_document_bytes).locate(place)
         if self.settings.keeps_rows:  # the block has no bytes
@@ -70,16 +63,20 @@ class LineDocuments:
 
 def read_line_documents(
     stream: ByteStream, options: ReadOptions, parse: Callable[[LineDocuments], Batch]
-) -> Iterator[LineDocuments]:
-    """Yield the lines of a stream, or of a range of its file, in blocks."""
+) -> Iterator[Block]:
+    """Yield the lines of a stream, or of a range of its file, in blocks, which `parse` makes documents of."""
     origin = origin_of(stream.path)
     encoding, limit = options.encoding, options.settings.max_document_bytes
     if options.byte_range is not None:
         blocks = read_range(stream.location, options.byte_range, len(stream.bom), encoding, limit)
     else:
-        blocks = read_line_blocks(read_raw_blocks(stream), limit, position=lambda: stream.position)
-    for block in blocks:
-        yield LineDocuments(block, origin, options.label, encoding, options.settings, parse, stream.bom)
+        blocks = read_line_blocks(read_raw_blocks(stream), limit, newly_read=stream.newly_read)
+
+    def wrap(block: LineBlock) -> Block:
+        lines = LineDocuments(block, origin, options.label, encoding, options.settings, stream.bom)
+        return Block(partial(lines.batch, parse), block.size, len(block.data))
+
+    return map(wrap, blocks)  # which keeps no block, as a generator would
 
 
 def origin_of(path: str) -> str:
@@ -87,12 +84,12 @@ def origin_of(path: str) -> str:
     return "" if path == STANDARD_INPUT else f"{path}:"
 
 
-def read_lines(stream: ByteStream, options: ReadOptions) -> Iterator[LineDocuments]:
+def read_lines(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     """Yield the documents of plain text: each line is one."""
     return read_line_documents(stream, options, parse_lines)
 
 
-def read_fasttext(stream: ByteStream, options: ReadOptions) -> Iterator[LineDocuments]:
+def read_fasttext(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     """Yield the documents of fastText's format: each line is one, with its labels as words `__label__NAME`."""
     return read_line_documents(stream, options, parse_fasttext)
 

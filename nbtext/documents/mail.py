@@ -9,7 +9,8 @@ import email
 import email.message
 import email.policy
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from email.errors import HeaderParseError
 from email.header import decode_header
@@ -17,7 +18,7 @@ from email.parser import BytesHeaderParser
 from itertools import chain
 from typing import NamedTuple
 
-from nbtext.documents.batch import Batch, BatchBuilder
+from nbtext.documents.batch import Batch, BatchBuilder, Block
 from nbtext.documents.blocks import ReadOptions, group_items, read_line_blocks, read_raw_blocks
 from nbtext.documents.decoding import BOMS, Decoded, Encoding, text_codec
 from nbtext.documents.decompression import too_long
@@ -30,7 +31,6 @@ from nbtext.documents.streams import ByteStream, open_stream
 from nbtext.errors import InputError
 
 BLOCK_MAILS = 64
-BLOCK_BYTES = 1 << 20
 DEFAULTS = InputSettings()
 MAX_MIME_HEADER = 4_000  # characters of a MIME header; the standard library parses parameters in quadratic time
 MAX_ENCODED_HEADER = (
@@ -47,6 +47,13 @@ WIDER_CODECS = {
     "shift_jis": "cp932",
 }  # mailers use the first name for the second encoding
 
+MAX_LINES = 2_000_000  # of a mail whose parts are read; 100 MB of base64 have fewer
+LARGE_BYTES = 1 << 22  # of a mail; a smaller one is read by the library whatever it is
+PLAIN = ("", "7bit", "8bit", "binary")  # encodings of a text that need no decoding
+
+_headers = re.compile(
+    rb"(?:(?:From |[!-9;-~]*+:|[\t ])[^\r\n]*+(?:\r\n?|\n|\Z))*+(?:\r\n?|\n)?"
+)  # as the library finds them
 _folded = re.compile(r"\r?\n[ \t]*")
 _boundary = re.compile(rb"boundary\s*=", re.IGNORECASE)
 _separator = re.compile(MBOX_SEPARATOR)
@@ -121,9 +128,21 @@ def parse_mail(content: bytes, headers: Collection[str], encoding: Encoding) -> 
 
 
 def _parse_mime(content: bytes, encoding: Encoding) -> tuple[email.message.Message, list[Decoded]]:
-    """Return the message and its texts; if the library fails, everything after the headers is the text."""
+    """Return the message and its texts; if the library fails, everything after the headers is the text.
+
+    The library keeps each line by itself, so the text of a large mail without parts is read without it.
+    """
+    n_lines = content.count(b"\n")
+    if len(content) > LARGE_BYTES:
+        headers = _headers.match(content)
+        end = headers.end() if headers else 0
+        message = BytesHeaderParser(policy=POLICY).parsebytes(content[:end])
+        kind, transfer = message.get_content_type(), message.get("content-transfer-encoding", "").lower()
+        if n_lines > MAX_LINES or (kind.startswith("text/") and transfer in PLAIN):
+            text, repaired = _decode_bytes(content[end:], message.get_content_charset(), encoding)
+            return message, [Decoded(text_of_html(text) if kind == "text/html" else text, repaired)]
     try:
-        if len(_boundary.findall(content)) * content.count(b"\n") <= MAX_LINE_CHECKS:
+        if sum(1 for _ in _boundary.finditer(content)) * n_lines <= MAX_LINE_CHECKS:
             message = email.message_from_bytes(content, policy=POLICY)
             return message, list(_texts(message, encoding))
     except (InputError, MemoryError):
@@ -200,16 +219,16 @@ class RawMail(NamedTuple):
     id: str
     label: str | None
     content: bytes | InputError
+    is_first: bool = True  # of its file
 
 
 @dataclass(slots=True)
 class MailDocuments:
-    """Documents that are mails; `size` is their size in the source, in files or in bytes of an mbox."""
+    """Documents that are mails."""
 
     mails: list[RawMail]
     encoding: Encoding
     settings: InputSettings
-    size: int
 
     def batch(self) -> Batch:
         """Parse the mails; one that cannot be read is a problem of its row."""
@@ -217,7 +236,7 @@ class MailDocuments:
         names = (*settings.text_field, settings.label_field, settings.id_field, "subject", settings.split_field or "")
         wanted = {name.lower() for name in names if name}
         builder = BatchBuilder(settings)
-        for identity, folder, content in self.mails:
+        for identity, folder, content, _ in self.mails:
             try:
                 if isinstance(content, InputError):
                     raise content
@@ -243,31 +262,24 @@ def _header_if_named(mail: Mail, name: str, default: str) -> str | None:
     return mail.text(name) or None if name != default else None
 
 
-def read_mbox(stream: ByteStream, options: ReadOptions) -> Iterator[MailDocuments]:
+def read_mbox(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     """Yield the mails of an mbox, with ids `FILE:NUMBER`; a file that does not begin as an mbox is a single mail."""
     origin = origin_of(stream.path)
-    position = 0
-
-    def read() -> Iterator[tuple[RawMail, int]]:
-        nonlocal position
-        for number, content in enumerate(_split_mbox(stream, options.settings.max_document_bytes), 1):
-            yield RawMail(f"{origin}{number}", None, content), stream.position - position
-            position = stream.position
-
-    return _group_mails(read(), options.encoding, options.settings)
+    contents = enumerate(_split_mbox(stream, options.settings.max_document_bytes), 1)
+    mails = (RawMail(f"{origin}{number}", None, content) for number, content in contents)
+    return _group_mails(mails, options.encoding, options.settings, lambda _: stream.newly_read())
 
 
 def read_mail_files(
     paths: Iterable[str], labels: Iterable[str | None], encoding: Encoding, settings: InputSettings
-) -> Iterator[MailDocuments]:
+) -> Iterator[Block]:
     """Yield the mails of some files, with their paths as ids; a file that is an mbox of several gives `FILE:NUMBER`."""
-
-    def read() -> Iterator[tuple[RawMail, int]]:
-        for path, label in zip(paths, labels, strict=True):
-            for number, mail in enumerate(_read_mail_file(path, label, settings.max_document_bytes)):
-                yield mail, number == 0
-
-    return _group_mails(read(), encoding, settings)
+    mails = (
+        _read_mail_file(path, label, settings.max_document_bytes) for path, label in zip(paths, labels, strict=True)
+    )
+    return _group_mails(
+        chain.from_iterable(mails), encoding, settings, lambda group: sum(mail.is_first for mail in group)
+    )
 
 
 def _read_mail_file(path: str, label: str | None, limit: int) -> Iterator[RawMail]:
@@ -284,7 +296,7 @@ def _read_mail_file(path: str, label: str | None, limit: int) -> Iterator[RawMai
             yield RawMail(path, label, first)
             return
         for number, content in enumerate(chain((first, second), contents), 1):
-            yield RawMail(f"{path}:{number}", label, content)
+            yield RawMail(f"{path}:{number}", label, content, is_first=number == 1)
     except InputError as problem:
         yield RawMail(path, label, problem)
     finally:
@@ -298,45 +310,48 @@ def is_separator(line: bytes) -> bool:
 
 def _split_mbox(stream: ByteStream, limit: int) -> Iterator[bytes | InputError]:
     """Yield the mails of an mbox, each with its line `From ADDRESS`; any other file is one mail."""
-    lines: list[bytes] = []
-    size, is_after_blank = 0, True
+    content, size, is_after_blank = bytearray(), 0, True
     for line in _read_lines(stream, limit):
         if is_after_blank and is_separator(line):
             if size:
-                yield _join_lines(lines, size, limit)
-            lines, size = [], 0
+                yield _take_mail(content, size, limit)
+            size = 0
         size += len(line)
         if size <= limit:
-            lines.append(line)
+            content += line
         is_after_blank = not line.strip()
     if size:
-        yield _join_lines(lines, size, limit)
+        yield _take_mail(content, size, limit)
 
 
 def _read_lines(stream: ByteStream, limit: int) -> Iterator[bytes]:
     """Yield the lines with their line feeds; zeros replace a line that is too long, so that its mail is too long."""
-    for block in read_line_blocks(read_raw_blocks(stream), limit, position=lambda: stream.position):
+    for block in read_line_blocks(read_raw_blocks(stream), limit):
         if block.is_too_long:
             yield bytes(limit + 1)
-        *whole, rest = block.data.split(b"\n")
-        for line in whole:
-            yield line + b"\n"
-        if rest:
-            yield rest
+        lines = deque(block.data.split(b"\n"))
+        del block
+        while len(lines) > 1:
+            yield lines.popleft() + b"\n"
+        if lines[0]:
+            yield lines.popleft()
 
 
-def _join_lines(lines: list[bytes], size: int, limit: int) -> bytes | InputError:
-    return _quoted_from.sub(rb"\1", b"".join(lines)) if size <= limit else too_long(limit)
+def _take_mail(content: bytearray, size: int, limit: int) -> bytes | InputError:
+    mail = bytes(content)
+    content.clear()
+    return _quoted_from.sub(rb"\1", mail) if size <= limit else too_long(limit)
 
 
 def _group_mails(
-    mails: Iterator[tuple[RawMail, int]], encoding: Encoding, settings: InputSettings
-) -> Iterator[MailDocuments]:
-    """Yield mails, which come with their sizes in the source, in blocks."""
+    mails: Iterator[RawMail], encoding: Encoding, settings: InputSettings, size_of: Callable[[list[RawMail]], int]
+) -> Iterator[Block]:
+    """Yield mails in blocks, of which `size_of` returns the sizes in the source."""
 
-    def size_of(item: tuple[RawMail, int]) -> int:
-        content = item[0].content
-        return len(content) if isinstance(content, bytes) else 0
+    def length_of(mail: RawMail) -> int:
+        return len(mail.content) if isinstance(mail.content, bytes) else 0
 
-    for group in group_items(mails, size_of, n_items=BLOCK_MAILS, size=BLOCK_BYTES):
-        yield MailDocuments([mail for mail, _ in group], encoding, settings, sum(share for _, share in group))
+    for group, n_bytes in group_items(mails, length_of, n_items=BLOCK_MAILS):
+        block = Block(MailDocuments(group, encoding, settings).batch, size_of(group), n_bytes)
+        del group
+        yield block

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from threading import Thread
 
+from nbtext.documents.batch import Block
 from nbtext.documents.blocks import ReadOptions
 from nbtext.documents.decompression import SUFFIXES
 from nbtext.documents.directory import Skipped, list_shards
@@ -49,7 +50,7 @@ class ReadAhead:
             for path in filter(os.path.isdir, paths):
                 self._listed[_key(path, settings, outputs)] = list_shards(path, settings, outputs)
         shard = next((shard for shards, _ in self._listed.values() for shard in shards), None)
-        if shard is not None and shard.reader == "files":
+        if shard is not None and shard.reader == "files" and Contents is not None:
             self._contents = Contents(encode_paths(shard.paths[:MAX_FILES]), settings.max_document_bytes)
             self._thread = Thread(target=self._contents.read, args=(MAX_BYTES,), daemon=True)
             with suppress(RuntimeError):  # the system allows no further thread
@@ -60,7 +61,7 @@ class ReadAhead:
         """Return the shards of a directory, and what is skipped; see `directory.list_shards`."""
         return self._listed.pop(_key(path, settings, outputs), None) or list_shards(path, settings, outputs)
 
-    def read(self, shard: Shard, options: ReadOptions) -> Iterator[FileDocuments]:
+    def read(self, shard: Shard, options: ReadOptions) -> Iterator[Block]:
         """Yield the blocks of a shard of files; those that have been read come first."""
         start = 0
         if shard is self._shard:
@@ -74,9 +75,8 @@ class ReadAhead:
                 keeps = options.settings.keeps_skipped
                 block = FileDocuments(paths, labels, options.encoding, limit, shard.root, contents, keeps)
                 start = files.stop
-                del contents, paths, labels
-                yield block
-                del block
+                yield Block(block.batch, len(paths))
+                del block, contents
             del self._contents
         yield from read_file_documents(shard.paths, shard.labels, options, shard.root, start)
 

@@ -13,9 +13,6 @@ from nbtext.documents.batch import (
     BatchBuilder,
     Block,
     Document,
-    ExcludingBlock,
-    LabeledBlock,
-    ReadBlock,
 )
 from nbtext.documents.blocks import ByteRange, ReadOptions
 from nbtext.documents.decoding import encoding_of
@@ -114,8 +111,9 @@ class Source:
         label, excluded, skips = self.settings.label, self.settings.exclude_ids, self.settings.skip_unlabeled
         for shard in self._files:
             for read in _read_shard(shard, self.settings, self.skipped, self._units, self._ahead):
-                block = read if label is None else LabeledBlock(read, label)
-                yield ExcludingBlock(block, excluded, skips) if excluded or skips else block
+                block = read if label is None else read.map(lambda batch: batch.set_label(label))
+                is_changed = excluded or skips
+                yield block.map(lambda batch: batch.exclude(excluded, skips_unlabeled=skips)) if is_changed else block
 
     def shards(self, n_bytes: int | None = None, *, n_readers: int = 1) -> list[Shard]:
         """Return the same documents as shards of about `n_bytes`, in order; see `open_shard`.
@@ -308,7 +306,7 @@ def _read_file(shard: Shard, options: ReadOptions, skipped: Counter[str], units:
             if settings.keeps_skipped and kind not in OUTPUTS:
                 builder = BatchBuilder(settings)
                 builder.add_problem(kind.refuse(), place=stream.path)
-                yield ReadBlock(builder.finish(), stream.size or 0)
+                yield Block(builder.finish, stream.size or 0)
                 return
             log_skipped(stream.path, kind.describe())
             skipped[kind.describe()] += 1

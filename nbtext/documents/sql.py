@@ -15,12 +15,12 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import islice
 from time import monotonic
 from typing import Any
 from urllib.parse import quote, unquote
 
-from nbtext.documents.batch import Batch, BatchBuilder, format_names
+from nbtext.documents.batch import Batch, BatchBuilder, Block, format_names
 from nbtext.documents.blocks import ReadOptions, group_items
 from nbtext.documents.fields import Fields, find_fields
 from nbtext.documents.labels import Label, or_error, read_cells, read_label
@@ -31,8 +31,6 @@ from nbtext.documents.streams import ByteStream, is_regular, unreadable
 from nbtext.documents.urls import hide_credentials, is_url
 from nbtext.errors import InputError, MissingExtra, NbtextError, NbtextWarning, OutputError, SettingsError, number_of
 
-BLOCK_ROWS = 1 << 12
-BLOCK_CHARACTERS = 1 << 20
 BUFFERED_ROWS = 256  # that SQLAlchemy reads before they are weighed
 QUERY_HINT = "see --query"
 ALLOWED = {  # what a query may do in SQLite; it may not attach a file or change a setting
@@ -117,7 +115,6 @@ class SqlDocuments:
     rows: SqlRows
     fields: Fields
     options: ReadOptions
-    size: int
 
     def batch(self) -> Batch:
         """Return the rows as documents, with ids `DATABASE:ROW`. A row without a text is a problem.
@@ -168,7 +165,7 @@ class SqlDocuments:
         return str(value)
 
 
-def read_sqlite(stream: ByteStream, options: ReadOptions) -> Iterator[SqlDocuments]:
+def read_sqlite(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     """Yield the rows of the query, or of the only table, of a SQLite file, which is opened for reading only.
 
     Raises
@@ -183,7 +180,7 @@ def read_sqlite(stream: ByteStream, options: ReadOptions) -> Iterator[SqlDocumen
     yield from _read_sqlite_file(path, stream.path, options, n_bytes=stream.size or 0)
 
 
-def _read_sqlite_file(path: str, name: str, options: ReadOptions, n_bytes: int) -> Iterator[SqlDocuments]:
+def _read_sqlite_file(path: str, name: str, options: ReadOptions, n_bytes: int) -> Iterator[Block]:
     """Yield the rows of a SQLite file, whose name in ids and errors is `name`."""
     query = options.settings.query
     limit = max(options.settings.max_document_bytes, MIN_VALUE_BYTES)
@@ -358,7 +355,7 @@ def _run_in_time(connection: sqlite3.Connection, query: str, path: str) -> Itera
         try:
             if not is_started:
                 rows, is_started = connection.execute(query), True
-            row = next(rows, None)
+            row = list(islice(rows, 1))  # a list, so that no name keeps a large row
         except MemoryError:
             hint = "select fewer or smaller columns, or raise --max-document-bytes"
             raise InputError("a row of the query takes too much memory", where=path, hint=hint) from None
@@ -369,9 +366,9 @@ def _run_in_time(connection: sqlite3.Connection, query: str, path: str) -> Itera
                 raise KeyboardInterrupt from None
             what, hint = f"the query gave no row for {ROW_SECONDS:g} seconds", "store its rows in a table first"
             raise InputError(what, where=path, hint=hint) from None
-        if row is None:
+        if not row:
             return
-        yield row
+        yield row.pop()
 
 
 def _authorize(action: int, *_: str | None) -> int:
@@ -396,7 +393,7 @@ def _convert_sqlite_errors(path: str, limit: int) -> Iterator[None]:
         raise InputError(f"cannot be read as SQLite: {error}", where=path, hint=hint) from None
 
 
-def read_database(url: str, options: ReadOptions) -> Iterator[SqlDocuments]:
+def read_database(url: str, options: ReadOptions) -> Iterator[Block]:
     """Yield the rows of the query of a database at a URL, in a transaction that is rolled back.
 
     Raises
@@ -477,7 +474,7 @@ def _convert_database_errors(url: str) -> Iterator[None]:
 
 def _read_rows(
     rows: Iterable[Row], start: SqlRows, fields: Fields, options: ReadOptions, *, n_bytes: int
-) -> Iterator[SqlDocuments]:
+) -> Iterator[Block]:
     """Yield rows in blocks of some thousands, or about a million characters.
 
     Parameters
@@ -491,15 +488,21 @@ def _read_rows(
     def size_of(row: Row) -> int:
         return sum(len(value) for value in row if isinstance(value, str | bytes))
 
-    first_row = 1
-    blocks = group_items(map(tuple, rows), size_of, n_items=BLOCK_ROWS, size=BLOCK_CHARACTERS)
-    for block, following in pairwise(chain(blocks, (None, None))):
-        if block is not None:
-            size = n_bytes if following is None else 0
-            yield SqlDocuments(replace(start, rows=block, first_row=first_row), fields, options, size)
-            first_row += len(block)
+    first_row, is_ended = 1, False
+
+    def read() -> Iterator[Row]:
+        nonlocal is_ended
+        yield from map(tuple, rows)
+        is_ended = True
+
+    for block, size in group_items(read(), size_of):
+        documents = SqlDocuments(replace(start, rows=block, first_row=first_row), fields, options)
+        first_row += len(block)
+        parsed = Block(documents.batch, n_bytes if is_ended else 0, size)
+        del block, documents  # the block alone keeps large rows
+        yield parsed
     if first_row == 1 and options.settings.keeps_rows:
-        yield SqlDocuments(replace(start, first_row=first_row), fields, options, n_bytes)
+        yield Block(SqlDocuments(start, fields, options).batch, n_bytes)
 
 
 TABLE = "predictions"  # the name of the table by default

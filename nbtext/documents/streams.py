@@ -42,7 +42,7 @@ class ByteStream:
     def __init__(self, path: str, read: Callable[[], bytes], *, size: int | None, close: Callable[[], None]) -> None:
         self.path = hide_credentials(path)
         self.location = path
-        self.position = 0
+        self.position = self._counted = 0
         self.size = size
         self.compression: str | None = None
         self.bom = b""
@@ -96,6 +96,11 @@ class ByteStream:
     def skip(self, n_bytes: int) -> None:
         """Skip the first bytes of what `head` returned."""
         self._ahead = self._ahead[n_bytes:]
+
+    def newly_read(self) -> int:
+        """Return how many bytes of the file were read since the last call."""
+        before, self._counted = self._counted, self.position
+        return self.position - before
 
     def close(self) -> None:
         """Close the file."""

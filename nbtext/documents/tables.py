@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtext.documents.batch import Batch, BatchBuilder
+from nbtext.documents.batch import Batch, BatchBuilder, Block
 from nbtext.documents.blocks import LineBlock, ReadOptions, group_items, read_line_blocks, read_raw_blocks
 from nbtext.documents.decoding import Encoding, decode_lines
 from nbtext.documents.decompression import too_long
@@ -98,8 +98,10 @@ class LineFeed:
             texts = decoded.texts
             if self._keeps_bytes and (decoded.repaired or decoded.problems):
                 texts = encoding.decode_exactly(block.data).split("\n")[: len(texts)]
-            for text in texts:
-                yield text + "\n"
+            del block, decoded  # a long line is not kept
+            texts.reverse()
+            while texts:
+                yield texts.pop() + "\n"
 
     def check(self, records: Iterator[Record]) -> Iterator[Record]:
         """Yield the records that are not blank, with the repairs and the problems of their lines."""
@@ -267,20 +269,15 @@ def _strip_line_end(line: str) -> str:
     return line.removesuffix("\n").removesuffix("\r")
 
 
-BLOCK_ROWS = 1 << 12
-BLOCK_CHARACTERS = 1 << 20
-
-
 @dataclass(slots=True)
 class TableDocuments:
-    """Documents that are some rows of a table; `size` is the bytes of the file that were read for them."""
+    """Documents that are some rows of a table."""
 
     records: list[Record]
     columns: Fields
     origin: str  # the prefix of line numbers in ids
     settings: InputSettings
     separator: str  # as a phrase, for messages
-    size: int
     rows: TableRows | None = None
 
     def batch(self) -> Batch:
@@ -334,17 +331,17 @@ class TableDocuments:
         return None
 
 
-def read_csv(stream: ByteStream, options: ReadOptions) -> Iterator[TableDocuments]:
+def read_csv(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     """Yield the documents of a CSV file: each row is one. The separator is a comma, a semicolon or a tab."""
     return _read_table(stream, options, is_tsv=False)
 
 
-def read_tsv(stream: ByteStream, options: ReadOptions) -> Iterator[TableDocuments]:
+def read_tsv(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     """Yield the documents of a file of tab-separated columns: each row is one."""
     return _read_table(stream, options, is_tsv=True)
 
 
-def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> Iterator[TableDocuments]:
+def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> Iterator[Block]:
     """Yield the rows in blocks.
 
     raises  InputError: a column is missing, or a quote is never closed
@@ -353,7 +350,7 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     encoding, origin = options.encoding, origin_of(stream.path)
     has_returns = b"\r" in stream.head() and b"\n" not in stream.head()
     raw_blocks = _convert_returns(stream, is_strict=settings.keeps_rows) if has_returns else read_raw_blocks(stream)
-    blocks = read_line_blocks(raw_blocks, limit, position=lambda: stream.position)
+    blocks = read_line_blocks(raw_blocks, limit)
     feed = LineFeed(blocks, encoding, limit, keeps_bytes=settings.keeps_rows)
     separator = "\t" if is_tsv else find_separator(feed, *_wanted_columns(settings))
     n_skipped = feed.line  # a line `sep=;`
@@ -370,11 +367,9 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
         raise first.problem.locate(place)
     names = [encoding.repair(name) for name in first.columns] if settings.keeps_rows else first.columns
     columns, is_header = find_columns(names, settings, place=place)
-    documents = TableDocuments([], columns, origin, settings, SEPARATORS.get(separator, separator), 0)
+    documents = TableDocuments([], columns, origin, settings, SEPARATORS.get(separator, separator))
     rows_of_file = records if is_header else chain((first,), records)
-    groups = group_items(
-        rows_of_file, lambda record: sum(map(len, record.columns)), n_items=BLOCK_ROWS, size=BLOCK_CHARACTERS
-    )
+    groups = group_items(rows_of_file, lambda record: sum(map(len, record.columns)))
     if settings.keeps_rows:
         from nbtext.documents.rows import TableRows
 
@@ -388,20 +383,20 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
         rows = quoted if quoted.join(first.columns) == start.rstrip("\r\n") else rows
         yield from _keep_rows(groups, replace(documents, rows=rows), feed, stream, first, n_skipped)
         return
-    position = 0
-    for group in groups:
-        yield replace(documents, records=group, size=stream.position - position)
-        position = stream.position
+    for group, n_bytes in groups:
+        block = Block(replace(documents, records=group).batch, stream.newly_read(), n_bytes)
+        del group
+        yield block
 
 
 def _keep_rows(
-    groups: Iterator[list[Record]],
+    groups: Iterator[tuple[list[Record], int]],
     documents: TableDocuments,
     feed: LineFeed,
     stream: ByteStream,
     first: Record,
     n_skipped: int,
-) -> Iterator[TableDocuments]:
+) -> Iterator[Block]:
     """Yield the documents in blocks, with their cells; the only block of a table without rows has no document.
 
     Parameters
@@ -414,9 +409,9 @@ def _keep_rows(
         The number of lines before it that are not rows.
     """
     assert documents.rows is not None
-    rows, position = documents.rows, 0
+    rows = documents.rows
     last_line = first.last_line if rows.header is not None else n_skipped
-    for group, following in pairwise(chain(groups, ([], []))):
+    for (group, n_bytes), (following, _) in pairwise(chain(groups, [([], 0)] * 2)):
         if not group and not rows.is_start:
             return
         gaps = []
@@ -431,8 +426,8 @@ def _keep_rows(
             lines=[record.first_line for record in group],
             is_ended=bool(following) or feed.is_ended,
         )
-        yield replace(documents, records=group, rows=kept, size=stream.position - position)
-        rows, position = replace(rows, is_start=False), stream.position
+        yield Block(replace(documents, records=group, rows=kept).batch, stream.newly_read(), n_bytes)
+        rows = replace(rows, is_start=False)
 
 
 def _convert_returns(stream: ByteStream, *, is_strict: bool) -> Iterator[bytes]:

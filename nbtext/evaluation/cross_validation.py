@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.diagnostics import RepeatedTexts, error_of
 from nbtext.bayes.settings import SEPARATE, TOGETHER, ModelSettings
-from nbtext.documents.batch import Batch, ReadBlock
+from nbtext.documents.batch import Batch
 from nbtext.evaluation.settings import FoldSettings
 from nbtext.evaluation.splits import assign_folds, split_folds
 from nbtext.evaluation.tasks import TASKS
@@ -219,12 +219,12 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
     for is_training, is_held_out in split_folds(folds, is_forward=settings.order_field is not None):
         training = _cut_documents(documents, np.flatnonzero(is_training))
 
-        def count(features: FeatureSettings, blocks: list[ReadBlock] = training) -> CorpusCounts:
-            return count_blocks(iter(blocks), features, jobs=jobs, sample_size=None)
+        def count(features: FeatureSettings, batches: list[Batch] = training) -> CorpusCounts:
+            return count_blocks(map(Batch.block, batches), features, jobs=jobs, sample_size=None)
 
         predictor = Predictor(search(count).fitted)
-        for block in _cut_documents(documents, np.flatnonzero(is_held_out)):
-            yield predictor.predict_batch(block.read, decisions), block.read.columns
+        for batch in _cut_documents(documents, np.flatnonzero(is_held_out)):
+            yield predictor.predict_batch(batch, decisions), batch.columns
     n_duplicates, _ = count_repeated(sample)
     if on_repeated is not None and n_duplicates and settings.split_field is None:
         on_repeated(RepeatedTexts(n_duplicates, duplicates, "accuracy", None, None))
@@ -265,12 +265,11 @@ def _assign_folds_in_order(
     return folds
 
 
-def _cut_documents(documents: Batch, rows: NDArray[np.int64]) -> list[ReadBlock]:
-    """Return some of the documents in blocks."""
-    blocks = []
+def _cut_documents(documents: Batch, rows: NDArray[np.int64]) -> list[Batch]:
+    """Return some of the documents in batches."""
+    batches = []
     for start in range(0, len(rows), BLOCK_SIZE):
         own = rows[start : start + BLOCK_SIZE].tolist()
         columns = tuple([column[row] for row in own] for column in documents.columns)
-        batch = Batch([documents.ids[row] for row in own], columns, [documents.labels[row] for row in own])
-        blocks.append(ReadBlock(batch, len(own)))
-    return blocks
+        batches.append(Batch([documents.ids[row] for row in own], columns, [documents.labels[row] for row in own]))
+    return batches

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
@@ -63,33 +63,6 @@ class ReviewedCorpus:
     vocabulary: Vocabulary | None
 
 
-@dataclass(frozen=True, slots=True)
-class _NumberedBlock:
-    """A block whose documents are numbered, and described in `described`."""
-
-    block: Block
-    number: int
-    is_other: bool
-    described: dict[int, list[ReviewedDocument]]
-
-    @property
-    def size(self) -> int:
-        return self.block.size
-
-    def batch(self) -> Batch:
-        """Return the documents that could be read; their groups are their numbers, and they have no labels."""
-        batch = self.block.batch()
-        self.described[self.number] = [
-            describe_document(batch, row, is_other=self.is_other) for row in range(len(batch))
-        ]
-        readable = [row for row in range(len(batch)) if row not in batch.problems]
-        counted = batch.drop(batch.problems)
-        numbers = [str(self.number * MAX_ROWS + row) for row in readable]
-        return replace(
-            counted, labels=[None] * len(readable), label_lists=None, groups=numbers, line_numbers=None, rows=None
-        )
-
-
 def describe_document(batch: Batch, row: int, *, is_other: bool = False) -> ReviewedDocument:
     """Return the id, the place and the labels of a document, and why it is not text."""
     labels, place = batch.labels_of(row), batch.place(row)
@@ -105,16 +78,24 @@ def describe_document(batch: Batch, row: int, *, is_other: bool = False) -> Revi
 
 @dataclass(frozen=True, eq=False)
 class _NumberedSource:
-    """A source whose blocks are numbered."""
+    """A source whose documents are numbered, and described in `described` by the number of their block."""
 
     source: Source
     first: int
     described: dict[int, list[ReviewedDocument]]
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the blocks in order."""
+        """Yield the blocks in order, without what could not be read, and without labels; the groups are the numbers."""
         for number, block in enumerate(self.source.blocks(), self.first):
-            yield _NumberedBlock(block, number, self.first > 0, self.described)
+            yield block.map(partial(self._describe, number))
+
+    def _describe(self, number: int, batch: Batch) -> Batch:
+        self.described[number] = [describe_document(batch, row, is_other=self.first > 0) for row in range(len(batch))]
+        readable = [row for row in range(len(batch)) if row not in batch.problems]
+        return replace(
+            batch.drop(batch.problems), labels=[None] * len(readable), label_lists=None,
+            groups=[str(number * MAX_ROWS + row) for row in readable], line_numbers=None, rows=None,
+        )  # fmt: skip
 
 
 @dataclass(eq=False)

@@ -50,6 +50,7 @@ class CountingTask:
                 batch.labels, batch.label_lists = [""] * len(batch), None
             corpus_counter.add(batch)
             on_batch(block, batch)
+            del batch  # its texts, before the next block is read
             if corpus_counter.is_full:
                 part = corpus_counter.finish()
                 corpus_counter, counts = start(), part if counts is None else counts + part
@@ -130,36 +131,48 @@ def count_blocks(
 
 def peek_blocks(blocks: Iterator[Block]) -> tuple[Iterator[Block], bool]:
     """Return the same blocks, and whether there is at most one, so that a second thread would have nothing to do."""
-    first = list(islice(blocks, 2))
-    return chain(first, blocks), len(first) < 2
+    first = list(islice(blocks, 1))
+    if not first or not first[0].is_large:  # no block is read beside a large one
+        first += islice(blocks, 1)
+    is_single = len(first) < 2 and not (first and first[0].is_large)
+    return chain(first, blocks), is_single
 
 
 class _SharedBlocks:
-    """The blocks of a source, shared by threads; each block is given to one thread."""
+    """The blocks of a source, shared by threads; each block is given to one thread. No block follows a large one
+    before that has been counted."""
 
     def __init__(self, blocks: Iterator[Block], on_batch: OnBatch | None) -> None:
         self._blocks = blocks
         self._on_batch = on_batch
-        self._lock = threading.Lock()
-        self._is_stopped = False
+        self._turn = threading.Condition()
+        self._has_large = self._is_stopped = False
 
     def __iter__(self) -> Iterator[Block]:
         while True:
-            with self._lock:
+            with self._turn:
+                self._turn.wait_for(lambda: self._is_stopped or not self._has_large)
                 block = None if self._is_stopped else next(self._blocks, None)
+                self._has_large = block is not None and block.is_large
             if block is None:
                 return
             yield block
+            if block.is_large:
+                with self._turn:
+                    self._has_large = False
+                    self._turn.notify_all()
 
     def report(self, block: Block, batch: Batch) -> None:
         """Call `on_batch`, one thread at a time."""
         if self._on_batch is not None:
-            with self._lock:
+            with self._turn:
                 self._on_batch(block, batch)
 
     def stop(self) -> None:
         """End the iteration of all threads."""
-        self._is_stopped = True
+        with self._turn:
+            self._is_stopped = True
+            self._turn.notify_all()
 
 
 def check_fields(learned: tuple[str, ...], given: tuple[str, ...]) -> None:

@@ -95,9 +95,10 @@ def map_batches(
     if jobs > 1:
         blocks, is_single = peek_blocks(blocks)
         jobs = 1 if is_single else jobs
-    for block, batch, result in parallel_map(read_and_call, blocks, jobs=jobs):
+    for block, batch, result in parallel_map(read_and_call, blocks, jobs=jobs, is_large=lambda block: block.is_large):
         if on_batch is not None:
             on_batch(block, batch)
+        del batch  # its texts, before the next block is read
         yield result
 
 
@@ -111,10 +112,8 @@ def _limit_blocks(blocks: Iterator[Block], n_labels: int) -> Iterator[Block]:
 
 def _cut_block(block: Block, size: int) -> Iterator[Block]:
     """Read a block, and yield its documents a few at a time."""
-    from nbtext.documents.batch import ReadBlock
-
     for number, part in enumerate(block.batch().split(size)):
-        yield ReadBlock(part, 0 if number else block.size)
+        yield part.block(0 if number else block.size, block.n_bytes)
 
 
 def rank_by_uncertainty(batches: Iterable[Predictions]) -> Predictions | None:

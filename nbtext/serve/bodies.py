@@ -312,7 +312,7 @@ def parse_lines(block: LineBlock, settings: InputSettings, keys: str = "") -> Ba
         refused = {block.first_line + n for n, line in enumerate(lines) if has_more_values(line, MAX_VALUES)}
         kept = [b"0" if number in refused else line for number, line in enumerate(lines, block.first_line)]
         block = block._replace(data=b"\n".join(kept))
-    batch = LineDocuments(block, "", None, UTF8, settings, parse_jsonl).batch()
+    batch = LineDocuments(block, "", None, UTF8, settings).batch(parse_jsonl)
     for row, number in enumerate(batch.line_numbers or ()) if refused else ():
         if number in refused:
             batch.problems[row] = InputError(f"the JSON has more than {MAX_VALUES:,} values", where=str(number))

@@ -19,11 +19,13 @@ from hypothesis import strategies as st
 
 from nbtext.documents import read_ahead
 from nbtext.documents.directory import list_tree
-from nbtext.documents.files import Contents, PlainContents, read_files, read_files_plainly
+from nbtext.documents.files import Contents, read_files, read_files_plainly
 from nbtext.documents.read_ahead import ReadAhead
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import InputError
+
+needs_contents = pytest.mark.skipif(Contents is None, reason="files are read ahead by the kernel")
 
 
 def plant(root: Path, *paths: str) -> Path:
@@ -267,22 +269,22 @@ def test_large_files_come_one_by_one(opened: Callable[..., Any], tmp_path: Path)
     assert [block.size for block in opened(tmp_path).blocks()] == [2] * 20
 
 
-@pytest.mark.parametrize("make", [Contents, PlainContents], ids=["installed", "plain"])
-def test_contents_are_read_until_they_have_enough_bytes(make: Any, tmp_path: Path) -> None:
+@needs_contents
+def test_contents_are_read_until_they_have_enough_bytes(tmp_path: Path) -> None:
     """Reading ahead ends after the file that makes the bytes enough, or at once if it is stopped."""
     for name in "abc":
         (tmp_path / name).write_text(name * 4)
     paths = [os.fsencode(tmp_path / name) for name in ("a", "missing", "b", "c")]
-    contents = make(paths, 100)
+    contents = Contents(paths, 100)
     assert (len(contents), contents.take(0, 4)) == (0, [])
     contents.read(8)
     assert len(contents) == 3
     assert contents.take(0, 4) == [b"aaaa", errno.ENOENT, b"bbbb"]
     assert contents.take(1, 2) == [errno.ENOENT]
-    many = make(paths * 200, 100)
+    many = Contents(paths * 200, 100)
     many.read(1 << 30)
     assert many.take(0, 300) + many.take(300, 511) + many.take(511, 900) == read_files_plainly(paths * 200, 100)
-    stopped = make(paths, 100)
+    stopped = Contents(paths, 100)
     stopped.stop()
     stopped.read(100)
     assert len(stopped) == 0
@@ -290,8 +292,8 @@ def test_contents_are_read_until_they_have_enough_bytes(make: Any, tmp_path: Pat
 
 TAKEN = """
 import gc, sys, threading
-from nbtext.documents.files import Contents, PlainContents
-contents = (Contents if sys.argv[2] == "installed" else PlainContents)([sys.argv[1].encode()] * 20_000, 1 << 20)
+from nbtext.documents.files import Contents
+contents = Contents([sys.argv[1].encode()] * 20_000, 1 << 20)
 thread = threading.Thread(target=contents.read, args=(1 << 40,))
 thread.start()
 refused = 0
@@ -307,15 +309,16 @@ print(refused > 0, len(contents))
 """
 
 
-@pytest.mark.parametrize("name", ["installed", "plain"])
-def test_contents_that_are_being_read_cannot_be_taken(name: str, tmp_path: Path) -> None:
+@needs_contents
+def test_contents_that_are_being_read_cannot_be_taken(tmp_path: Path) -> None:
     """An error, and not a segmentation fault, which would end this process."""
     (tmp_path / "x").write_bytes(b"x" * 5000)
-    command = [sys.executable, "-c", TAKEN, str(tmp_path / "x"), name]
+    command = [sys.executable, "-c", TAKEN, str(tmp_path / "x")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert (done.returncode, done.stdout) == (0, "True 20000\n"), done.stderr
 
 
+@needs_contents
 def test_contents_that_were_freed_cannot_be_taken(tmp_path: Path) -> None:
     """Neither those before the ones that were taken, nor those before the first; behind the last there are none."""
     (tmp_path / "x").write_bytes(b"x")
@@ -324,14 +327,14 @@ def test_contents_that_were_freed_cannot_be_taken(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="read once"):
         contents.read(1)
     assert contents.take(600, 602) == [b"x", b"x"]
-    if Contents is not PlainContents:
-        for start in (0, 511, -1):
-            with pytest.raises(IndexError):
-                contents.take(start, 900)
+    for start in (0, 511, -1):
+        with pytest.raises(IndexError):
+            contents.take(start, 900)
     assert contents.take(512, 513) == [b"x"]
     assert contents.take(1 << 40, 1 << 41) == []
 
 
+@needs_contents
 def test_contents_in_a_cycle_are_freed(tmp_path: Path) -> None:
     """The collector takes away their list of paths before it frees them."""
     contents = Contents([os.fsencode(tmp_path)] * 1000, 100)

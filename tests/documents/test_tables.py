@@ -64,7 +64,7 @@ def test_a_quote_in_a_tsv_file_is_a_quote_unless_it_is_well_formed(stream_of: Ca
 
     stream = stream_of(content.encode(), 7)
     encoding = encoding_of(InputSettings())
-    feed = LineFeed(read_line_blocks(read_raw_blocks(stream), 1000, position=lambda: 0), encoding, 1000)
+    feed = LineFeed(read_line_blocks(read_raw_blocks(stream), 1000), encoding, 1000)
     assert [record.columns for record in read_tsv_records(feed) if record.columns] == by_the_rule(content)
 
 

@@ -18,6 +18,7 @@ import struct
 import subprocess
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -28,6 +29,9 @@ from kills import LETTERS, forker, run_nbtext
 MAX_FILE = 1_000_000  # bytes of a hostile file
 MAX_MEGABYTES = 1000  # that a command may take for it
 MAX_SECONDS = 60.0  # that a command may take for it
+MAX_TEXT, N_LONG = 100_000_000, 6  # bytes of a document, and such documents of a file
+LONG_VIEW = f"""with recursive c(x) as (select 1 union all select x + 1 from c)
+    select hex(zeroblob({MAX_TEXT // 2 - 100})) as text, 'a' as label from c limit {N_LONG}"""
 MAX_WAIT = 1.0  # seconds in which /healthz must answer beside a request
 STEP = 0.02  # seconds between two questions
 
@@ -188,10 +192,53 @@ def _tables() -> Iterator[tuple[str, bytes, list[str]]]:
     yield "computed.db", computed, []
     with suppress(ImportError):
         yield from _arrow_tables()
+        yield from _long_arrow_tables()
+    yield from _long_texts()
     large = b"x" * 100_000_000
     for suffix, pack in ((".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)):
         yield f"bomb.csv{suffix}", pack(b'text,label\n"' + large + large), []
         yield f"bomb.jsonl{suffix}", pack(b'{"text": "' + large + large), []
+
+
+def _long_texts() -> Iterator[tuple[str, bytes, list[str]]]:
+    """Yield files of many documents, each as long as a document may be: several together would fill the memory."""
+    text = (b"word " * (MAX_TEXT // 5))[:-100]
+    yield (
+        "long.db",
+        _sqlite(f"create table t (text, label); create view v as {LONG_VIEW};"),
+        ["--query", "select * from v"],
+    )
+    mail = b"From a@b.c Thu Nov 21 03:37:00 2024\nSubject: one\n\n%s\n\n" % text
+    forms = {
+        "jsonl": (b"", b'{"label": "a", "text": "%s"}\n' % text, b""),
+        "json": (b'[{"text": ""}', b',{"label": "a", "text": "%s"}' % text, b"]"),
+        "csv": (b"text,label\n", b'"%s",a\n' % text, b""),
+        "tsv": (b"text\tlabel\n", b"%s\ta\n" % text, b""),
+        "txt": (b"", b"__label__a %s\n" % text, b""),
+        "mbox": (b"", mail, b""),
+    }
+    for name, (start, row, end) in forms.items():
+        packer = lzma.LZMACompressor() if name == "jsonl" else zlib.compressobj(wbits=31)
+        packed = b"".join(map(packer.compress, (start, *[row] * N_LONG, end))) + packer.flush()
+        yield f"long.{name}.{'xz' if name == 'jsonl' else 'gz'}", packed, []
+
+
+def _long_arrow_tables() -> Iterator[tuple[str, bytes, list[str]]]:
+    import pyarrow as pa
+    from pyarrow import ipc
+    from pyarrow import parquet as pq
+
+    text = "word " * (MAX_TEXT // 5)
+    one = pa.DictionaryArray.from_arrays(pa.array([0] * N_LONG, pa.int32()), pa.array([text]))
+    table = pa.table({"text": one, "label": ["a", "b"] * (N_LONG // 2)})
+    file = io.BytesIO()
+    pq.write_table(table, file, compression="zstd")
+    yield "long.parquet", file.getvalue(), []
+    for name, kind in (("long.feather", ipc.new_file), ("long.arrows", ipc.new_stream)):
+        file = io.BytesIO()
+        with kind(file, table.schema, options=ipc.IpcWriteOptions(compression="zstd")) as writer:
+            writer.write_table(table)
+        yield name, file.getvalue(), []
 
 
 def _arrow_tables() -> Iterator[tuple[str, bytes, list[str]]]:
@@ -295,7 +342,7 @@ def feed(folder: Path, n_changed: int, seed: int = 1) -> dict[str, Any]:
                 name,
                 content,
                 options,
-                ("predict", "train") if "query" in name or "dictionary" in name else ("predict",),
+                ("predict", "train") if "query" in name or "dictionary" in name or "long" in name else ("predict",),
             )
     for name, content in _small_tables():
         for _ in range(n_changed):
