@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbtext.cli.command import command
 from nbtext.cli.options import ResultSettings, RunSettings, model_file, result, run, sources, unlabeled_input
 from nbtext.cli.running import is_watched, open_documents, refuse_compression, result_file, result_format, screen
+from nbtext.errors import InputError
 from nbtext.records import dataclass
 from nbtext.report.records import OUTPUT_FORMATS
 from nbtext.settings import Excludes, check_settings, setting
 
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
+    from nbtext.model.explanation import Explanation
 
 FORMATS = (*OUTPUT_FORMATS, "html")
 
@@ -24,6 +27,10 @@ class Explain:
 
     sources: tuple[str, ...] = sources()
     model: str = model_file()
+    id: tuple[str, ...] = setting(
+        (), "Explain only the document with this id, as `nbtext predict` prints it; may be repeated.",
+        is_repeated=True, metavar="ID",
+    )  # fmt: skip
     label: str | None = setting(
         None, "Label to explain.", metavar="LABEL", default_help="the predicted label", complete="labels"
     )
@@ -48,7 +55,7 @@ class Explain:
 
 @command(
     Explain,
-    common="-m --label --against --features -o --to --html --input-format --text-field",
+    common="-m --id --label --against --features -o --to --html --input-format --text-field",
     example="nbtext explain letters/test/trash -m letters.joblib --features 3",
     notes="Memory does not grow with the number of documents.",
     rules=[Excludes("html", other, because="the page replaces the result") for other in ("output", "to")],
@@ -75,10 +82,12 @@ def explain(given: Explain) -> None:
         check_page("--html", settings.output)
     fitted = load_model(given.model).fitted
     run = replace(given.run, no_progress=given.run.no_progress or is_watched(settings.output))
-    with open_documents(given.sources, given.input, run, trained_on=fitted.input) as (source, on_batch):
+    read = replace(given.input, ids=frozenset(given.id))
+    with open_documents(given.sources, read, run, trained_on=fitted.input) as (source, on_batch):
         explanations = explain_source(
             fitted, source, label=given.label, against=given.against, jobs=run.jobs, on_batch=on_batch
         )
+        explanations = _check_ids(explanations, given.id)
         locate, n_features = Locator(fitted.feature_settings), given.features
         if chosen == "html":
             from nbtext.report.explanation import render_explanation_page
@@ -93,3 +102,14 @@ def explain(given: Explain) -> None:
                 explanations, file, output_format=chosen, n_features=n_features, locate=locate,
                 screen=screen(settings.output),
             )  # fmt: skip
+
+
+def _check_ids(explanations: Iterator[Explanation], ids: tuple[str, ...]) -> Iterator[Explanation]:
+    """Yield the explanations; at their end, raise InputError if there is none of an id."""
+    missing = dict.fromkeys(ids)
+    for each in explanations:
+        missing.pop(each.id, None)
+        yield each
+    if missing:
+        hint = "see the ids with nbtext predict"
+        raise InputError(f"no document has the id {next(iter(missing))!r}", where="SOURCE", hint=hint)

@@ -374,6 +374,11 @@ def search_documents(
     return replace(trained, fitted=replace(trained.fitted, input=source.model_input)), found
 
 
+def are_read_again(sources: tuple[str, ...]) -> bool:
+    """Return whether all sources are files and directories, which can be read several times."""
+    return all(os.path.isfile(path) or os.path.isdir(path) for path in sources)
+
+
 def _readings(
     sources: tuple[str, ...], input_settings: InputSettings, run: RunSettings, source: Source, on_batch: OnBatch
 ) -> Iterator[Callable[[FeatureSettings], CorpusCounts]]:
@@ -383,7 +388,7 @@ def _readings(
     """
     from nbtext.model.source_counting import count_blocks, count_source
 
-    if all(os.path.isfile(path) or os.path.isdir(path) for path in sources):
+    if are_read_again(sources):
         yield lambda each: count_source(
             source, each, jobs=run.jobs, sample_size=None, on_batch=on_batch, allows_several=True
         )

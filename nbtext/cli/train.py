@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.settings import AUTO, BEST, ModelSettings
 from nbtext.cli.command import command
-from nbtext.cli.options import RunSettings, new_model, refuse_for_counts, run, sources, trained_model
+from nbtext.cli.options import ResultSettings, RunSettings, new_model, refuse_for_counts, run, sources, trained_model
 from nbtext.cli.running import (
+    are_read_again,
     is_matrix_alone,
     is_model_alone,
     model_output,
     open_documents,
     open_workers,
+    result_format,
     save,
     say,
     screen,
     search_documents,
+    write_result,
 )
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import InputSettings
@@ -29,10 +32,11 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.model.settings import UnlabeledSettings
 from nbtext.parallel import import_meanwhile
 from nbtext.records import dataclass
-from nbtext.settings import Excludes, Needs, part, refuse, setting
+from nbtext.settings import Excludes, Needs, check_settings, part, refuse, setting
 
 if TYPE_CHECKING:
-    from nbtext.model.fitted_model import TrainedModel
+    from nbtext.evaluation.evaluator import Evaluation
+    from nbtext.model.fitted_model import FittedModel, TrainedModel
 
 Keywords = dict[str, tuple[str, ...]]
 
@@ -64,8 +68,16 @@ class Train:
         "--unlabeled, that names them, and SOURCE holds labeled documents. --em may be added.",
         file="input", parse=_parse_keywords, title="Unlabeled documents",
     )  # fmt: skip
+    holdout: float = setting(
+        0.0, "Share of the documents that the model is not trained on, such as 0.2. It is evaluated on them, and the "
+        "metrics are printed as by `nbtext evaluate`. Documents with equal texts are held out together.",
+        low=0, high=1, metavar="P", default_help="no document", title="Evaluation",
+    )  # fmt: skip
     cluster: ClusterSettings = part(ClusterSettings)
     run: RunSettings = run()
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
     @property
     def is_search(self) -> bool:
@@ -86,6 +98,7 @@ class Train:
         Needs("unlabeled", "em|keywords"),
         *(Excludes(name, "model=best") for name in ("unlabeled", "keywords", "cluster")),
         *(Excludes(name, "cluster") for name in ("unlabeled", "keywords")),
+        Excludes("holdout", "keywords"),
     ],
 )
 def train(given: Train) -> None:
@@ -95,7 +108,8 @@ def train(given: Train) -> None:
     for the options of the group Model that you give. No text is read.
     """
     with model_output(given.output) as target:
-        trained = _train(given)
+        trained = _train(replace(given, input=replace(given.input, holdout=given.holdout)))
+        evaluation = _evaluate(given, trained.fitted) if given.holdout else None
         save(trained, target, quiet=given.run.quiet)
         if not (given.run.quiet or is_model_alone(given.sources, given.input) or given.keywords is not None):
             from nbtext.bayes.diagnostics import LeaveOneOutEstimate
@@ -105,15 +119,32 @@ def train(given: Train) -> None:
             accuracy = (estimate.accuracy, estimate.documents) if isinstance(estimate, LeaveOneOutEstimate) else None
             for line in format_first_look(look_at(trained.counts), accuracy):
                 say(line)
+        if evaluation is not None:
+            from nbtext.report.evaluation import evaluation_result
+
+            write_result(evaluation_result(evaluation), ResultSettings(), result_format(ResultSettings()))
+
+
+def _evaluate(given: Train, fitted: FittedModel) -> Evaluation:
+    """Evaluate a model on the documents that were held out when it was trained."""
+    from nbtext.evaluation.predicted import evaluate_model
+
+    held_out = replace(given.input, holdout=given.holdout, is_holdout=True)
+    with open_documents(given.sources, held_out, replace(given.run, quiet=True)) as (source, on_batch):
+        return evaluate_model(fitted, source, jobs=given.run.jobs, on_batch=on_batch)
 
 
 def _train(given: Train) -> TrainedModel:
     is_model, is_matrix = is_model_alone(given.sources, given.input), is_matrix_alone(given.sources, given.input)
     if is_model or is_matrix:
         refuse_for_counts("a model" if is_model else "a matrix")
-        for name in ("unlabeled", "keywords"):
+        for name in ("unlabeled", "keywords", "holdout"):
             if getattr(given, name):
                 raise refuse(name, "SOURCE holds only counts, and no documents")
+    if given.holdout and not are_read_again(given.sources):
+        raise refuse("holdout", "SOURCE can be read only once")
+    if given.holdout and given.output in (None, "-"):
+        raise refuse("holdout", "the model is written to standard output, where the metrics are printed")
     if given.keywords is not None:
         return _learn_keywords(given, given.keywords)
     if given.unlabeled:

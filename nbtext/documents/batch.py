@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import field, replace
 from itertools import pairwise
@@ -16,6 +17,7 @@ from nbtext.records import dataclass
 LARGE_BYTES = 8 << 20  # of a block; others have a few megabytes, so such a block is a long document
 MAX_LABEL_CHARACTERS = 1000
 EXCLUDED_IDS, UNLABELED = "listed in --exclude-ids", "without a label (--skip-unlabeled)"
+HELD_OUT = "held out (--holdout)"
 MAX_NAMES_SHOWN = 20
 MAX_NAME_CHARACTERS = 40
 TEXT_HINT = "name the column of the text with --text-field"
@@ -238,23 +240,37 @@ class Batch:
         labels = [None if row in self.problems else label for row in range(len(self))]
         return replace(self, labels=labels, label_lists=None)
 
-    def exclude(self, ids: Collection[str], *, skips_unlabeled: bool) -> Batch:
-        """Return the batch without the documents of some ids, or without a label, with a note of how many there were.
-
-        A document that cannot be read has no label, and is kept.
-        """
-        rows = {row for row, identity in enumerate(self.ids) if identity in ids}
-        unlabeled = {
-            row
-            for row in range(len(self))
-            if skips_unlabeled and row not in rows and row not in self.problems and self.labels_of(row) is None
-        }
-        if not rows and not unlabeled:
+    def filter(self, settings: InputSettings) -> Batch:
+        """Return the documents that the settings do not leave out, with notes of how many were excluded."""
+        reasons = {row: reason for row in range(len(self)) if (reason := self._reason(row, settings)) is not None}
+        if not reasons:
             return self
-        kept = self.drop(rows | unlabeled)
-        kept.note(EXCLUDED_IDS, len(rows))
-        kept.note(UNLABELED, len(unlabeled))
+        kept = self.drop(reasons)
+        for reason, number in Counter(reasons.values()).items():
+            if reason:
+                kept.note(reason, number)
         return kept
+
+    def _reason(self, row: int, settings: InputSettings) -> str | None:
+        """Return why a document is left out, "" if that needs no note; None if it is kept."""
+        if self.ids[row] in settings.exclude_ids:
+            return EXCLUDED_IDS
+        if settings.ids and self.ids[row] not in settings.ids:
+            return ""
+        if settings.skip_unlabeled and row not in self.problems and self.labels_of(row) is None:
+            return UNLABELED
+        is_held_out = settings.holdout and row not in self.problems and self._is_held_out(row, settings.holdout)
+        if settings.is_holdout:
+            return None if is_held_out else ""
+        return HELD_OUT if is_held_out else None
+
+    def _is_held_out(self, row: int, share: float) -> bool:
+        """Whether a document is held out: the same ones in any order of the documents, and all with an equal text."""
+        from hashlib import blake2b  # only then, because the import takes time
+
+        text = "\n".join(column[row] for column in self.columns)
+        digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        return int.from_bytes(digest) < share * 2**64
 
     def documents(self) -> Iterator[Document]:
         """Yield each document; the texts of its fields are joined by line feeds."""

@@ -110,12 +110,20 @@ class InputSettings:
     is_text_remembered: bool = False  # the text fields are those of the training documents
     is_label_remembered: bool = False  # the label fields are those of the training documents, and may be missing
     fields_of: str | None = None  # the fields are those of sources of this unit; others have the default ones
+    ids: frozenset[str] = frozenset()  # only the documents with these ids; empty: with any
+    holdout: float = 0.0  # share of the documents, by a hash of their text, that is left out
+    is_holdout: bool = False  # only the documents that `holdout` leaves out
     keeps_skipped: bool = False  # a file of a directory that is not text is a document that cannot be read
     keeps_rows: bool = False  # batches keep the rows of the file, so that columns can be added to them
     corrects_rows: bool = False  # batches keep the rows of the file, if its format has rows with fields or labels
 
     def __post_init__(self) -> None:
         check_settings(self)
+
+    @property
+    def is_filtering(self) -> bool:
+        """Whether some documents of a source may be left out."""
+        return bool(self.exclude_ids or self.ids or self.holdout or self.skip_unlabeled)
 
     @property
     def label_names(self) -> tuple[str, ...]:

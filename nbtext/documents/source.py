@@ -108,12 +108,11 @@ class Source:
         InputError
             A file cannot be used as a whole.
         """
-        label, excluded, skips = self.settings.label, self.settings.exclude_ids, self.settings.skip_unlabeled
+        label = self.settings.label
         for shard in self._files:
             for read in _read_shard(shard, self.settings, self.skipped, self._units, self._ahead):
                 block = read if label is None else read.map(lambda batch: batch.set_label(label))
-                is_changed = excluded or skips
-                yield block.map(lambda batch: batch.exclude(excluded, skips_unlabeled=skips)) if is_changed else block
+                yield block.map(lambda batch: batch.filter(self.settings)) if self.settings.is_filtering else block
 
     def shards(self, n_bytes: int | None = None, *, n_readers: int = 1) -> list[Shard]:
         """Return the same documents as shards of about `n_bytes`, in order; see `open_shard`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from nbtext.errors import SettingsError
 from nbtext.evaluation.cross_validation import cross_validate_source
@@ -19,6 +19,7 @@ from nbtext.model.task import abstain_below
 if TYPE_CHECKING:
     from nbtext.documents.batch import Batch
     from nbtext.documents.source import Source
+    from nbtext.evaluation.evaluator import Evaluation
     from nbtext.evaluation.predictions_file import PredictionsFile
     from nbtext.evaluation.settings import FoldSettings
     from nbtext.model.fitted_model import FittedModel
@@ -56,6 +57,13 @@ def predict_by_model(
         return PredictedBatch(predictor.predict_batch(batch, decisions, scores), batch.columns, scores.scores)
 
     return map_batches(predict, model, source, jobs=jobs, on_batch=on_batch)
+
+
+def evaluate_model(model: FittedModel, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None) -> Evaluation:
+    """Return the metrics of a trained model on the labeled documents of a source."""
+    evaluator = TASKS[model.task.name].evaluator()
+    evaluator.add_all(select_predictions(predict_by_model(model, source, jobs=jobs, on_batch=on_batch)))
+    return cast("Evaluation", evaluator.evaluation())
 
 
 def predict_from_file(

@@ -40,6 +40,25 @@ def test_to_a_file(nbtext: Any, letters: Path, model: str, form: str, tmp_path: 
     assert (tmp_path / "out").read_bytes().decode() == nbtext(*command).out
 
 
+def test_one_row_of_a_table_by_its_id(nbtext: Any, model: str, tmp_path: Path) -> None:
+    """The same records as among all rows: by the id column, or by the file and the line that `predict` prints."""
+    rows = "id,text\na-1,my trash\na-2,a parking fine\na-3,noise at night\n"
+    (tmp_path / "t.csv").write_text(rows)
+    (tmp_path / "plain.csv").write_text(rows.replace("id,", "key,"))
+    for path, ids in (("t.csv", ["a-3", "a-1"]), ("plain.csv", ["plain.csv:4", "plain.csv:2"])):
+        command = ["explain", path, "-m", model, "--to", "jsonl"]
+        lines = nbtext(*command, cwd=tmp_path).out.splitlines()
+        wanted = [option for identity in ids for option in ("--id", identity)]
+        found = nbtext(*command, *wanted, cwd=tmp_path)
+        assert (found.status, found.err, found.out.splitlines()) == (0, "", [lines[0], lines[2]])
+    missing = nbtext("explain", "t.csv", "-m", model, "--id", "a-1", "--id", "a-9", "-o", "x.jsonl", cwd=tmp_path)
+    assert (missing.status, missing.err) == (
+        1,
+        "nbtext: SOURCE: no document has the id 'a-9'; see the ids with nbtext predict\n",
+    )
+    assert not (tmp_path / "x.jsonl").exists()
+
+
 def test_against_another_label(nbtext: Any, model: str) -> None:
     """--against and --label choose the pair; mistyped, they are told from what was meant."""
     command = ["explain", "-", "-m", model, "--to", "jsonl"]
