@@ -34,7 +34,7 @@ from nbtext.errors import SettingsError
 from nbtext.evaluation.settings import CurveSettings, SearchSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.records import dataclass
-from nbtext.settings import Excludes, Needs, part, setting
+from nbtext.settings import Excludes, Needs, part, refuse, setting
 
 if TYPE_CHECKING:
     from nbtext.evaluation.comparison import Comparison
@@ -58,7 +58,7 @@ class Compare:
         file="source", title="Models to train",
     )  # fmt: skip
     search: SearchSettings = part(SearchSettings)
-    report: str | None = report()
+    report: str | None = report("FILE.svg holds the charts of learning curves alone. ")
     result: ResultSettings = result()
     input: InputSettings = part(InputSettings, without=NOT_FOR_COUNTS)
     features: FeatureSettings = part(FeatureSettings)
@@ -94,7 +94,11 @@ def compare(given: Compare) -> None:
     part of the documents are not fitted to all of them.
     """
     from nbtext.report.comparison import comparison_result, render_comparison_page
-    from nbtext.report.learning_curves import learning_curves_result, render_learning_curves_page
+    from nbtext.report.learning_curves import (
+        learning_curves_result,
+        render_learning_curves_page,
+        render_learning_curves_svg,
+    )
     from nbtext.report.page.rendering import write_page
     from nbtext.report.training import search_result
 
@@ -104,9 +108,12 @@ def compare(given: Compare) -> None:
     if test is not None and not models and all(map(is_model, sources)):
         models, sources, test = sources, (test,), None
     _check_no_models(sources, models)
+    is_svg = (given.report or "").lower().endswith(".svg")
     if models:
         because = "the models of -m are already trained"
         refuse_settings(CurveSettings, SearchSettings, FeatureSettings, ModelSettings, because=because)
+        if is_svg:
+            raise refuse("report", "only learning curves are written as SVG")
         compared = _compare_models(sources, models, given.input, given.run)
         page = partial(render_comparison_page, compared, subject=", ".join(sources))
         outcome: Result[Any] = comparison_result(compared)
@@ -125,6 +132,8 @@ def compare(given: Compare) -> None:
     else:
         learned = _compute_curves(given)
         page = partial(render_learning_curves_page, learned, subject=", ".join(sources))
+        if is_svg:
+            page = partial(render_learning_curves_svg, learned)
         outcome = learning_curves_result(learned)
     if given.report is not None:
         write_page(given.report, page())

@@ -136,9 +136,9 @@ def result(formats: tuple[str, ...] = OUTPUT_FORMATS, piped: str = "tsv", notes:
     return part(ResultSettings, to=facts)
 
 
-def report() -> Any:
-    """Return the field of --report."""
-    return setting(None, "Write an HTML page with charts, too. Needs the extra nbtext[report].", file="output")
+def report(notes: str = "") -> Any:
+    """Return the field of --report; `notes` are further sentences of its help."""
+    return setting(None, f"Write an HTML page with charts, too. {notes}Needs the extra nbtext[report].", file="output")
 
 
 def refuse_for_counts(what: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.errors import number_of
 from nbtext.evaluation.learning_curves import LearningCurves, Point
 from nbtext.evaluation.metrics import CURVES, Metric, Totals
-from nbtext.report.page.rendering import Chart
+from nbtext.report.page.rendering import Chart, render_page, render_svg
 from nbtext.report.result import Result
 from nbtext.report.terminal import new_table
 
@@ -86,17 +86,22 @@ def _chart(curves: LearningCurves, width: int) -> Iterator[Text]:
 
 def render_learning_curves_page(curves: LearningCurves, *, subject: str) -> bytes:
     """Render the page of learning curves."""
-    from nbtext.report.page.rendering import render_page
-
     by_size = [(size, list(points)) for size, points in groupby(curves.points, key=lambda point: point.size)]
     best = [
         (size, max(points, key=lambda point: point.mean(CURVES[0].name)))
         for size, points in by_size[:1] + by_size[1:][-1:]  # at the smallest and at the largest size
     ]
-    charts = [_page_chart(curves, metric) for metric in CURVES]
-    return render_page(
-        "curves.html", {"subject": subject, "curves": curves, "best": best, "metrics": CURVES}, charts=charts
-    )
+    content = {"subject": subject, "curves": curves, "best": best, "metrics": CURVES}
+    return render_page("curves.html", content, charts=_page_charts(curves))
+
+
+def render_learning_curves_svg(curves: LearningCurves) -> bytes:
+    """Render learning curves as an SVG file."""
+    return render_svg(_page_charts(curves))
+
+
+def _page_charts(curves: LearningCurves) -> list[Chart]:
+    return [_page_chart(curves, metric) for metric in CURVES]
 
 
 def _page_chart(curves: LearningCurves, metric: Metric[Totals]) -> Chart:
@@ -113,13 +118,6 @@ def _page_chart(curves: LearningCurves, metric: Metric[Totals]) -> Chart:
     headings = ("model", "documents", metric.title, "minus a deviation", "plus a deviation")
     name = f"learning_curve_{metric.name}"
     return Chart(
-        name,
-        title,
-        words,
-        columns,
-        headings,
-        rows,
-        is_tabled=False,
-        specification="learning_curve",
-        metric=metric.title,
-    )
+        name, title, words, columns, headings, rows,
+        is_tabled=False, specification="learning_curve", metric=metric.title,
+    )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -191,6 +192,21 @@ def test_pages(nbtext: Any, letters: Path, candidates: Path, tmp_path: Path) -> 
     assert (result.status, result.out, result.err) == (0, plain, "")
     assert b"Learning curves" in (tmp_path / "page.html").read_bytes()
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_learning_curves_as_svg(nbtext: Any, letters: Path, candidates: Path, tmp_path: Path) -> None:
+    """--report FILE.svg writes the charts of learning curves alone, with a line for each model; others are refused."""
+    curves = ("compare", str(letters / "train"), "--sizes", "25,50", "--models", "multinomial,bernoulli")
+    assert nbtext(*curves, "--report", "curves.SVG", cwd=tmp_path).status == 0
+    drawing = ElementTree.parse(tmp_path / "curves.SVG").getroot()
+    texts = [each.text for each in drawing.iter("{http://www.w3.org/2000/svg}text")]
+    assert drawing.tag == "{http://www.w3.org/2000/svg}svg"
+    assert [texts.count(name) for name in ("Accuracy", "Log-loss", "multinomial", "bernoulli")] == [1, 1, 2, 2]
+    models = ("-m", str(candidates / "a.joblib"), "-m", str(candidates / "b.joblib"))
+    refused = nbtext("compare", str(letters / "test"), *models, "--report", "c.svg", cwd=tmp_path)
+    assert (refused.status, refused.err.count("\n")) == (2, 1)
+    assert "only learning curves are written as SVG" in refused.err
+    assert not (tmp_path / "c.svg").exists()
 
 
 def test_a_page_without_the_extra(nbtext: Any, letters: Path, tmp_path: Path) -> None:
