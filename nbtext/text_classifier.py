@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.settings import AUTO, BEST, ModelSettings
 from nbtext.documents.settings import ModelInput
-from nbtext.errors import in_python_terms
+from nbtext.errors import SettingsError, in_python_terms
 from nbtext.features.settings import FeatureSettings
 from nbtext.model import growth
 from nbtext.model.corpus_counts import CorpusCounts
@@ -54,6 +55,7 @@ class TextClassifier:
 
     It follows scikit-learn's conventions without importing it. Texts are any iterable of str, such as a list or a
     column of pandas. Labels are str, int, float or bool, all of one kind. The parameters are those of `nbtext train`.
+    model="best" searches the most accurate model as `nbtext train --model best` does, in at most two minutes.
     After a vectorizer, X may be its matrix of counts or weights, (n_documents, n_columns), sparse or an array: then
     the columns are the features.
 
@@ -82,6 +84,7 @@ class TextClassifier:
     _predictor: Predictor | None = None
     _rows: NDArray[np.int64] | None = None  # the text of each document of the retained sample
     _n_fitted: int = 0
+    _is_search: bool = False  # model="best"
 
     def __init__(self, **parameters: Any) -> None:
         self.feature_settings, self.model_settings = FeatureSettings(), ModelSettings()
@@ -127,7 +130,8 @@ class TextClassifier:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return all parameters by name."""
-        return list_parameters(self.feature_settings, self.model_settings)
+        found = list_parameters(self.feature_settings, self.model_settings)
+        return found | {"model": BEST} if self._is_search else found
 
     def set_params(self, **parameters: Any) -> TextClassifier:
         """Change parameters by name; they take effect at the next `fit`.
@@ -137,8 +141,11 @@ class TextClassifier:
         ValueError
             There is no such parameter, or a value is invalid. Then nothing changes.
         """
-        changed = change_parameters(parameters, self.feature_settings, self.model_settings)
+        is_search = parameters["model"] == BEST if "model" in parameters else self._is_search
+        known = {**parameters, "model": AUTO} if is_search else parameters
+        changed = change_parameters(known, self.feature_settings, self.model_settings)
         self.feature_settings, self.model_settings = changed
+        self._is_search = is_search
         return self
 
     def __repr__(self) -> str:
@@ -151,6 +158,8 @@ class TextClassifier:
 
         y  a label for each text; or a list of labels for each, or an indicator matrix, and `predict` returns the same
         """
+        if self._is_search:
+            return self._search(X, y)
         settings = self.model_settings
         check_hashing(self.feature_settings, settings)
         n_columns = count_columns(y)
@@ -162,6 +171,26 @@ class TextClassifier:
         self._become(replace(model, fitted=fitted))
         self._rows, self._n_fitted = rows, counts.statistics.n_documents
         return self
+
+    def _search(self, X: Iterable[str], y: Sequence[Any]) -> TextClassifier:
+        """Fit the most accurate model, as `nbtext train --model best` does."""
+        from nbtext.evaluation.candidates import Budget, list_candidates
+        from nbtext.evaluation.search import search_model
+        from nbtext.evaluation.settings import SearchSettings
+
+        if is_matrix(X):
+            raise SettingsError("best needs texts, but X is a matrix", where="model", hint="choose one model")
+        texts, label_type, default = list(X), "str", TextClassifier().get_params()
+        given = {name for name, value in self.get_params().items() if value != default[name]}
+
+        def count(features: FeatureSettings) -> CorpusCounts:
+            nonlocal label_type
+            counts, label_type, _ = count_texts(texts, y, features, sample_size=None, label_type=None)
+            return counts
+
+        candidates = list_candidates(self.feature_settings, self.model_settings, given)
+        model, _ = search_model(candidates, count, Budget(SearchSettings().budget, monotonic))
+        return self._become(replace(model, fitted=replace(model.fitted, label_type=label_type)))
 
     def fit_source(self, source: Source, *, jobs: int = 1) -> TextClassifier:
         """Fit to all documents of a source, in `jobs` threads; the result does not depend on their number."""
@@ -311,7 +340,7 @@ class TextClassifier:
         return self._model is not None
 
     def __sklearn_tags__(self) -> Any:
-        return classifier_tags(takes_texts=True, multi_label=True)
+        return classifier_tags()
 
 
 document_parameters(TextClassifier, FeatureSettings, ModelSettings)

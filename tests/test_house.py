@@ -19,7 +19,7 @@ PAGE = PACKAGE / "README.md"
 TABLE = re.compile(r"(?<=<!-- drawn by tests/test_house.py -->\n\n).*?(?=\n\n<!-- -->)", re.DOTALL)
 LAYERS = (  # a layer may import the layers before it
     "__init__", "records", "errors", "kernel", "output", "settings", "parallel", "documents", "features", "bayes",
-    "linear", "model", "labeling", "export", "artifact", "text_classifier", "evaluation", "report",
+    "linear", "model", "labeling", "export", "artifact", "evaluation", "text_classifier", "report",
     "cluster", "serve", "cli", "__main__",
 )  # fmt: skip
 LIBRARY_LAYERS = {  # the layers that may import a library

@@ -156,25 +156,12 @@ def text_batch(texts: list[str]) -> Batch:
     return Batch(list(map(str, range(1, len(texts) + 1))), (texts,), [None] * len(texts))
 
 
-def classifier_tags(
-    *,
-    takes_texts: bool = False,
-    takes_sparse: bool = False,
-    positive_only: bool = False,
-    poor_score: bool = False,
-    multi_label: bool = False,
-) -> Any:
-    """Return the tags of a classifier. Only scikit-learn calls this, so it is imported."""
+def classifier_tags() -> Any:
+    """Return the tags of a classifier of texts. Only scikit-learn calls this, so it is imported."""
     utils = sys.modules["sklearn.utils"]
     return utils.Tags(
         estimator_type="classifier",
         target_tags=utils.TargetTags(required=True),
-        classifier_tags=utils.ClassifierTags(poor_score=poor_score, multi_label=multi_label),
-        input_tags=utils.InputTags(
-            one_d_array=takes_texts,
-            two_d_array=not takes_texts,
-            string=takes_texts,
-            sparse=takes_sparse,
-            positive_only=positive_only,
-        ),
+        classifier_tags=utils.ClassifierTags(multi_label=True),
+        input_tags=utils.InputTags(one_d_array=True, two_d_array=False, string=True),
     )

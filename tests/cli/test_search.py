@@ -12,7 +12,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
+
+from nbtext import TextClassifier
 
 MEMORY = 700 << 20
 
@@ -43,6 +46,18 @@ def test_the_model_that_was_found_is_trained(nbtext: Any, few: Path, tmp_path: P
     assert max(float(row[2]) for row in rows) - float(marked[0][2]) < 0.02  # leave-one-out may be above folds
     found = nbtext("evaluate", str(few / "test"), "-m", "a", "--to", "json", cwd=tmp_path)
     assert json.loads(found.out)["accuracy"] > 0.9
+
+
+def test_the_same_model_in_python(nbtext: Any, few: Path, tmp_path: Path) -> None:
+    """`TextClassifier(model="best")` finds the model that the command finds, with options that both keep."""
+    paths = sorted((few / "train").glob("*/*.txt"))
+    texts, labels = [path.read_text() for path in paths], [path.parent.name for path in paths]
+    for options, parameters in (((), {}), (("--ngrams", "1,2"), {"ngrams": (1, 2)})):
+        trained = nbtext("train", str(few / "train"), "-o", "m", "--model", "best", *options, cwd=tmp_path)
+        assert trained.status == 0, trained.err
+        found = TextClassifier(model="best", **parameters).fit(texts, labels)
+        saved = TextClassifier.load(tmp_path / "m")
+        np.testing.assert_array_equal(found.predict_proba(texts), saved.predict_proba(texts))
 
 
 @pytest.mark.exhaustive

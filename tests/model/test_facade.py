@@ -244,3 +244,18 @@ def test_errors_name_parameters_and_not_options() -> None:
         with pytest.raises(NbtextError, match=f"^{next(iter(wrong))}: ") as caught:
             TextClassifier(**wrong)
         assert "--" not in str(caught.value)
+
+
+def test_best_is_a_parameter_like_others() -> None:
+    """`model="best"` is kept by get_params, clone and fit; what it cannot search is refused."""
+    classifier = clone(TextClassifier(model="best", min_df=1))
+    assert (classifier.get_params()["model"], repr(classifier)) == ("best", "TextClassifier(model='best')")
+    labels = [9, 9, 9, 10, 10, 10] * 2
+    assert classifier.fit(TEXTS * 2, labels).predict(["green leaf"]).tolist() == [9]
+    assert classifier.get_params()["model"] == "best"
+    assert pickle.loads(pickle.dumps(classifier)).get_params()["model"] == "best"
+    assert classifier.set_params(model="svm").get_params()["model"] == "svm"
+    with pytest.raises(NbtextError, match="model: best needs texts, but X is a matrix"):
+        TextClassifier(model="best").fit(np.eye(4), ["a", "b", "a", "b"])
+    with pytest.raises(NbtextError, match="a model search needs documents with one label each"):
+        TextClassifier(model="best").fit(TEXTS, [[label] for label in labels[:6]])
