@@ -389,13 +389,12 @@ def _readings(
     from nbtext.model.source_counting import count_blocks, count_source
 
     if are_read_again(sources):
-        yield lambda each: count_source(
-            source, each, jobs=run.jobs, sample_size=None, on_batch=on_batch, allows_several=True
-        )
+        count = partial(count_source, jobs=run.jobs, sample_size=None, allows_several=True)
+        yield partial(count, source, on_batch=on_batch)
         again = replace(run, quiet=True)
         while True:
             with open_documents(sources, input_settings, again) as (reopened, _):
-                yield partial(count_source, reopened, jobs=run.jobs, sample_size=None)
+                yield partial(count, reopened)
     kept: list[Batch] = []
     for block in source.blocks():
         kept.append(block.batch())

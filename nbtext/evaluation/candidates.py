@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import AUTO, CONFIDENCE, ModelSettings
 from nbtext.errors import InputError, number_of
@@ -56,6 +55,12 @@ class Candidate:
         return replace(
             self.model_settings, calibrate=True, optimize=None, min_recall=(), min_precision=(), confidence=CONFIDENCE
         )
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The names of the tasks that it can be trained for."""
+        is_of_one = self.is_linear and LINEAR_MODELS[self.model_settings.model].one_vs_rest is None
+        return ("one",) if is_of_one else ("one", "several")
 
     def retain(self, corpus: CorpusCounts) -> CorpusCounts:
         """Return the counts as training with these settings retains them."""
@@ -167,8 +172,7 @@ def take_documents(corpus: CorpusCounts, size: int) -> CorpusCounts:
     by_class = np.argsort(corpus.sample.classes, kind="stable")
     rows = np.sort(by_class[np.linspace(0, len(by_class) - 1, size).astype(np.int64)])
     sample = corpus.sample.take(rows)
-    statistics = count_classes(sample, corpus.statistics.n_features, len(corpus.labels))
-    part = replace(corpus, statistics=statistics, sample=sample, sample_size=None)
+    part = replace(corpus, statistics=corpus.count(sample), sample=sample, sample_size=None)
     return part.without(np.zeros(len(sample), dtype=np.bool_)).drop_unused_features()
 
 
@@ -224,9 +228,7 @@ class Corpora:
             found = number_of(self.n_documents, "document")
             hint = "name a model with --model"
             raise InputError(f"a model search needs at least {N_FOLDS} documents; found {found}", hint=hint)
-        if corpus.task == "several":
-            why = "a model search needs documents with one label each; some have several, or none"
-            raise InputError(why, hint="name a model, such as --model svm")
+        self.task = corpus.task
         if first is not default:
             self._corpora[WORDS] = select_words(corpus, default.features)
 
@@ -236,6 +238,9 @@ class Corpora:
         return sum(self._seconds.values())
 
     def is_promising(self, candidate: Candidate) -> bool:
+        """Return whether a candidate is for these documents, and its features seem to be worth their time."""
+        if self.task not in candidate.tasks:
+            return False
         return candidate.feature_set not in (TRIPLES, CHARACTERS) or candidate.feature_set in self._more
 
     def get(self, candidate: Candidate) -> CorpusCounts | None:

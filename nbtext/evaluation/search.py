@@ -34,6 +34,7 @@ from nbtext.evaluation.candidates import (
     take_documents,
 )
 from nbtext.evaluation.cross_validation import cross_validate
+from nbtext.evaluation.tasks import TASKS
 from nbtext.features.document_counts import number_contents
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
 from nbtext.features.settings import FeatureSettings
@@ -57,8 +58,11 @@ class CandidateResult:
 
     Attributes
     ----------
+    metric : str
+        `accuracy`, or `micro_f1` of several labels.
     accuracy, log_loss : float
-        Log-loss in nats. NaN if no label has two documents, so that none can be left out.
+        The value of this metric, and the log-loss in nats. NaN if no label has two documents, so that none can be left
+        out.
     n_documents : int
         Number of documents that the candidate was fitted to: those of the last round that it reached.
     n_scored : int
@@ -70,6 +74,7 @@ class CandidateResult:
     """
 
     candidate: Candidate
+    metric: str
     accuracy: float
     log_loss: float
     n_documents: int
@@ -165,11 +170,11 @@ def search_model(
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
-    """A candidate that is fitted to all documents; the accuracy is that of its estimate."""
+    """A candidate that is fitted to all documents."""
 
     candidate: Candidate
     fitted: FittedModel
-    quality: tuple[float, float]  # accuracy and negative log-loss
+    quality: tuple[float, float]  # accuracy, or micro F1 of several labels, and negative log-loss
 
 
 class _Fitter:
@@ -217,10 +222,10 @@ class _Fitter:
         how = f"{folds} folds" if candidate.is_linear else "leave-one-out"
         earlier = self.results[candidate].seconds if candidate in self.results else 0.0
         self.results[candidate] = CandidateResult(
-            candidate, estimate.accuracy, estimate.log_loss, len(corpus.sample), estimate.documents, how,
-            earlier + seconds,
+            candidate, TASKS[corpus.task].main, estimate.metric, estimate.log_loss, len(corpus.sample),
+            estimate.documents, how, earlier + seconds,
         )  # fmt: skip
-        return _Fit(candidate, fitted, (estimate.accuracy, -estimate.log_loss))
+        return _Fit(candidate, fitted, (estimate.metric, -estimate.log_loss))
 
     @staticmethod
     def better(one: _Fit | None, other: _Fit | None) -> _Fit | None:
@@ -275,7 +280,7 @@ def _near(maximum: float, size: int) -> float:
 
 
 def _is_clear(accuracy: float, other: _Fit, search: _Fitter) -> bool:
-    """Return whether an accuracy is higher by a standard error (the one-SE rule of Breiman et al. 1984).
+    """Return whether an accuracy, or micro F1, is higher by a standard error (the one-SE rule of Breiman et al. 1984).
 
     With few documents, the margin is larger: 1.5 standard errors for 100 documents.
     """
@@ -317,17 +322,15 @@ def _choose(counting: _Fit, linear: _Fit, corpora: Corpora, search: _Fitter) -> 
         return linear
     classes = corpus.sample.classes
     contents = np.arange(len(classes)) if candidate.model_settings.is_separate else number_contents(corpus.sample)
-    class_documents = np.bincount(classes, minlength=len(corpus.labels))
     # Documents in a fold with all of their class are omitted, as in the estimates of linear models.
+    class_documents = np.bincount(classes, minlength=len(corpus.labels)) if corpora.task == "one" else None
     folds = stratified_folds(classes, N_FOLDS, seed=SEED, contents=contents, class_documents=class_documents)
-    is_lone = folds == NEVER_HELD_OUT
-    lone, n_scored = {corpus.labels[k] for k in classes[is_lone]}, len(folds) - int(is_lone.sum())
-    settings = candidate.goalless_settings
-    n_correct = 0
+    settings, task, n_right, n_all = candidate.goalless_settings, TASKS[corpora.task], 0, 0
     for part in cross_validate(corpus, folds, features=candidate.features, model_settings=settings, jobs=search.jobs):
-        pairs = zip(part.labels, part.true_labels, strict=True)
-        n_correct += sum(labels == true and lone.isdisjoint(labels) for labels, true in pairs)
-    accuracy, how = n_correct / max(1, n_scored), f"{N_FOLDS} folds"
+        right, judged = task.count_right(part)
+        n_right, n_all = n_right + right, n_all + judged
+    n_lone, how = int((folds == NEVER_HELD_OUT).sum()), f"{N_FOLDS} folds"
+    accuracy, n_scored = n_right / max(1, n_all - n_lone), len(folds) - n_lone
     if accuracy > counting.quality[0]:
         estimated = replace(search.results[candidate], accuracy=accuracy, n_scored=n_scored, estimate=how)
         search.results[candidate] = estimated

@@ -244,11 +244,11 @@ def _search_names(candidate: Candidate) -> dict[str, Any]:
 
 def _search_record(result: CandidateResult, search: Search) -> dict[str, Any]:
     is_estimated = result.n_scored > 0
-    low, high = result.interval
+    low, high = result.interval if is_estimated and result.metric == "accuracy" else (None, None)
     return _search_names(result.candidate) | {
-        "accuracy": result.accuracy if is_estimated else None,
-        "accuracy_low": low if is_estimated else None,
-        "accuracy_high": high if is_estimated else None,
+        result.metric: result.accuracy if is_estimated else None,
+        f"{result.metric}_low": low,
+        f"{result.metric}_high": high,
         "log_loss": result.log_loss if is_estimated else None,
         "documents": result.n_documents,
         "estimate": result.estimate,
@@ -264,9 +264,11 @@ def search_parts(search: Search, *, has_intervals: bool = True) -> Iterator[Rend
     yield f"tried {models} on {documents} in {search.seconds:.1f} s{untried}"
     if search.untried and len(search.results) == 1:
         yield f"only the first model was trained; {search.reading_seconds:.1f} s of this time was reading the documents"
+    has_intervals = has_intervals and search.best.metric == "accuracy"  # it is a share of the documents
     if has_intervals:
         yield "± half of the 95 % interval"
-    table = new_table("model", "features", "accuracy", "estimate", "time", texts=(0, 1))
+    title = search.best.metric.replace("_f1", " F1")
+    table = new_table("model", "features", title, "estimate", "time", texts=(0, 1))
     table.columns[3].justify = table.columns[4].justify = "left"
     for result in search.results:
         names, (low, high) = _search_names(result.candidate), result.interval

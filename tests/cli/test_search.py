@@ -186,14 +186,19 @@ def test_texts_without_spaces_get_advice(nbtext: Any, tmp_path: Path, texts: lis
         assert "script without spaces" not in nbtext("train", "texts.jsonl", "-o", "m", *options, cwd=tmp_path).err
 
 
-@pytest.mark.parametrize(
-    "command", [("train", "-o", "m", "--model"), ("compare", "--models")], ids=["train", "compare"]
-)
-def test_several_labels_are_refused_with_the_reason(nbtext: Any, tmp_path: Path, command: tuple[str, ...]) -> None:
-    """And the hint is what to do instead."""
-    lines = [{"text": f"text {i}", "label": ["a", "b"] if i % 2 else []} for i in range(12)]
+def test_documents_with_several_labels(nbtext: Any, tmp_path: Path) -> None:
+    """The table and the records name micro F1, which has no interval; nested folds are for one label."""
+    lines = [{"text": f"{'red' if i % 2 else 'blue'} w{i % 9} x{i}", "label": ["a", "b"][i % 2 :]} for i in range(80)]
     (tmp_path / "texts.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    refused = nbtext(command[0], "texts.jsonl", *command[1:], "best", cwd=tmp_path)
-    assert refused.status == 1
-    assert "a model search needs documents with one label each; some have several, or none" in refused.err
-    assert "name a model, such as --model svm" in refused.err
+    trained = nbtext("train", "texts.jsonl", "-o", "m", "--model", "best", cwd=tmp_path)
+    assert (trained.status, "micro F1   estimate" in trained.err) == (0, True), trained.err
+    compared = nbtext("compare", "texts.jsonl", "--models", "best", "--to", "json", cwd=tmp_path)
+    candidates = json.loads(compared.out)["candidates"]
+    assert next(each["micro_f1"] for each in candidates if each["chosen"]) > 0.9
+    assert {each["micro_f1_low"] for each in candidates} == {None}
+    assert "±" not in nbtext("compare", "texts.jsonl", "--models", "best", "--to", "table", cwd=tmp_path).out
+    found = json.loads(nbtext("evaluate", "texts.jsonl", "-m", "m", "--to", "json", cwd=tmp_path).out)
+    assert found["micro_f1"] > 0.9
+    refused = nbtext("evaluate", "texts.jsonl", "--folds", "3", "--model", "best", cwd=tmp_path)
+    assert (refused.status, refused.err.count("\n")) == (1, 1)
+    assert "give documents with one label each" in refused.err

@@ -224,8 +224,8 @@ def test_too_few_documents() -> None:
         found(TEXTS[:3], LABELS[:3])
 
 
-def test_documents_with_several_labels_are_refused() -> None:
-    """A search estimates one label for each document."""
+def test_documents_with_several_labels() -> None:
+    """Candidates are compared by micro F1; those that give each document one label are not tried."""
     batch = Batch(list(map(str, range(40))), (TEXTS,), [None] * 40)
     batch.label_lists = [("red", "fruit") if i % 2 else ("blue",) for i in range(40)]
 
@@ -234,5 +234,12 @@ def test_documents_with_several_labels_are_refused() -> None:
         counter.add(batch)
         return counter.finish()
 
-    with pytest.raises(InputError, match="needs documents with one label each"):
-        search_model(usual(), count, Budget(1e9, Clock()))
+    model, found = search_model(usual(), count, Budget(1e9, Clock()))
+    assert model.fitted.task.name == "several"
+    models = {result.candidate.model_settings.model for result in found.results}
+    assert {"auto", "nbsvm"} <= models
+    assert "logistic" not in models | {each.model_settings.model for each in found.untried}
+    assert {result.metric for result in found.results} == {"micro_f1"}
+    estimate = model.fitted.estimate
+    assert estimate is not None
+    assert found.best.accuracy == pytest.approx(estimate.metric, abs=0.05)

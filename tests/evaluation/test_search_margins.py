@@ -37,7 +37,7 @@ class Known:
     @property
     def results(self) -> dict[Candidate, CandidateResult]:
         return {
-            each: CandidateResult(each, accuracy, 0.5, 0, self.n_scored, "", 0.0)
+            each: CandidateResult(each, "accuracy", accuracy, 0.5, 0, self.n_scored, "", 0.0)
             for each, accuracy in self.accuracies.items()
         }
 
