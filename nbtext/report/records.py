@@ -132,7 +132,7 @@ def _json(value: Any, indent: int | None = None) -> str:
     try:
         return encode(value)
     except ValueError:  # JSON has no NaN and no infinity
-        return encode(_finite(value))
+        return encode(finite(value))
 
 
 @cache
@@ -142,13 +142,13 @@ def _encoder(indent: int | None) -> Callable[[Any], str]:
     return json.JSONEncoder(ensure_ascii=False, allow_nan=False, indent=indent).encode
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     """Replace numbers that JSON cannot hold by None."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
-    return [_finite(each) for each in value] if isinstance(value, list | tuple) else value
+        return {key: finite(each) for key, each in value.items()}
+    return [finite(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _header(columns: Sequence[str], output_format: str) -> str:

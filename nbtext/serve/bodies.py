@@ -15,18 +15,11 @@ from starlette.exceptions import HTTPException
 from nbtext.documents.batch import Batch, BatchBuilder, join_fields
 from nbtext.documents.blocks import LineBlock
 from nbtext.documents.decoding import BOMS, CODECS_WITHOUT_BOM, Encoding, detect_bom, text_codec
-from nbtext.documents.jsonl import TEXT_HINT, add_record, decoder, parse_jsonl
+from nbtext.documents.jsonl import TEXT_HINT, add_record, parse_jsonl
 from nbtext.documents.lines import LineDocuments
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, NbtextError
-
-_fast_dumps: Callable[[Any], bytes] | None
-_fast_loads: Callable[[bytes], Any] | None
-try:
-    from orjson import dumps as _fast_dumps
-    from orjson import loads as _fast_loads
-except ImportError:
-    _fast_dumps = _fast_loads = None
+from nbtext.report.records import finite
 
 JSON, TEXT, JSONL = "application/json", "text/plain", "application/jsonl"
 CONTENT_TYPES = {
@@ -38,7 +31,18 @@ CONTENT_TYPES = {
     "application/x-jsonlines": JSONL,
 }
 UTF8 = Encoding("utf-8")
-PLAIN_NAMES = {str, type(None)}
+
+
+class _Number(str):
+    """A number of JSON, as it was sent: ids and labels may have more digits than a float can hold."""
+
+
+decoder = json.JSONDecoder(
+    parse_int=lambda digits: _Number(digits if digits != "-0" else "0"), parse_float=_Number,
+    parse_constant=lambda _: None,
+)  # fmt: skip
+_encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+PLAIN_NAMES = {str, _Number, type(None)}
 # A parser of JSON lets no other thread run. At 2 microseconds for each value, the slowest body takes half a second.
 MAX_VALUES = 250_000  # of JSON; more if the maximum number of documents is larger
 VALUES_PER_DOCUMENT = 25
@@ -154,7 +158,7 @@ def _parse_items(items: list[Any], settings: InputSettings) -> Batch:
         return fast
     builder = BatchBuilder(settings)
     for number, item in enumerate(items, 1):
-        is_text = isinstance(item, str) and len(settings.text_field) == 1
+        is_text = type(item) is str and len(settings.text_field) == 1
         add_record(
             builder, {settings.text_field[0]: item} if is_text else _with_numbers_as_text(item), settings,
             place=str(number),
@@ -204,8 +208,8 @@ def _parse_plain_objects(items: list[Any], settings: InputSettings) -> Batch | N
 def _with_numbers_as_text(item: Any) -> Any:
     """Return an object with its numbers as text, as the reader of JSON lines has them."""
     if not isinstance(item, dict):
-        return str(item) if type(item) in (int, float) else item
-    return {key: json.dumps(value) if type(value) in (int, float) else value for key, value in item.items()}
+        return str(item) if type(item) is _Number else item
+    return {key: str(value) if type(value) is _Number else value for key, value in item.items()}
 
 
 class MarkReader:
@@ -260,11 +264,6 @@ def loads(body: bytes, max_values: int = MAX_VALUES) -> Any:
         400: it is broken or nested too deep. 413: it has too many values.
     """
     _check_values(body, max_values)
-    if _fast_loads is not None:
-        try:
-            return _fast_loads(body)
-        except ValueError:
-            pass  # the standard library accepts more, or says what is wrong
     try:
         return decoder.decode(body.decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -278,14 +277,10 @@ def loads(body: bytes, max_values: int = MAX_VALUES) -> Any:
 
 def dumps(value: Any) -> bytes:
     """Return a value as JSON on one line. NaN and infinity are null, lone surrogates are escapes."""
-    if _fast_dumps is not None:
-        try:
-            return _fast_dumps(value)
-        except TypeError:
-            pass  # a text with a lone surrogate
-    from nbtext.report.records import format_json
-
-    text = format_json({"": value}, output_format="jsonl")[5:-2]
+    try:
+        text = _encoder.encode(value)
+    except ValueError:
+        text = _encoder.encode(finite(value))
     return text.encode("utf-8", "backslashreplace")
 
 

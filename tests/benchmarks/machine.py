@@ -14,7 +14,7 @@ from pathlib import Path
 from programs import NBTEXT, PEERS
 
 GIBIBYTE = 1 << 30
-LIBRARIES = ("numpy", "scipy", "joblib", "orjson", "scikit-learn")
+LIBRARIES = ("numpy", "scipy", "joblib", "scikit-learn")
 DEBIAN_PEERS = {"fastText": "fasttext", "bogofilter": "bogofilter-bdb", "coreutils": "coreutils"}
 PYTHON_PEERS = {"Vowpal Wabbit": "vowpalwabbit", "polars": "polars"}
 

@@ -86,4 +86,4 @@ def test_the_container(start: Start, places: dict[str, str]) -> None:
     assert subprocess.run(probe, capture_output=True, check=False).returncode == 0
     assert service.end() == 0
     assert subprocess.run(probe, capture_output=True, check=False).returncode == 1
-    assert re.search(r'pip install .* "/source\[serve,fast\]"', CONTAINER)
+    assert re.search(r'pip install .* "/source\[serve\]"', CONTAINER)
