@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import pickle
+import sys
+from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from nbtext.artifact.model import read_counts, write_counts
-from nbtext.cluster.executor import prediction_task
+from nbtext.cluster.executor import Workers, prediction_task
 from nbtext.cluster.work import (
     TOKEN_VERSIONS,
+    Report,
     add_counts,
     count_shard,
     error_of,
@@ -90,3 +94,26 @@ def test_a_worker_of_another_version(tmp_path: Path) -> None:
         said = str(error_of(report_of(record["report"]).problem))  # type: ignore[arg-type]
         assert said.startswith("a worker runs nbtext ")
         assert said.endswith("and the command runs nbtext 0.0.1, Unicode 1.0; install the same versions")
+
+
+def test_the_first_problem_in_the_order_of_the_documents_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever shard fails first, and the work after it is cancelled."""
+    reports = [
+        Report(problem=("InputError", "is broken", f"{name}.txt", "") if name in "bd" else None) for name in "abcd"
+    ]
+    cancelled: list[str] = []
+
+    class Future:
+        status = "finished"
+
+        def __init__(self, place: int) -> None:
+            self.key = "abcd"[place]
+            self.result = lambda: asdict(reports[place])
+
+    client = SimpleNamespace(cancel=lambda futures: cancelled.extend(each.key for each in futures))
+    for order in ((0, 1, 2, 3), (3, 2, 1, 0), (3, 0, 1, 2)):
+        fake = SimpleNamespace(as_completed=lambda futures, order=order: [futures[place] for place in order])
+        monkeypatch.setitem(sys.modules, "distributed", fake)
+        with pytest.raises(InputError, match=r"b\.txt: is broken"):
+            Workers(client, None)._watch([Future(place) for place in range(4)], None)  # type: ignore[arg-type,misc]
+    assert cancelled.count("c") == 3

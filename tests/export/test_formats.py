@@ -21,6 +21,8 @@ from demo_models import documents, export, exported
 import nbtext
 from nbtext.documents.batch import Batch
 from nbtext.errors import ModelError
+from nbtext.export import exporter
+from nbtext.export.exporter import check_dense, probability_parameters
 from nbtext.export.formats import EXPORTERS
 from nbtext.export.javascript import javascript
 from nbtext.export.sklearn_json import sklearn_json
@@ -231,3 +233,21 @@ def test_equal_models_are_equal_bytes(classifier: TextClassifier) -> None:
     forms: list[Callable[[FittedModel], Any]] = [table, javascript, sklearn_json]
     for form in forms:
         assert b"".join(form(classifier.fitted_)) == b"".join(form(classifier.fitted_))
+
+
+def test_what_texts_without_a_known_word_get() -> None:
+    """The most frequent label where the prior does not name it, as TextClassifier.predict does."""
+    texts, labels = ["red car", "blue sky", "green car", "blue car"], ["x", "y", "z", "y"]
+    classifier = TextClassifier(model="complement").fit(texts, labels)
+    assert probability_parameters(classifier.fitted_)["default_class"] == 1
+    assert classifier.predict(["unheard"]).tolist() == ["y"]
+
+
+def test_a_model_may_have_as_many_weights_as_a_format_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not one more."""
+    model = TextClassifier().fit(["red car", "blue sky"], ["x", "y"]).fitted_
+    monkeypatch.setattr(exporter, "MAX_WEIGHTS", 8)
+    check_dense(model)
+    monkeypatch.setattr(exporter, "MAX_WEIGHTS", 7)
+    with pytest.raises(ModelError, match="the model has 8 weights, too many for this format"):
+        check_dense(model)
