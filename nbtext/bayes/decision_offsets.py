@@ -165,10 +165,7 @@ def _macro_f1(predicted: NDArray[Any], classes: NDArray[Any], n_classes: int) ->
     return float((2 * right / np.maximum(1, whole)).mean())
 
 
-STEP_METRICS = {
-    "accuracy": StepMetric(_accuracy, _accuracy_gains),
-    "macro_f1": StepMetric(_macro_f1, _f1_gains),
-}
+STEP_METRICS = {"accuracy": StepMetric(_accuracy, _accuracy_gains), "macro_f1": StepMetric(_macro_f1, _f1_gains)}
 
 
 def adjust_prior(log_posterior: Floats, classes: NDArray[Any]) -> Floats | None:

@@ -76,12 +76,7 @@ class ExpectationMaximization:
         return f"unlabeled documents weighted {self.weight:g}" if self.weight > 0 else "labeled documents alone"
 
     def fit(
-        self,
-        labeled: ClassStatistics,
-        *,
-        jobs: int = 1,
-        on_step: OnStep | None = None,
-        is_watched: bool = True,
+        self, labeled: ClassStatistics, *, jobs: int = 1, on_step: OnStep | None = None, is_watched: bool = True
     ) -> Mixture:
         """Fit the labeled documents alone, then take the steps.
 

@@ -115,10 +115,7 @@ def estimate_pair_noise(
 
 
 def find_wrong_pairs(
-    documents: NDArray[np.int64],
-    labels: NDArray[np.int64],
-    is_given: NDArray[np.bool_],
-    probabilities: Floats,
+    documents: NDArray[np.int64], labels: NDArray[np.int64], is_given: NDArray[np.bool_], probabilities: Floats
 ) -> PairNoise:
     """Return the pairs of a document and a label that are wrong with a probability above ½.
 

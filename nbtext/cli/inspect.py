@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbtext.cli.command import command
-from nbtext.cli.options import (
-    ResultSettings,
-    RunSettings,
-    debug_only,
-    model_argument,
-    result,
-    run,
-    unlabeled_input,
-)
+from nbtext.cli.options import ResultSettings, RunSettings, debug_only, model_argument, result, run, unlabeled_input
 from nbtext.cli.running import open_documents, result_format, write_result
 from nbtext.documents.streams import is_matrix
 from nbtext.model.settings import CRITERIA

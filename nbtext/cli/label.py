@@ -138,11 +138,7 @@ def _name_training(given: Label, trained_on: ModelInput | None, names: tuple[str
         return shlex.join(("nbtext", "update", model, output, *(fields if is_named else ()), "-o", "model.joblib"))
     started: tuple[str, ...] = ()
     if keywords is not None and given.input.text_field == names:  # else no field has the texts of both
-        started = (
-            *(part for source in given.sources for part in ("--unlabeled", source)),
-            "--keywords",
-            keywords,
-        )
+        started = (*(part for source in given.sources for part in ("--unlabeled", source)), "--keywords", keywords)
     return shlex.join(("nbtext", "train", output, *started, "-o", "model.joblib"))
 
 

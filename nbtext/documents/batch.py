@@ -389,13 +389,7 @@ class BatchBuilder:
         self._add_row([""] * len(self._fields), place, identity, None, line, repaired)
 
     def _add_row(
-        self,
-        texts: Sequence[str],
-        place: str,
-        identity: str | None,
-        label: Label,
-        line: int | None,
-        repaired: int,
+        self, texts: Sequence[str], place: str, identity: str | None, label: Label, line: int | None, repaired: int
     ) -> None:
         batch = self.batch
         cast("list[str]", batch.ids).append(identity or place)

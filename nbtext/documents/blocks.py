@@ -70,11 +70,7 @@ class LineBlock(NamedTuple):
 
 
 def read_line_blocks(
-    raw_blocks: Iterator[bytes],
-    limit: int,
-    *,
-    newly_read: Callable[[], int] = lambda: 0,
-    first_line: int = 1,
+    raw_blocks: Iterator[bytes], limit: int, *, newly_read: Callable[[], int] = lambda: 0, first_line: int = 1
 ) -> Iterator[LineBlock]:
     """Yield blocks of complete lines, each as soon as its bytes arrive.
 

@@ -11,13 +11,7 @@ from nbtext.documents.batch import Block
 from nbtext.documents.blocks import ReadOptions
 from nbtext.documents.decompression import SUFFIXES
 from nbtext.documents.directory import Skipped, list_shards
-from nbtext.documents.file_documents import (
-    BLOCK_BYTES,
-    BLOCK_FILES,
-    FileDocuments,
-    encode_paths,
-    read_file_documents,
-)
+from nbtext.documents.file_documents import BLOCK_BYTES, BLOCK_FILES, FileDocuments, encode_paths, read_file_documents
 from nbtext.documents.files import Contents
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.shards import Shard

@@ -7,13 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from nbtext.documents.batch import (
-    MAX_LABEL_CHARACTERS,
-    Batch,
-    BatchBuilder,
-    Block,
-    Document,
-)
+from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, BatchBuilder, Block, Document
 from nbtext.documents.blocks import ByteRange, ReadOptions
 from nbtext.documents.decoding import encoding_of
 from nbtext.documents.directory import is_directory

@@ -20,17 +20,7 @@ DRIVERS = {
     "az": "adlfs",
 }
 HTTP = ("http", "https")
-DATABASES = (
-    "sqlite",
-    "postgresql",
-    "mysql",
-    "mariadb",
-    "oracle",
-    "mssql",
-    "duckdb",
-    "snowflake",
-    "redshift",
-)
+DATABASES = ("sqlite", "postgresql", "mysql", "mariadb", "oracle", "mssql", "duckdb", "snowflake", "redshift")
 BLOCK_BYTES = 8 << 20  # of one range request
 
 SCHEME, CREDENTIALS = r"([A-Za-z][A-Za-z0-9+.-]+)://", r"(?<=://)[^/\s@]*@|\?[^\s'\"]*"

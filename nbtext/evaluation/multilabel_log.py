@@ -10,12 +10,7 @@ import numpy as np
 from nbtext.evaluation.bootstrap import Estimate, intervals_of
 from nbtext.evaluation.error_log import TopExamples
 from nbtext.evaluation.evaluator import Evaluation
-from nbtext.evaluation.multilabel import (
-    MULTILABEL_METRICS,
-    MultilabelOutcomes,
-    join_set_outcomes,
-    sum_outcomes,
-)
+from nbtext.evaluation.multilabel import MULTILABEL_METRICS, MultilabelOutcomes, join_set_outcomes, sum_outcomes
 from nbtext.evaluation.multilabel_evaluator import PairKey, list_pairs, measure_sets
 from nbtext.evaluation.outcomes import LabelNumbers, PredictedBatch, mark_true, true_sets
 from nbtext.evaluation.reliability import Reliability, ReliabilityBin

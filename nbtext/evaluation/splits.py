@@ -22,12 +22,7 @@ OTHER_DATE = (  # whose order as texts is not that of time
 )
 
 
-def assign_folds(
-    documents: DocumentCounts,
-    settings: FoldSettings,
-    *,
-    is_separate: bool = False,
-) -> NDArray[np.int64]:
+def assign_folds(documents: DocumentCounts, settings: FoldSettings, *, is_separate: bool = False) -> NDArray[np.int64]:
     """Return the fold of each document, 0 to n_folds - 1; in a time-series split fold 0 is only trained on.
 
     Without groups or timestamps, documents of equal content are in the same fold, unless they are separate.

@@ -48,11 +48,7 @@ class PlainCounter:
         return _sort_entries(self._rows(columns))
 
     def count(
-        self,
-        columns: Columns,
-        classes: NDArray[np.int32],
-        keep_below: int,
-        groups: NDArray[np.object_] | None = None,
+        self, columns: Columns, classes: NDArray[np.int32], keep_below: int, groups: NDArray[np.object_] | None = None
     ) -> DocumentCounts:
         """Add documents to their classes, and return those with a hash below `keep_below`."""
         labeled = np.flatnonzero(classes >= 0)

@@ -61,12 +61,7 @@ class Ranking:
     """
 
     def __init__(
-        self,
-        documents: DocumentCounts,
-        n_features: int,
-        statistics: ClassStatistics | None = None,
-        *,
-        seed: int = SEED,
+        self, documents: DocumentCounts, n_features: int, statistics: ClassStatistics | None = None, *, seed: int = SEED
     ) -> None:
         self._seed, n = seed, len(documents)
         columns = _select_columns(documents, n_features)

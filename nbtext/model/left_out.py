@@ -16,11 +16,7 @@ from nbtext.model.fitting import align_to_vocabulary, compute_sufficient_statist
 
 
 def make_left_out(
-    fitted: FittedModel,
-    counts: CorpusCounts,
-    *,
-    is_separate: bool = False,
-    jobs: int = 1,
+    fitted: FittedModel, counts: CorpusCounts, *, is_separate: bool = False, jobs: int = 1
 ) -> LeaveOneOut:
     """Return the retained documents of the counts of an event model, to be left out of it.
 

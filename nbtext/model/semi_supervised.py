@@ -81,11 +81,7 @@ def check_semi_supervised(
 
 
 def count_unlabeled(
-    source: Source,
-    features: FeatureSettings,
-    *,
-    jobs: int = 1,
-    on_batch: OnBatch | None = None,
+    source: Source, features: FeatureSettings, *, jobs: int = 1, on_batch: OnBatch | None = None
 ) -> CorpusCounts:
     """Return the counts of all documents of a source, without their labels.
 

@@ -58,11 +58,7 @@ def train_on_source(
 
 
 def train_on_counts(
-    counts: CorpusCounts,
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    *,
-    jobs: int = 1,
+    counts: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings, *, jobs: int = 1
 ) -> TrainedModel:
     """Train on a counted corpus."""
     from nbtext.model.fitted_model import make_trained_model

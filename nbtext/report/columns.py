@@ -31,10 +31,7 @@ if TYPE_CHECKING:
 
 
 def write_columns(
-    predictions: Iterable[Predictions],
-    target: Target,
-    settings: ColumnSettings,
-    decisions: DecisionSettings,
+    predictions: Iterable[Predictions], target: Target, settings: ColumnSettings, decisions: DecisionSettings
 ) -> None:
     """Write the rows of a source with columns added, each batch as soon as it arrives.
 

@@ -85,11 +85,7 @@ def _parameters(record: type[Any]) -> list[Schema]:
 
 
 def _operation(
-    summary: str,
-    parameters: list[Schema],
-    body: Schema | None,
-    answer: Schema,
-    security: list[Schema] | None = None,
+    summary: str, parameters: list[Schema], body: Schema | None, answer: Schema, security: list[Schema] | None = None
 ) -> Schema:
     error = {JSON: {"schema": _reference("Error")}}
     operation: Schema = {

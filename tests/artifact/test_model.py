@@ -142,10 +142,7 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
     ("views.vocabulary", put("views.0.vocabulary.blob", np.zeros(3, dtype=np.uint8))),
     ("task.calibration.temperature.a", put("task.calibration.temperature", {"a": 0.0, "b": 1.0, "noise": 0.0})),
     ("task.calibration.temperature.b", put("task.calibration.temperature", {"a": 1.0, "b": -1000.0, "noise": 0.0})),
-    (
-        "task.calibration.temperature.noise",
-        put("task.calibration.temperature", {"a": 1.0, "b": 1.0, "noise": 5e-324}),
-    ),
+    ("task.calibration.temperature.noise", put("task.calibration.temperature", {"a": 1.0, "b": 1.0, "noise": 5e-324})),
     ("task.calibration.temperature.noise", put("task.calibration.temperature", {"a": 1.0, "b": 1.0, "noise": 1.0})),
     (
         "task.calibration.nonconformity.points",

@@ -10,13 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from nbtext.bayes.binary_relevance import (
-    RelevanceScores,
-    Smoothing,
-    compile_relevance,
-    contrast_labels,
-    split_scores,
-)
+from nbtext.bayes.binary_relevance import RelevanceScores, Smoothing, compile_relevance, contrast_labels, split_scores
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.label_sets import LabelSets, count_label_sets
 from nbtext.bayes.relevance_leave_one_out import LabelCounts, RelevanceLeaveOneOut

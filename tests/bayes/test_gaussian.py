@@ -45,9 +45,7 @@ def weighted(weights: NDArray[np.float64], classes: NDArray[Any]) -> DocumentCou
 
 @settings(max_examples=200, deadline=None)
 @given(
-    corpus=labeled_matrices(fewest_classes=2, maximum=9),
-    smoothing=st.sampled_from([1e-9, 1e-3, 1.0]),
-    data=st.data(),
+    corpus=labeled_matrices(fewest_classes=2, maximum=9), smoothing=st.sampled_from([1e-9, 1e-3, 1.0]), data=st.data()
 )
 def test_counts_equal_scikit_learn(corpus: Any, smoothing: float, data: st.DataObject) -> None:
     """The joint log-density of counts is scikit-learn's to 1e-9, even in classes of one document, or all alike."""

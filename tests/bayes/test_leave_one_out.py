@@ -22,10 +22,7 @@ from nbtext.features.document_counts import DocumentCounts
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("prior", ["empirical", "uniform"])
 @settings(max_examples=40, deadline=None)
-@given(
-    corpus=labeled_matrices(fewest_a_class=2, fewest_classes=2),
-    smoothing=st.sampled_from([0.0, 0.001, 0.3, 1.0]),
-)
+@given(corpus=labeled_matrices(fewest_a_class=2, fewest_classes=2), smoothing=st.sampled_from([0.0, 0.001, 0.3, 1.0]))
 def test_equals_refits(name: str, prior: str, corpus: Any, smoothing: float) -> None:
     """Each document's left-out scores are those of a model trained on all others, to 1e-9."""
     counts, classes, n_classes = corpus

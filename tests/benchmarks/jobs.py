@@ -134,10 +134,7 @@ def train_imdb(material: Material) -> Job:
 def train_imdb_lines(material: Material) -> Job:
     lines = material.imdb_lines("train")
     task = Task(material.scratch / "imdb-lines", lines, "imdb-train.jsonl", material.imdb("test"))
-    return Job(
-        "Train on IMDB as one JSONL file",
-        (nbtext(task), scikit_learn(task), other("wc -w", "wc", "-w", lines)),
-    )
+    return Job("Train on IMDB as one JSONL file", (nbtext(task), scikit_learn(task), other("wc -w", "wc", "-w", lines)))
 
 
 def vectorize_newsgroups(material: Material) -> Job:

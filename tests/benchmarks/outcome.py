@@ -91,13 +91,7 @@ def _prepare(program: Program, say: Say) -> str | None:
     return None
 
 
-def _row(
-    program: Program,
-    costs: list[Cost] | StepFailedError | None,
-    problem: str | None,
-    *,
-    say: Say,
-) -> Row:
+def _row(program: Program, costs: list[Cost] | StepFailedError | None, problem: str | None, *, say: Say) -> Row:
     """A program's medians; its model is evaluated here."""
     if not costs or isinstance(costs, StepFailedError):
         return Row(program.name, program.shown, problem=problem)

@@ -165,13 +165,7 @@ REFUSED = [
     ("arguments", "status", "message"), REFUSED, ids=lambda value: " ".join(value) if isinstance(value, tuple) else ""
 )
 def test_refused(
-    nbtext: Any,
-    model: str,
-    table: Path,
-    tmp_path: Path,
-    arguments: tuple[str, ...],
-    status: int,
-    message: str,
+    nbtext: Any, model: str, table: Path, tmp_path: Path, arguments: tuple[str, ...], status: int, message: str
 ) -> None:
     """What cannot be done is one line, and nothing is written."""
     (tmp_path / "labeled.csv").write_text("text,label\nbins,a\n")

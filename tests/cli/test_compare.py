@@ -245,9 +245,7 @@ def test_the_candidates_of_a_search(nbtext: Any, letters: Path, tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [
-        (("--models", "best,bernoulli"), "nbtext: --models: best cannot be combined with other models; use it alone"),
-    ],
+    [(("--models", "best,bernoulli"), "nbtext: --models: best cannot be combined with other models; use it alone")],
 )
 def test_options_without_use_in_a_search(nbtext: Any, letters: Path, options: tuple[str, ...], message: str) -> None:
     """What the comparison of all candidates cannot use is refused."""

@@ -11,10 +11,7 @@ WITHOUT_USE = [
     ("train texts.tsv --budget 5s -o m", "--budget: needs --model best; add --model best, or leave out this option"),
     ("train texts.tsv --shard-bytes 5 -o m", "--shard-bytes: needs --cluster; add --cluster"),
     ("predict texts.tsv -m MODEL --shard-bytes 5", "--shard-bytes: needs --cluster"),
-    (
-        "predict texts.tsv -m MODEL --explain 3 --cluster local",
-        "--explain: needs the output format jsonl or json",
-    ),
+    ("predict texts.tsv -m MODEL --explain 3 --cluster local", "--explain: needs the output format jsonl or json"),
     (
         "train MODEL --cluster local -o m",
         "--cluster: does not apply: SOURCE is a model, whose features are already extracted",
@@ -36,10 +33,7 @@ WITHOUT_USE = [
         "compare matrix.npz --label-field topic",
         "--label-field: does not apply: SOURCE is a matrix, whose features are already extracted",
     ),
-    (
-        "compare texts.tsv -m MODEL -m MODEL --C 3",
-        "--C: does not apply: the models of -m are already trained",
-    ),
+    ("compare texts.tsv -m MODEL -m MODEL --C 3", "--C: does not apply: the models of -m are already trained"),
     (
         "compare texts.tsv --report -",
         "--report: the page and the result cannot both go to standard output; name a file",

@@ -214,11 +214,7 @@ def test_a_label_without_left_out_documents(nbtext: Any, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("options", "where"),
-    [
-        (("--cluster", "local"), "--cluster"),
-        (("--coverage", "0.9"), "--coverage"),
-    ],
+    ("options", "where"), [(("--cluster", "local"), "--cluster"), (("--coverage", "0.9"), "--coverage")]
 )
 def test_options_that_do_not_fit(nbtext: Any, spam: Path, options: tuple[str, ...], where: str) -> None:
     """What depends on the shares of training, or on single documents, is refused."""

@@ -263,8 +263,7 @@ def test_damaged_targets_are_refused(nbtext: Any, mails: Path) -> None:
         replace(
             model.fitted,
             task=replace(
-                model.fitted.task,
-                estimate=replace(estimate, targets=(replace(estimate.targets[0], correct=10**9),)),
+                model.fitted.task, estimate=replace(estimate, targets=(replace(estimate.targets[0], correct=10**9),))
             ),
         ),
         replace(model.fitted, task=replace(model.fitted.task, estimate=replace(estimate, optimized=(0.5, 0.6)))),

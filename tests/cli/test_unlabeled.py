@@ -131,16 +131,7 @@ def test_no_document_can_be_held_out(nbtext: Any, tmp_path: Path) -> None:
     """If no document can be held out, only the labeled documents are used, and a line states why."""
     (tmp_path / "few.csv").write_text("text,label\nred round,apple\nyellow long,banana\n")
     result = nbtext(
-        "train",
-        "few.csv",
-        "--unlabeled",
-        "-",
-        "--em",
-        "10",
-        "-o",
-        "m",
-        cwd=tmp_path,
-        input=b"red sweet\nyellow sour\n",
+        "train", "few.csv", "--unlabeled", "-", "--em", "10", "-o", "m", cwd=tmp_path, input=b"red sweet\nyellow sour\n"
     )
     assert result.status == 0
     assert "no label has two documents" in result.err

@@ -14,15 +14,7 @@ import pytest
 
 from nbtext.artifact.model import read_counts, write_counts
 from nbtext.cluster.executor import Workers, prediction_task
-from nbtext.cluster.work import (
-    TOKEN_VERSIONS,
-    Report,
-    add_counts,
-    count_shard,
-    error_of,
-    predict_shard,
-    report_of,
-)
+from nbtext.cluster.work import TOKEN_VERSIONS, Report, add_counts, count_shard, error_of, predict_shard, report_of
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source

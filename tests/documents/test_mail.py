@@ -282,10 +282,7 @@ def test_headers_may_be_text_label_and_id(read: Callable[..., Any], opened: Any,
     (tmp_path / "ham" / "1.eml").write_text("Subject: a\nFrom: ada\nX-Spam: yes\nMessage-ID: <1>\nLabel: forged\n\nb\n")
     (tmp_path / "ham" / "2.eml").write_text("Subject: c\n\nd\n")
     options = {"text_field": ("From", "body"), "label_field": "X-Spam", "id_field": "message-id"}
-    assert read(tmp_path, **options) == [
-        ("<1>", ("ada\nb\n",), "yes"),
-        (f"{tmp_path}/ham/2.eml", ("\nd\n",), "ham"),
-    ]
+    assert read(tmp_path, **options) == [("<1>", ("ada\nb\n",), "yes"), (f"{tmp_path}/ham/2.eml", ("\nd\n",), "ham")]
     assert [label for _, _, label in read(tmp_path)] == ["ham", "ham"]  # nobody asked for the header Label
     source = opened(tmp_path, separate_fields=True, text_field=("subject", "body"))
     assert [batch.columns for batch in source.batches()] == [(["a", "c"], ["b\n", "d\n"])]

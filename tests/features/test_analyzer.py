@@ -112,11 +112,7 @@ def test_a_pattern_with_two_groups_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("options", "name"),
-    [
-        ({"token_pattern": "a"}, "token_pattern"),
-        ({"stop_words": ("a",)}, "stop_words"),
-        ({"stem": "english"}, "stem"),
-    ],
+    [({"token_pattern": "a"}, "token_pattern"), ({"stop_words": ("a",)}, "stop_words"), ({"stem": "english"}, "stem")],
 )
 @pytest.mark.parametrize("analyzer", ["char", "char_wb"])
 def test_options_for_words_are_refused_for_characters(options: dict[str, Any], name: str, analyzer: str) -> None:

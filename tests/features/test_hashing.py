@@ -9,20 +9,11 @@ from hypothesis import strategies as st
 from sklearn.utils import murmurhash3_32
 
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.hashing import (
-    bucket_hashes,
-    buckets,
-    document_hashes,
-    fnv1a,
-    mix64,
-    murmur3,
-    term_hashes,
-)
+from nbtext.features.hashing import bucket_hashes, buckets, document_hashes, fnv1a, mix64, murmur3, term_hashes
 
 
 @pytest.mark.parametrize(
-    ("data", "value"),
-    [(b"", 0xCBF29CE484222325), (b"a", 0xAF63DC4C8601EC8C), (b"foobar", 0x85944171F73967E8)],
+    ("data", "value"), [(b"", 0xCBF29CE484222325), (b"a", 0xAF63DC4C8601EC8C), (b"foobar", 0x85944171F73967E8)]
 )
 def test_fnv1a_gives_the_published_values(data: bytes, value: int) -> None:
     """The test vectors of Fowler, Noll and Vo."""

@@ -51,12 +51,7 @@ def fuzz_all(runs: int) -> int:
     print(f"{'target':<10}{'executions':>12}{'seconds':>9}{'peak MB':>9}{'crashes':>9}")  # noqa: T201
     for target in targets.TARGETS:
         start = time.monotonic()
-        done = subprocess.run(
-            [sys.executable, HERE, target, str(runs)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = subprocess.run([sys.executable, HERE, target, str(runs)], capture_output=True, text=True, check=False)
         figures = dict(re.findall(r"stat::(\w+):\s+(\d+)", done.stderr))
         executed, peak = int(figures.get("number_of_executed_units", 0)), figures.get("peak_rss_mb", "?")
         seconds = time.monotonic() - start

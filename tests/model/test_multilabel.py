@@ -103,11 +103,7 @@ def test_labels_are_predicted(tmp_path: Path) -> None:
     all_of_them = Predictor(model.fitted).predict_batch(batch, DecisionSettings(threshold=(0.0,)))
     assert [len(labels) for labels in all_of_them.labels] == [4, 4, 4]
     some = DecisionSettings(threshold=(1.0,), at_least_one=True)
-    assert [len(labels) for labels in Predictor(model.fitted).predict_batch(batch, some).labels] == [
-        1,
-        1,
-        1,
-    ]
+    assert [len(labels) for labels in Predictor(model.fitted).predict_batch(batch, some).labels] == [1, 1, 1]
 
 
 def _saved(model: TrainedModel, folder: Path) -> Path:

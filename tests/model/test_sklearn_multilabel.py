@@ -245,10 +245,7 @@ def test_a_matrix_of_too_many_columns_is_refused() -> None:
         TextClassifier().fit(["a text"], y)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [("int", "str"), ("bool", "str"), ("float", "int")],
-)
+@pytest.mark.parametrize(("one", "other"), [("int", "str"), ("bool", "str"), ("float", "int")])
 @pytest.mark.parametrize("is_multilabel", [False, True])
 def test_models_of_different_types_of_labels_are_not_merged(
     one: str, other: str, is_multilabel: bool, tmp_path: Path

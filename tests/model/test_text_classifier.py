@@ -63,10 +63,7 @@ def test_equals_a_scikit_learn_pipeline(options: dict, steps: list) -> None:
     peer.fit(TEXTS, LABELS)
     assert classifier.classes_.tolist() == peer.classes_.tolist()
     np.testing.assert_allclose(
-        classifier.predict_log_proba(QUESTIONS),
-        peer.predict_log_proba(QUESTIONS),
-        rtol=1e-9,
-        atol=1e-9,
+        classifier.predict_log_proba(QUESTIONS), peer.predict_log_proba(QUESTIONS), rtol=1e-9, atol=1e-9
     )
 
 
