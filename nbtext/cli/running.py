@@ -400,4 +400,4 @@ def _readings(
         kept.append(block.batch())
         on_batch(block, kept[-1])
     while True:
-        yield lambda each: count_blocks(map(Batch.block, kept), each, jobs=run.jobs, sample_size=None)
+        yield lambda each: count_blocks((batch.block() for batch in kept), each, jobs=run.jobs, sample_size=None)
