@@ -212,6 +212,8 @@ def _check_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo | None, name: 
 
     length  size of the file
     """
+    from tokenize import TokenError  # NumPy parses headers as Python
+
     if info is None:
         raise _UnfitError(f"it has no {name}")
     if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
@@ -225,7 +227,7 @@ def _check_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo | None, name: 
             shape, is_fortran, kind = read(member)
             if is_fortran or kind.hasobject or len(shape) > 1 or any(not 0 <= size < 1 << 60 for size in shape):
                 raise ValueError
-        except ValueError:
+        except (ValueError, SyntaxError, TokenError, MemoryError, RecursionError):
             raise _UnfitError(f"{name} is not an array of numbers in the format of NumPy") from None
         n_bytes = member.tell() + math.prod(shape) * kind.itemsize
     kinds, dimensions = MEMBERS[name]

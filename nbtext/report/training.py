@@ -267,8 +267,7 @@ def search_parts(search: Search, *, has_intervals: bool = True) -> Iterator[Rend
     has_intervals = has_intervals and search.best.metric == "accuracy"  # it is a share of the documents
     if has_intervals:
         yield "± half of the 95 % interval"
-    title = search.best.metric.replace("_f1", " F1")
-    table = new_table("model", "features", title, "estimate", "time", texts=(0, 1))
+    table = new_table("model", "features", search.best.metric.replace("_f1", " F1"), "estimate", "time", texts=(0, 1))
     table.columns[3].justify = table.columns[4].justify = "left"
     for result in search.results:
         names, (low, high) = _search_names(result.candidate), result.interval

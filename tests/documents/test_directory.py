@@ -394,6 +394,7 @@ def test_what_cannot_be_read_ahead_is_read_later(tmp_path: Path) -> None:
         assert str(later.value) == str(direct.value)
 
 
+@needs_contents
 def test_large_files_read_ahead_make_small_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of files that have been read have the size of others, and all bytes together are limited."""
     monkeypatch.setattr(read_ahead, "MAX_BYTES", 16_000_000)

@@ -56,7 +56,7 @@ def test_parameters_as_programs_give_them(options: dict[str, Any], tmp_path: Pat
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"model": "best"}, "model: unknown value 'best'; choose one of auto, multinomial, bernoulli"),
+        ({"model": "worst"}, "model: unknown value 'worst'; choose one of auto, multinomial, bernoulli"),
         ({"analyzer": str.split}, "analyzer: unknown value <method 'split'"),
         ({"ngrams": 2}, "ngrams: 2 has the wrong type, expected tuple[int, int]"),
         ({"stop_words": "red"}, "stop_words: 'red' has the wrong type"),
