@@ -245,7 +245,7 @@ def _is_given(condition: str, given: Mapping[str, Any]) -> bool:
 def check_settings(record: Any) -> None:
     """Raise SettingsError if a value is not among the choices or bounds of its field, or breaks a rule of the record.
 
-    Every settings record calls this in its `__post_init__`.
+    Every settings record calls this in its `__post_init__`; of the record of a command, the command calls it.
     """
     given = {}
     for field, found in list_settings(type(record)):

@@ -92,6 +92,7 @@ def _write_counts(counts: CorpusCounts, keep_sample: int | None) -> Record:
     """Return the counts with `keep_sample` of the retained documents; None: without any."""
     # a model that selects its smoothing again needs the empty documents, unless its documents have several labels
     empty = None if keep_sample is None or counts.label_sets is not None else counts.empty_documents
+    empty = None if empty is None else dict(sorted(empty.items()))
     kept = replace(counts, sample=counts.sample.smallest(keep_sample or 0), empty=empty).drop_unused_sets()
     derived = DERIVED_COUNTS if keep_sample is not None else (*DERIVED_COUNTS, "sample", "below")
     return {name: value for name, value in write_counts(kept).items() if name not in derived}

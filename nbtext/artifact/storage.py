@@ -26,6 +26,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from math import prod
+from threading import Lock
 from typing import Any
 from zlib import crc32
 
@@ -133,7 +134,7 @@ class Content:
     data_start = 0
 
     def __init__(self, path: str) -> None:
-        self._descriptor, self._held = -1, bytearray()
+        self._descriptor, self._held, self._lock = -1, bytearray(), Lock()
         if path != "-":
             self._descriptor = os.open(path, os.O_RDONLY)
             self._file: Any = open(self._descriptor, "rb", closefd=False)  # noqa: SIM115 - it need not be closed
@@ -175,6 +176,10 @@ class Content:
                 self._held += piece
             return np.frombuffer(bytes(memoryview(self._held)[start:stop]), dtype=np.uint8)
         found, n_read = np.empty(stop - start, dtype=np.uint8), 0
+        if not hasattr(os, "preadv"):  # Windows; no other process reads from this place of the file
+            with self._lock:
+                self._file.seek(self._start + start)
+                return found[: self._file.readinto(found.data)]
         while n_more := os.preadv(self._descriptor, [found[n_read:].data], self._start + start + n_read):
             n_read += n_more
         return found[:n_read]

@@ -37,6 +37,7 @@ from nbtext.settings import (
     Rule,
     Setting,
     check_rules,
+    check_settings,
     is_flag,
     list_options,
     list_parts,
@@ -277,6 +278,7 @@ class Command(click.Command):
         of_parts = (getattr(each.record, "RULES", ()) for _, each in list_parts(self.record) if each.is_open)
         check_rules((*self.rules, *chain.from_iterable(of_parts)), given, flags)
         made = make_record(self.record, given)
+        check_settings(made)
         if getattr(made, "run", None) is not None and made.run.verbose:
             _log_details()
         if self.takes_sources and made.run.jobs > 1:

@@ -12,7 +12,7 @@ from nbtext.cli.running import is_watched, open_documents, refuse_compression, r
 from nbtext.errors import InputError
 from nbtext.records import dataclass
 from nbtext.report.records import OUTPUT_FORMATS
-from nbtext.settings import Excludes, check_settings, setting
+from nbtext.settings import Excludes, setting
 
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
@@ -48,9 +48,6 @@ class Explain:
     )  # fmt: skip
     input: InputSettings = unlabeled_input()
     run: RunSettings = run()
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 @command(

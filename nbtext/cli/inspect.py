@@ -10,7 +10,7 @@ from nbtext.cli.running import open_documents, result_format, write_result
 from nbtext.documents.streams import is_matrix
 from nbtext.model.settings import CRITERIA
 from nbtext.records import dataclass
-from nbtext.settings import check_settings, refuse, setting
+from nbtext.settings import refuse, setting
 
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
@@ -42,9 +42,6 @@ class Inspect:
     result: ResultSettings = result()
     input: InputSettings = unlabeled_input()
     run: RunSettings = run("jobs")
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 @command(
@@ -100,9 +97,6 @@ class Diff:
     )  # fmt: skip
     result: ResultSettings = result()
     run: RunSettings = debug_only()
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 @command(

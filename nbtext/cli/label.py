@@ -16,7 +16,7 @@ from nbtext.errors import InputError, ModelError, SettingsError, number_of
 from nbtext.features.settings import FeatureSettings
 from nbtext.output import STANDARD_OUTPUT
 from nbtext.records import dataclass
-from nbtext.settings import Excludes, check_settings, parse_names, part, setting
+from nbtext.settings import Excludes, parse_names, part, setting
 
 if TYPE_CHECKING:
     from nbtext.documents.batch import Batch
@@ -61,9 +61,6 @@ class Label:
     input: InputSettings = unlabeled_input()
     features: FeatureSettings = part(FeatureSettings)
     run: RunSettings = run()
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 @command(

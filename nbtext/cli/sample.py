@@ -6,7 +6,7 @@ from nbtext.cli.command import command
 from nbtext.cli.options import ResultSettings, RunSettings, debug_only, model_argument, result
 from nbtext.cli.running import result_format, write_result
 from nbtext.records import dataclass
-from nbtext.settings import check_settings, setting
+from nbtext.settings import setting
 
 MAX_DOCUMENTS = 2**62
 MAX_WORDS = 10_000_000  # words of a document, which is kept in memory
@@ -28,9 +28,6 @@ class Sample:
     seed: int = setting(1, "Random seed. The same seed generates the same documents.", low=0, metavar="N")
     result: ResultSettings = result(piped="jsonl, which train reads")
     run: RunSettings = debug_only()
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 @command(

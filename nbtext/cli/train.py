@@ -32,7 +32,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.model.settings import UnlabeledSettings
 from nbtext.parallel import import_meanwhile
 from nbtext.records import dataclass
-from nbtext.settings import Excludes, Needs, check_settings, part, refuse, setting
+from nbtext.settings import Excludes, Needs, part, refuse, setting
 
 if TYPE_CHECKING:
     from nbtext.evaluation.evaluator import Evaluation
@@ -75,9 +75,6 @@ class Train:
     )  # fmt: skip
     cluster: ClusterSettings = part(ClusterSettings)
     run: RunSettings = run()
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     @property
     def is_search(self) -> bool:
