@@ -71,7 +71,7 @@ class Setting:
         """Return what to give instead of a value; "" if the value is right."""
         is_right = True
         if self.choices:
-            is_right = value in self.choices
+            is_right = set(value if isinstance(value, tuple) else [value]) <= set(self.choices)
         elif isinstance(value, int | float) and (self.low, self.high) != (-math.inf, math.inf):
             is_right = self.low <= value <= self.high  # not so for NaN
         return "" if is_right else self.wanted or self._describe()

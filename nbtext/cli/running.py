@@ -147,9 +147,8 @@ def binary_output(output: str | None) -> str:
         check_output(output)
         return output
     if sys.stdout.isatty():
-        raise SettingsError(
-            "the result is binary, and standard output is a terminal", where="-o", hint="write it to a file with -o"
-        )
+        what = "the result is binary, and standard output is a terminal"
+        raise SettingsError(what, where="-o", hint="write it to a file with -o")
     return "-"
 
 
@@ -323,9 +322,8 @@ def check_report(path: str | None) -> None:
     from nbtext.report.page.rendering import check_page
 
     if path in STANDARD_OUTPUT:
-        raise SettingsError(
-            "the page and the result cannot both go to standard output", where="--report", hint="name a file"
-        )
+        what = "the page and the result cannot both go to standard output"
+        raise SettingsError(what, where="--report", hint="name a file")
     refuse_compression(path, "--report")
     check_page("--report", path)
 

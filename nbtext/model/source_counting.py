@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from itertools import chain, islice
@@ -145,34 +146,35 @@ class _SharedBlocks:
     def __init__(self, blocks: Iterator[Block], on_batch: OnBatch | None) -> None:
         self._blocks = blocks
         self._on_batch = on_batch
-        self._turn = threading.Condition()
+        self._lock = threading.Lock()
         self._has_large = self._is_stopped = False
 
     def __iter__(self) -> Iterator[Block]:
         while True:
-            with self._turn:
-                self._turn.wait_for(lambda: self._is_stopped or not self._has_large)
-                block = None if self._is_stopped else next(self._blocks, None)
-                self._has_large = block is not None and block.is_large
-            if block is None:
+            with self._lock:  # not a Condition: an interrupt while Python code enters it would leave it locked
+                is_waiting = self._has_large and not self._is_stopped
+                block = None if self._is_stopped or is_waiting else next(self._blocks, None)
+                is_large = block is not None and block.is_large
+                if is_large:
+                    self._has_large = True
+            if is_waiting:
+                time.sleep(0.01)  # until the large block has been counted
+            elif block is None:
                 return
-            yield block
-            if block.is_large:
-                with self._turn:
-                    self._has_large = False
-                    self._turn.notify_all()
+            else:
+                yield block
+            if is_large:
+                self._has_large = False
 
     def report(self, block: Block, batch: Batch) -> None:
         """Call `on_batch`, one thread at a time."""
         if self._on_batch is not None:
-            with self._turn:
+            with self._lock:
                 self._on_batch(block, batch)
 
     def stop(self) -> None:
         """End the iteration of all threads."""
-        with self._turn:
-            self._is_stopped = True
-            self._turn.notify_all()
+        self._is_stopped = True
 
 
 def check_fields(learned: tuple[str, ...], given: tuple[str, ...]) -> None:
