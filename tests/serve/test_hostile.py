@@ -311,7 +311,7 @@ def test_a_slow_pattern_keeps_its_own_model_waiting_only(start: Start, model: Pa
     """Also more hostile texts than there are threads."""
     service = start("-m", model, "-m", slow, "--timeout", 3, "-j", 2)
     with ThreadPoolExecutor(4) as pool:
-        hostile = [pool.submit(service.post, "/v1/predict?model=slow", {"text": "a" * 27}) for _ in range(4)]
+        hostile = [pool.submit(service.post, "/v1/predict?model=slow", {"text": "a" * 30}) for _ in range(4)]
         while b"nbtext_requests_in_progress 4.0" not in service.get("/metrics").body:
             time.sleep(0.05)
         for _ in range(10):
