@@ -21,8 +21,8 @@ from nbtext.cli.running import (
     write_result,
 )
 from nbtext.errors import SettingsError
+from nbtext.evaluation.evaluator import check_thresholds, parse_thresholds
 from nbtext.evaluation.settings import FoldSettings, SearchSettings
-from nbtext.evaluation.thresholds import check_thresholds, parse_thresholds
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.settings import DecisionSettings
 from nbtext.records import dataclass
@@ -33,11 +33,10 @@ if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
     from nbtext.documents.source import Source
     from nbtext.evaluation.candidates import Candidate
-    from nbtext.evaluation.diagnosis import Diagnosis
+    from nbtext.evaluation.diagnosis import Diagnosis, SetDiagnosis
     from nbtext.evaluation.evaluator import Evaluation
-    from nbtext.evaluation.multilabel_log import SetDiagnosis
     from nbtext.evaluation.outcomes import PredictedBatch
-    from nbtext.evaluation.predictions_file import PredictionsFile
+    from nbtext.evaluation.predicted import PredictionsFile
     from nbtext.model.corpus_counts import CorpusCounts
     from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.source_counting import OnBatch
@@ -110,8 +109,7 @@ def evaluate(given: Evaluate) -> None:
     Evaluate a model (-m), a file of predictions (--predictions), or, by cross-validation, the models that
     `nbtext train` would train with the same options (--folds, --group-field, --order-field).
     """
-    from nbtext.evaluation.predicted import select_predictions
-    from nbtext.evaluation.predictions_file import PredictionsFile
+    from nbtext.evaluation.predicted import PredictionsFile
     from nbtext.evaluation.tasks import TASKS
     from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.predictions import NO_TOKEN
@@ -123,13 +121,6 @@ def evaluate(given: Evaluate) -> None:
     corpora: list[CorpusCounts] = []
     repeated: list[RepeatedTexts] = []
     n_empty = 0
-
-    def count_empty(batches: Iterator[PredictedBatch]) -> Iterator[PredictedBatch]:
-        nonlocal n_empty
-        for batch in batches:
-            n_empty += batch.predictions.reasons.count(NO_TOKEN)
-            yield batch
-
     predict = _make_predict(subject, given, on_corpus=corpora.append, on_repeated=repeated.append)
     trained_on = subject.fitted.input if isinstance(subject, TrainedModel) else None
     if isinstance(subject, TrainedModel):
@@ -137,23 +128,27 @@ def evaluate(given: Evaluate) -> None:
     targets = None if decisions.replaces_label else _settings_of(subject, given)
     input_settings, thresholds = given.folds.add_split(given.input), given.fail_under or {}
     with open_documents(given.sources, input_settings, given.run, trained_on=trained_on) as (source, on_batch):
-        predicted = count_empty(predict(source, on_batch))
+        predicted = predict(source, on_batch)
         first = list(islice(predicted, 1))
         task = TASKS[first[0].predictions.task if first else "one"]
         evaluator = task.evaluator(decisions.cost, with_likelihoods=given.foreign is not None, targets=targets)
-        log = task.log(min_probability=decisions.min_probability or 0.0) if given.report is not None else None
-        evaluator.add_all(select_predictions(chain(first, predicted), log))
+        log: Any = task.log(min_probability=decisions.min_probability or 0.0) if given.report is not None else None
+        for batch in chain(first, predicted):
+            n_empty += batch.predictions.reasons.count(NO_TOKEN)
+            if log is not None:
+                log.record(batch)
+            evaluator.add(batch.predictions)
     if isinstance(subject, PredictionsFile) and not subject.has_all_probabilities:
         what = "the file has the probabilities only of predicted labels, so that figures of probabilities are rough"
         say(f"{what}; nbtext predict --to jsonl writes all", quiet=given.run.quiet)
     if given.foreign is not None:
         with open_documents((given.foreign,), input_settings, given.run, trained_on=trained_on) as (source, on_batch):
-            evaluator.add_foreign(select_predictions(predict(source, on_batch)))
+            evaluator.add_foreign(batch.predictions for batch in predict(source, on_batch))
     evaluation = replace(evaluator.evaluation(), repeated=next(iter(repeated), None))
     if given.report is not None:
         trained = subject if isinstance(subject, TrainedModel) else None
         has_all = not isinstance(subject, PredictionsFile) or subject.has_all_probabilities
-        diagnosis = task.diagnose(log, evaluation, trained, has_all_probabilities=has_all)
+        diagnosis = log.diagnose(evaluation, trained, has_all_probabilities=has_all)
         _write_report(given.report, diagnosis, trained, given.sources)
     write_result(evaluation_result(evaluation), given.result, chosen)
     _print_first_look(evaluation, corpora, n_empty, quiet=given.run.quiet)
@@ -183,7 +178,7 @@ def _load_subject(given: Evaluate) -> TrainedModel | PredictionsFile | None:
         because = "it is used only in cross-validation (--folds)"
         refuse_settings(FoldSettings, FeatureSettings, ModelSettings, because=because)
     if given.predictions is not None:
-        from nbtext.evaluation.predictions_file import PredictionsFile
+        from nbtext.evaluation.predicted import PredictionsFile
 
         return PredictionsFile(given.predictions)
     if given.model_file is None:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import Floats
-from nbtext.evaluation.metrics import METRICS, Metric, T, Totals, compute_metrics
+from nbtext.evaluation.curves import Reliability
+from nbtext.evaluation.metrics import Metric, T, Totals, compute_metrics
 from nbtext.evaluation.outcomes import Outcomes
-from nbtext.evaluation.reliability import Reliability
 
 LEVEL = 0.95
 N_RESAMPLES = 1000
@@ -28,37 +28,24 @@ class Estimate(NamedTuple):
     high: float
 
 
-class TotalsOf:
-    """Computes the totals of any of the documents; the same document may be drawn several times."""
+def totals_of(outcomes: Outcomes, n_labels: int) -> Callable[[NDArray[np.int64]], Totals]:
+    """Return the function that computes the totals of any of the documents; the same one may be drawn several times."""
+    keys, log_losses = outcomes.true.astype(np.int64) * (n_labels + 1) + outcomes.predicted + 1, outcomes.log_losses
+    found, cells = np.unique(keys, return_inverse=True)
+    true, predicted = found // (n_labels + 1), found % (n_labels + 1) - 1
 
-    def __init__(self, outcomes: Outcomes) -> None:
-        self._outcomes, self._log_losses = outcomes, outcomes.log_losses
-        n = len(outcomes.labels)
-        keys = outcomes.true.astype(np.int64) * (n + 1) + outcomes.predicted + 1
-        found, self._cells = np.unique(keys, return_inverse=True)
-        self._true, self._predicted = found // (n + 1), found % (n + 1) - 1
-
-    def __call__(self, documents: NDArray[np.int64]) -> Totals:
+    def add_up(documents: NDArray[np.int64]) -> Totals:
         reliability = Reliability()
-        reliability.add(self._outcomes.best[documents], self._outcomes.is_chosen_right[documents])
-        return Totals(
-            len(self._outcomes.labels),
-            self._true,
-            self._predicted,
-            np.bincount(self._cells[documents], minlength=len(self._true)),
-            float(self._log_losses[documents].sum()),
-            float(self._outcomes.squared_errors[documents].sum()),
-            reliability,
-        )
+        reliability.add(outcomes.best[documents], outcomes.is_chosen_right[documents])
+        counts = np.bincount(cells[documents], minlength=len(true))
+        log_loss, squared_error = log_losses[documents].sum(), outcomes.squared_errors[documents].sum()
+        return Totals(n_labels, true, predicted, counts, float(log_loss), float(squared_error), reliability)
+
+    return add_up
 
 
-def compute_intervals(outcomes: Outcomes, *, seed: int = 1) -> dict[str, Estimate]:
-    """Compute an interval for every metric that single documents determine, by its name."""
-    return intervals_of(METRICS, TotalsOf(outcomes), len(outcomes), seed)
-
-
-def intervals_of(
-    metrics: Mapping[str, Metric[T]], totals_of: Callable[[NDArray[np.int64]], T], n_documents: int, seed: int
+def compute_intervals(
+    metrics: Mapping[str, Metric[T]], totals_of: Callable[[NDArray[np.int64]], T], n_documents: int, seed: int = 1
 ) -> dict[str, Estimate]:
     """Compute an interval for every metric that single documents determine, by its name.
 
@@ -72,12 +59,6 @@ def intervals_of(
     replicates = resample(n_documents, statistic, np.random.default_rng(seed))
     pairs = zip(values.items(), replicates.T, strict=True)
     return {name: bias_corrected_interval(value, found) for (name, value), found in pairs}
-
-
-def metric_values(metrics: tuple[Metric[T], ...], totals: T) -> list[float]:
-    """Compute these metrics, which must have been measured."""
-    values = [metric.compute(totals) for metric in metrics]
-    return [value for value in values if value is not None]
 
 
 def resample(n: int, statistic: Statistic, random: np.random.Generator) -> Floats:

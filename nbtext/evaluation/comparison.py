@@ -18,8 +18,8 @@ from nbtext.bayes.settings import AUTO
 from nbtext.documents.batch import Batch
 from nbtext.documents.source import Source
 from nbtext.errors import InputError, SettingsError
-from nbtext.evaluation.bootstrap import Estimate, bias_corrected_interval, metric_values, resample
-from nbtext.evaluation.metrics import Metric
+from nbtext.evaluation.bootstrap import Estimate, bias_corrected_interval, resample
+from nbtext.evaluation.metrics import Metric, compute_metrics
 from nbtext.evaluation.outcomes import LabelNumbers
 from nbtext.evaluation.tasks import TASKS
 from nbtext.features.analyzer import has_own_pattern
@@ -124,6 +124,7 @@ def compare_models(
     for model in models:
         check_fields(model.feature_settings.fields, source.field_names)
     predictors, task = [batch_predictor(model, MOST_PROBABLE) for model in models], TASKS[models[0].task.name]
+    metrics = {name: metric for name, metric in task.metrics.items() if metric.is_compared}
 
     def predict(batch: Batch) -> list[tuple[Predictions, float]]:
         task.check(batch)
@@ -146,76 +147,33 @@ def compare_models(
         raise InputError("SOURCE has no documents to compare the models on")
     labels = numbers.sorted()  # of all models: each macro F1 is a mean over the same labels
     outcomes = [task.join(each, numbers, labels) for each in parts]
-    metrics = tuple(metric for metric in task.metrics.values() if metric.is_compared)
-    totals_of = [task.totals_of(each, len(labels)) for each in outcomes]
-    values, replicates = _bootstrap(metrics, totals_of, len(outcomes[0]), seed)
-    results = _list_results(candidates, metrics, seconds, values, replicates)
-    is_correct, names = np.array([each.is_correct for each in outcomes]), [candidate.name for candidate in candidates]
-    tests = _test_pairs(names, metrics, is_correct, values, replicates)
-    return Comparison(len(outcomes[0]), labels, results, tests, metrics, task.correct)
-
-
-def _list_results(
-    candidates: Sequence[Candidate],
-    metrics: tuple[Metric[Any], ...],
-    seconds: Floats,
-    values: Floats,
-    replicates: Floats,
-) -> tuple[ComparedModel, ...]:
-    """Return the metrics of each model."""
-    results = []
-    for k, (name, trained, size) in enumerate(candidates):
-        fitted, n_documents = trained.fitted, trained.counts.statistics.n_documents
-        model = fitted.model_settings.model
-        kind = model if model != AUTO else "multi-label"  # Naive Bayes of several labels has no other name
-        estimates = _estimates(metrics, values[k], replicates[:, k])
-        results.append(
-            ComparedModel(name, kind, n_documents, fitted.scorer.n_features, size, float(seconds[k]), estimates)
-        )
-    return tuple(results)
-
-
-def _test_pairs(
-    names: list[str],
-    metrics: tuple[Metric[Any], ...],
-    is_correct: NDArray[np.bool_],
-    values: Floats,
-    replicates: Floats,
-) -> tuple[PairedTest, ...]:
-    """Compare each pair of models.
-
-    is_correct  (n_models, n_documents)
-    """
-    tests = []
-    for a, b in combinations(range(len(names)), 2):
-        only_first = int((is_correct[a] & ~is_correct[b]).sum())
-        only_second = int((is_correct[b] & ~is_correct[a]).sum())
-        differences = _estimates(metrics, values[b] - values[a], replicates[:, b] - replicates[:, a])
-        p_value = mcnemar(only_first, only_second)
-        tests.append(PairedTest(names[a], names[b], differences, only_first, only_second, p_value))
-    return tuple(tests)
-
-
-def _bootstrap(
-    metrics: tuple[Metric[Any], ...], totals_of: list[Callable[[NDArray[np.int64]], Any]], n: int, seed: int
-) -> tuple[Floats, Floats]:
-    """Compute metrics of each model, shape (n_models, n_metrics), and of resamples of the documents, which are the same
-    for all models, shape (n_resamples, n_models, n_metrics).
-
-    totals_of  for each model: computes the totals of any of the documents
-    n          number of documents
-    """
+    add_up, n_documents = [task.totals_of(each, len(labels)) for each in outcomes], len(outcomes[0])
 
     def statistic(documents: NDArray[np.int64]) -> list[float]:
-        return [value for each in totals_of for value in metric_values(metrics, each(documents))]
+        return [value for each in add_up for value in compute_metrics(each(documents), metrics).values()]
 
-    values = np.reshape(statistic(np.arange(n)), (len(totals_of), len(metrics)))
-    return values, resample(n, statistic, np.random.default_rng(seed)).reshape(-1, *values.shape)
+    def estimate(values: Floats, replicates: Floats) -> dict[str, Estimate]:
+        triples = zip(metrics, values.tolist(), replicates.T, strict=True)
+        return {name: bias_corrected_interval(value, found) for name, value, found in triples}
 
-
-def _estimates(metrics: tuple[Metric[Any], ...], values: Floats, replicates: Floats) -> dict[str, Estimate]:
-    triples = zip(metrics, values.tolist(), replicates.T, strict=True)
-    return {metric.name: bias_corrected_interval(value, found) for metric, value, found in triples}
+    values = np.reshape(statistic(np.arange(n_documents)), (len(models), len(metrics)))
+    # (n_resamples, n_models, n_metrics): the resamples are the same for all models
+    replicates = resample(n_documents, statistic, np.random.default_rng(seed)).reshape(-1, *values.shape)
+    results = []
+    for k, (name, trained, size) in enumerate(candidates):
+        kind = models[k].model_settings.model
+        kind = kind if kind != AUTO else "multi-label"  # Naive Bayes of several labels has no other name
+        n_trained, n_features = trained.counts.statistics.n_documents, models[k].scorer.n_features
+        found = estimate(values[k], replicates[:, k])
+        results.append(ComparedModel(name, kind, n_trained, n_features, size, float(seconds[k]), found))
+    tests = []
+    for a, b in combinations(range(len(models)), 2):
+        first, second = outcomes[a].is_correct, outcomes[b].is_correct
+        only = int((first & ~second).sum()), int((second & ~first).sum())
+        differences = estimate(values[b] - values[a], replicates[:, b] - replicates[:, a])
+        tests.append(PairedTest(candidates[a].name, candidates[b].name, differences, *only, mcnemar(*only)))
+    compared = tuple(metrics.values())
+    return Comparison(n_documents, labels, tuple(results), tuple(tests), compared, task.correct)
 
 
 def mcnemar(only_first: int, only_second: int) -> float:

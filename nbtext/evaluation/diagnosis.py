@@ -1,33 +1,230 @@
-"""Diagnosis of an evaluation: everything that its page shows, as plain data."""
+"""Diagnosis of an evaluation: everything that its page shows, as plain data, collected batch by batch.
+
+An error log records outcomes of all documents and examples of some; its `diagnose` adds what the model tells of them.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import heapq
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from nbtext.bayes.calibration import TemperatureScaling
+from nbtext.bayes.scorer import Floats
 from nbtext.documents.batch import Batch
-from nbtext.evaluation.bootstrap import Estimate, compute_intervals
-from nbtext.evaluation.confusions import ConfusedPair, find_confused_pairs, order_by_confusion
-from nbtext.evaluation.error_log import Cell, ErrorLog, Example
-from nbtext.evaluation.evaluator import Evaluation
-from nbtext.evaluation.label_curves import LabelCurve, compute_label_curve
-from nbtext.evaluation.outcomes import UNANSWERED, Outcomes
-from nbtext.evaluation.reliability import AnsweredPart, Reliability, SetSize, TradeOff, measure_set_sizes
-from nbtext.model.explanation import Explainer, Explanation
-from nbtext.model.inspection import Inspection, inspect
+from nbtext.evaluation.bootstrap import Estimate, compute_intervals, totals_of
+from nbtext.evaluation.curves import (
+    AnsweredPart,
+    LabelCurve,
+    Reliability,
+    ReliabilityBin,
+    SetSize,
+    TradeOff,
+    compute_label_curve,
+    measure_set_sizes,
+)
+from nbtext.evaluation.evaluator import Evaluation, PairKey, list_pairs
+from nbtext.evaluation.metrics import METRICS, MULTILABEL_METRICS, sum_outcomes
+from nbtext.evaluation.outcomes import (
+    LabelNumbers,
+    MultilabelOutcomes,
+    Outcomes,
+    PredictedBatch,
+    join_columns,
+    join_outcomes,
+    mark_true,
+    measure,
+    measure_sets,
+    true_sets,
+)
+from nbtext.records import dataclass
 
 if TYPE_CHECKING:
+    from nbtext.bayes.calibration import TemperatureScaling
+    from nbtext.model.explanation import Explainer, Explanation
     from nbtext.model.fitted_model import TrainedModel
+    from nbtext.model.inspection import Inspection
 
+MAX_PROBABILITIES = 1 << 23  # kept for curves (64 MiB); beyond that, those of every second, fourth, ... document
+MAX_LISTED = 10_000  # documents whose names can be looked up
+MAX_STUDIED = 2_000  # documents whose words may explain a confusion
+N_TOP = 25  # mistakes, outliers, and documents with wrong label sets, that are shown with their text
+# characters of each text that are kept
+IN_LISTS, FOR_WORDS, IN_FULL, OF_SETS = 160, 16_384, 200_000, 400
 MAX_LABELS = 100  # in charts and in the confusion matrix: the most frequent ones
 TARGETS = (0.8, 0.9, 0.95, 0.98, 0.99, 0.995)  # accuracies of answers
 N_PARTS = 120  # points of the trade-off
 N_FEATURES = 12  # of each label
 N_TYPICALITY_BINS = 20
+MAX_CONFUSED_PAIRS = 12  # of labels
+MAX_EXAMINED = 50  # documents of each confusion whose words are examined
+MAX_WORDS = 10
+COMMON_SHARE = 0.2  # words in a larger share of the training documents are reported together, not one by one
+N_EXAMPLES = 3  # documents of each wrong label with another one
+MAX_PAIRS = 1 << 14  # of a wrong label and another one that have examples
+
+Cell = tuple[str, str | None]  # true label, predicted label
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A document with its true and its predicted label.
+
+    probability  The probability of the predicted label, or of the label that a threshold withholds.
+    texts        The texts of its fields, shortened; empty if they were not kept.
+    n_missing    Number of characters that were cut off.
+    """
+
+    id: str
+    label: str
+    predicted: str | None
+    probability: float
+    texts: tuple[str, ...] = ()
+    n_missing: int = 0
+
+
+class ExamplesByCell:
+    """Keeps the most probable examples of each cell of the confusion matrix, and counts all of them.
+
+    Parameters
+    ----------
+    maximum : int
+        Maximum number of examples; if there are more, the largest cells keep fewer.
+    """
+
+    def __init__(self, maximum: int) -> None:
+        self._maximum = maximum
+        self._kept: dict[Cell, list[tuple[float, int, Example]]] = {}
+        self._n_kept = 0
+        self.counts: Counter[Cell] = Counter()
+
+    def add(self, place: int, probability: float, cell: Cell, make: Callable[[], Example]) -> None:
+        """Count an example, and keep it for now."""
+        self.counts[cell] += 1
+        self._kept.setdefault(cell, []).append((-probability, place, make()))
+        self._n_kept += 1
+        if self._n_kept > 2 * self._maximum:
+            self._trim()
+
+    def cells(self) -> dict[Cell, list[Example]]:
+        """Return the examples of each cell, the most probable first."""
+        self._trim()
+        return {cell: [example for *_, example in entries] for cell, entries in self._kept.items()}
+
+    def _trim(self) -> None:
+        if len(self._kept) > self._maximum:
+            largest = sorted(self._kept, key=lambda cell: (-self.counts[cell], str(cell)))
+            self._kept = {cell: self._kept[cell] for cell in largest[: self._maximum]}
+        sizes = [len(entries) for entries in self._kept.values()]
+        limits = range(max(sizes, default=0) + 1)
+        limit = bisect_right(limits, self._maximum, key=lambda limit: sum(min(size, limit) for size in sizes)) - 1
+        for entries in self._kept.values():
+            entries.sort(key=lambda entry: entry[:2])
+            del entries[limit:]
+        self._n_kept = sum(map(len, self._kept.values()))
+
+
+class TopExamples(Generic[Item]):
+    """Keeps the examples with the highest rank; of equal ones the first."""
+
+    def __init__(self, maximum: int) -> None:
+        self._maximum = maximum
+        self._heap: list[tuple[float, int, Item]] = []
+
+    def add(self, place: int, rank: float, make: Callable[[], Item]) -> None:
+        """Keep an example if its rank is high enough."""
+        key = (rank, -place)
+        if len(self._heap) < self._maximum:
+            heapq.heappush(self._heap, (*key, make()))
+        elif key > self._heap[0][:2]:
+            heapq.heapreplace(self._heap, (*key, make()))
+
+    def rank_examples(self) -> list[tuple[float, Item]]:
+        """Return the examples with their ranks, the highest first."""
+        return [(rank, example) for rank, _, example in sorted(self._heap, key=lambda entry: entry[:2], reverse=True)]
+
+
+class ThinnedRows:
+    """Keeps a bounded number of values: all rows, or every second, fourth, ... of them.
+
+    Later rows may be wider: missing values of earlier ones are 0.
+
+    Parameters
+    ----------
+    most : int
+        Maximum number of values to keep.
+    step  every `step`-th row is kept
+    """
+
+    def __init__(self, maximum: int) -> None:
+        self._most = maximum
+        self.step = 1
+        self._seen = self._kept = 0
+        self._parts: list[Floats] = []
+
+    def add(self, rows: Floats) -> None:
+        """Add rows, shape (n_rows, width)."""
+        kept = rows[-self._seen % self.step :: self.step].copy()
+        self._seen += len(rows)
+        self._kept += kept.size
+        self._parts.append(kept)
+        while self._kept > self._most and self._seen > self.step:
+            self._parts = [self.rows()[::2]]
+            self._kept = self._parts[0].size
+            self.step *= 2
+
+    def rows(self) -> Floats:
+        """Return the rows that were kept, in order, shape (n_rows, largest width)."""
+        width = max((part.shape[1] for part in self._parts), default=0)
+        padded = [np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in self._parts]
+        return np.concatenate(padded) if padded else np.zeros((0, 0))
+
+
+class MisleadingWord(NamedTuple):
+    """A feature whose mean contribution favors the wrong label.
+
+    documents  Number of examined documents that have the feature.
+    log_odds   Mean contribution to the log-odds of the predicted label against the true one, over all examined
+               documents.
+    """
+
+    feature: str
+    documents: int
+    log_odds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """Documents of one label for which another one was predicted (one direction).
+
+    examined         Number of documents, the most probable ones, whose words were examined.
+    words            Those with the largest contributions to the wrong label, without common words.
+    common_log_odds  The contribution of all common words together, the mean over the examined documents.
+    """
+
+    label: str
+    predicted: str
+    documents: int
+    examined: int = 0
+    words: tuple[MisleadingWord, ...] = ()
+    common_log_odds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ConfusedPair:
+    """Two labels that are confused, the more frequent confusion first."""
+
+    confusions: tuple[Confusion, Confusion]
+
+    @property
+    def documents(self) -> int:
+        return sum(confusion.documents for confusion in self.confusions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,106 +326,348 @@ class Diagnosis:
     has_texts: bool
 
 
-def diagnose(
-    error_log: ErrorLog,
-    evaluation: Evaluation,
-    model: TrainedModel | None = None,
-    *,
-    has_all_probabilities: bool = True,
-    seed: int = 1,
-) -> Diagnosis:
-    """Collect the details of an evaluation.
+class ErrorLog:
+    """Records outcomes of all documents, and examples of some.
+
+    listed    examples of each cell, for the lists of the confusion matrix
+    studied   wrong ones with enough text to find misleading words
+    mistakes  the wrong ones with the highest probability
+    outliers  those with the lowest typicality
 
     Parameters
     ----------
-    error_log : ErrorLog
-        The error log of the same predictions.
-    model : TrainedModel, optional
-        The model that made the predictions; None: several models, or unknown.
-    has_all_probabilities : bool
-        The probabilities of all labels are known, not only of the predicted one.
-    seed : int
-        Seed of the bootstrap.
+    min_probability : float
+        Threshold of `--min-probability` that was applied to the predictions.
     """
-    outcomes = error_log.outcomes(evaluation.labels)
-    by_support = sorted(evaluation.per_label, key=lambda score: (-score.support, score.label))
-    labels = tuple(sorted(score.label for score in by_support[:MAX_LABELS]))
-    calibration = model.fitted.calibration if model is not None else None
-    scaling = calibration.temperature if calibration is not None else None
-    trade_off = TradeOff.of(outcomes)
-    top_features = None
-    if model is not None:
-        known = [label for label in labels if label in set(model.fitted.labels)]
-        top_features = inspect(model, n_features=N_FEATURES, labels=known)
-    return Diagnosis(
-        evaluation=evaluation,
-        intervals=compute_intervals(outcomes, seed=seed),
-        confusions=_confusions(error_log, outcomes, labels, model),
-        trust=Trust(
-            error_log.before_calibration if scaling is not None else None,
-            scaling,
-            trade_off.parts(N_PARTS),
-            tuple(Target(accuracy, trade_off.at_accuracy(accuracy)) for accuracy in TARGETS),
-        ),
-        curves=_curves(error_log, outcomes, labels, model) if has_all_probabilities else None,
-        mistakes=_mistakes(error_log, model) if model is not None else (),
-        outliers=_outliers(error_log, outcomes),
-        top_features=top_features,
-        has_conformal_scores=calibration is not None and calibration.nonconformity is not None,
-        has_names=error_log.listed.counts.total() > 0,
-        has_texts=error_log.has_texts,
-    )
+
+    def __init__(self, *, min_probability: float = 0.0) -> None:
+        self._min_probability = min_probability
+        self._numbers, self._parts = LabelNumbers(), list[Outcomes]()
+        self._probabilities = ThinnedRows(MAX_PROBABILITIES)
+        self.before_calibration: Reliability | None = None
+        self.listed, self.studied = ExamplesByCell(MAX_LISTED), ExamplesByCell(MAX_STUDIED)
+        self.mistakes, self.outliers = TopExamples[Example](N_TOP), TopExamples[Example](N_TOP)
+        self.n_documents = 0
+        self.has_texts = False
+
+    def record(self, batch: PredictedBatch) -> None:
+        """Record a batch; InputError if a document has no label."""
+        predictions = batch.predictions
+        if len(predictions) == 0:
+            return
+        outcomes = measure(predictions, self._numbers, min_probability=self._min_probability)
+        self._parts.append(outcomes)
+        rows = np.zeros((len(predictions), len(self._numbers)))
+        is_unread = np.isnan(predictions.probabilities)
+        rows[:, self._numbers.add(predictions.classes)] = np.where(
+            is_unread, 1 / len(predictions.classes), predictions.probabilities
+        )
+        self._probabilities.add(rows)
+        if batch.scores is not None:
+            # the probabilities of the same labels without calibration
+            exponentials = np.exp(batch.scores - batch.scores.max(axis=1, keepdims=True))
+            uncalibrated = exponentials[np.arange(len(rows)), predictions.label_classes] / exponentials.sum(axis=1)
+            self.before_calibration = self.before_calibration or Reliability()
+            self.before_calibration.add(uncalibrated, outcomes.is_chosen_right)
+        columns = batch.columns
+        self.has_texts = self.has_texts or columns is not None
+        named = zip(predictions.ids, predictions.true_labels, predictions.labels, strict=True)
+        for row, (identity, true, labels) in enumerate(named):
+            if not identity or not true:  # counts alone have no names
+                continue
+            label, predicted = true[0], labels[0] if labels else None
+            place, probability, cell = self.n_documents + row, float(outcomes.best[row]), (label, predicted)
+            make = partial(_example, columns, row, identity, cell, probability)
+            is_wrong = predicted not in (label, None)
+            self.listed.add(place, probability, cell, partial(make, IN_LISTS if is_wrong else 0))
+            if is_wrong and columns is not None:
+                self.studied.add(place, probability, cell, partial(make, FOR_WORDS))
+                self.mistakes.add(place, probability, partial(make, IN_FULL))
+            if outcomes.is_outlier[row] and predictions.typicality is not None:
+                self.outliers.add(place, -float(predictions.typicality[row]), partial(make, IN_LISTS))
+        self.n_documents += len(predictions)
+
+    def outcomes(self, labels: tuple[str, ...]) -> Outcomes:
+        """Return the outcomes of all documents; `labels` are all labels, sorted."""
+        return join_outcomes(self._parts, self._numbers, labels)
+
+    def probabilities(self, labels: tuple[str, ...]) -> tuple[Floats, int]:
+        """Return the probabilities of every n-th document, shape (n_kept, n_labels), and n."""
+        positions, rows = self._numbers.positions(labels), self._probabilities.rows()
+        found = np.zeros((len(rows), len(labels)))
+        found[:, positions[: rows.shape[1]]] = rows
+        return found, self._probabilities.step
+
+    def diagnose(
+        self,
+        evaluation: Evaluation,
+        model: TrainedModel | None = None,
+        *,
+        has_all_probabilities: bool = True,
+        seed: int = 1,
+    ) -> Diagnosis:
+        """Collect the details of the evaluation of the same predictions.
+
+        Parameters
+        ----------
+        model : TrainedModel, optional
+            The model that made the predictions; None: several models, or unknown.
+        has_all_probabilities : bool
+            The probabilities of all labels are known, not only of the predicted one.
+        seed : int
+            Seed of the bootstrap.
+        """
+        outcomes = self.outcomes(evaluation.labels)
+        by_support = sorted(evaluation.per_label, key=lambda score: (-score.support, score.label))
+        labels = tuple(sorted(score.label for score in by_support[:MAX_LABELS]))
+        calibration = model.fitted.calibration if model is not None else None
+        scaling = calibration.temperature if calibration is not None else None
+        trade_off = TradeOff.of(outcomes)
+        mistakes, top_features, explainer = [], None, None
+        if model is not None:
+            from nbtext.model.explanation import Explainer
+            from nbtext.model.inspection import inspect
+
+            known, explainer = set(model.fitted.labels), Explainer(model.fitted)
+            top_features = inspect(model, n_features=N_FEATURES, labels=[label for label in labels if label in known])
+            for _, example in self.mistakes.rank_examples():
+                against = example.label if example.label in known else None
+                batch = Batch([example.id], tuple([text] for text in example.texts), [example.label])
+                (explanation,) = explainer.explain_batch(batch, label=example.predicted, against=against)
+                mistakes.append(Mistake(example, explanation))
+        return Diagnosis(
+            evaluation=evaluation,
+            intervals=compute_intervals(METRICS, totals_of(outcomes, len(evaluation.labels)), len(outcomes), seed),
+            confusions=self._confusions(outcomes, labels, model, explainer),
+            trust=Trust(
+                self.before_calibration if scaling is not None else None,
+                scaling,
+                trade_off.parts(N_PARTS),
+                tuple(Target(accuracy, trade_off.at_accuracy(accuracy)) for accuracy in TARGETS),
+            ),
+            curves=self._curves(outcomes, labels, model) if has_all_probabilities else None,
+            mistakes=tuple(mistakes),
+            outliers=self._outliers(outcomes),
+            top_features=top_features,
+            has_conformal_scores=calibration is not None and calibration.nonconformity is not None,
+            has_names=self.listed.counts.total() > 0,
+            has_texts=self.has_texts,
+        )
+
+    def _confusions(
+        self, outcomes: Outcomes, labels: tuple[str, ...], model: TrainedModel | None, explainer: Explainer | None
+    ) -> Confusions:
+        names = (*outcomes.labels, None)  # the last one is that of UNANSWERED
+        found = Counter(zip(outcomes.true.tolist(), outcomes.predicted.tolist(), strict=True))
+        counts: dict[Cell, int] = {
+            (outcomes.labels[true], names[predicted]): count for (true, predicted), count in found.items()
+        }
+        both: dict[tuple[str, str], int] = defaultdict(int)
+        for (label, predicted), count in counts.items():
+            if predicted is not None and predicted != label:
+                both[min(label, predicted), max(label, predicted)] += count
+        studied, pairs = self.studied.cells(), []
+        common = find_common_words(model) if model is not None else frozenset()
+        for one, other in sorted(both, key=lambda pair: (-both[pair], pair))[:MAX_CONFUSED_PAIRS]:
+            confusions = []
+            for cell in sorted(((one, other), (other, one)), key=lambda cell: -counts.get(cell, 0)):
+                confusion, examined = Confusion(*cell, counts.get(cell, 0)), studied.get(cell, [])[:MAX_EXAMINED]
+                if explainer is not None and examined and set(cell) <= set(explainer.model.labels):
+                    words, of_common = _find_misleading_words(explainer, common, cell, examined)
+                    confusion = replace(confusion, examined=len(examined), words=words, common_log_odds=of_common)
+                confusions.append(confusion)
+            pairs.append(ConfusedPair((confusions[0], confusions[1])))
+        shown = {*labels, None}
+        return Confusions(
+            labels,
+            order_by_confusion(labels, [(cell, count) for cell, count in counts.items() if shown.issuperset(cell)]),
+            tuple(sorted(counts.items(), key=str)),
+            self.listed.cells(),
+            tuple(pairs),
+        )
+
+    def _curves(self, outcomes: Outcomes, labels: tuple[str, ...], model: TrainedModel | None) -> Curves:
+        probabilities, step = self.probabilities(outcomes.labels)
+        true = outcomes.true[::step]
+        places = {label: place for place, label in enumerate(outcomes.labels)}
+        curves = tuple(
+            compute_label_curve(label, probabilities[:, places[label]], true == places[label]) for label in labels
+        )
+        nonconformity = model.fitted.calibration.nonconformity if model is not None else None
+        known = model.fitted.labels if model is not None else outcomes.labels
+        columns = np.array([places[label] for label in known])
+        own = np.full(len(places), -1)
+        own[columns] = np.arange(len(columns))
+        return Curves(curves, measure_set_sizes(probabilities[:, columns], own[true], nonconformity), step)
+
+    def _outliers(self, outcomes: Outcomes) -> Outliers | None:
+        """Describe outliers; None if the model has no likelihood of a document."""
+        typicality = outcomes.typicality[~np.isnan(outcomes.typicality)]
+        if not len(typicality):
+            return None
+        counts, _ = np.histogram(typicality, N_TYPICALITY_BINS, (0, 1))
+        examples = tuple((-rank, example) for rank, example in self.outliers.rank_examples())
+        n_correct = int((outcomes.is_outlier & outcomes.is_correct).sum())
+        return Outliers(int(outcomes.is_outlier.sum()), n_correct, examples, tuple(counts.tolist()))
 
 
-def _confusions(
-    error_log: ErrorLog, outcomes: Outcomes, labels: tuple[str, ...], model: TrainedModel | None
-) -> Confusions:
-    names = outcomes.labels
-    counts: dict[Cell, int] = {}
-    for (true, predicted), count in Counter(
-        zip(outcomes.true.tolist(), outcomes.predicted.tolist(), strict=True)
-    ).items():
-        counts[names[true], names[predicted] if predicted != UNANSWERED else None] = count
-    shown = {*labels, None}
-    return Confusions(
-        labels,
-        order_by_confusion(labels, [(cell, count) for cell, count in counts.items() if shown.issuperset(cell)]),
-        tuple(sorted(counts.items(), key=str)),
-        error_log.listed.cells(),
-        find_confused_pairs(counts, error_log.studied.cells(), model),
-    )
+def _example(
+    columns: tuple[Sequence[str], ...] | None,
+    row: int,
+    identity: str,
+    cell: Cell,
+    probability: float,
+    n_characters: int,
+) -> Example:
+    """Make an example with so many characters of each text."""
+    texts = tuple(column[row] for column in columns) if columns is not None and n_characters else ()
+    n_missing = sum(max(0, len(text) - n_characters) for text in texts)
+    return Example(identity, *cell, probability, tuple(text[:n_characters] for text in texts), n_missing)
 
 
-def _curves(error_log: ErrorLog, outcomes: Outcomes, labels: tuple[str, ...], model: TrainedModel | None) -> Curves:
-    probabilities, step = error_log.probabilities(outcomes.labels)
-    true = outcomes.true[::step]
-    places = {label: place for place, label in enumerate(outcomes.labels)}
-    curves = tuple(
-        compute_label_curve(label, probabilities[:, places[label]], true == places[label]) for label in labels
-    )
-    nonconformity = model.fitted.calibration.nonconformity if model is not None else None
-    columns = np.array([places[label] for label in (model.fitted.labels if model is not None else outcomes.labels)])
-    own = np.full(len(places), -1)
-    own[columns] = np.arange(len(columns))
-    return Curves(curves, measure_set_sizes(probabilities[:, columns], own[true], nonconformity), step)
+def _find_misleading_words(
+    explainer: Explainer, common: frozenset[str], cell: tuple[str, str], documents: Sequence[Example]
+) -> tuple[tuple[MisleadingWord, ...], float]:
+    """Return the words of documents with the largest contributions to the wrong label, and that of all common words."""
+    label, predicted = cell
+    columns = tuple(map(list, zip(*(example.texts for example in documents), strict=True)))
+    batch = Batch([example.id for example in documents], columns, [None] * len(documents))
+    sums: dict[str, float] = defaultdict(float)
+    n_documents: dict[str, int] = defaultdict(int)
+    for explanation in explainer.explain_batch(batch, label=predicted, against=label):
+        for part in explanation.contributions:
+            sums[part.feature] += part.log_odds / explanation.temperature
+            n_documents[part.feature] += 1
+    of_common = sum(sums.pop(word) for word in sorted(common & sums.keys()))
+    largest = sorted((word for word in sums if sums[word] > 0), key=lambda word: (-sums[word], word))[:MAX_WORDS]
+    n = len(documents)
+    return tuple(MisleadingWord(word, n_documents[word], sums[word] / n) for word in largest), of_common / n
 
 
-def _mistakes(error_log: ErrorLog, model: TrainedModel) -> tuple[Mistake, ...]:
-    explainer, mistakes = Explainer(model.fitted), []
-    for _, example in error_log.mistakes.rank_examples():
-        against = example.label if example.label in model.fitted.labels else None
-        batch = Batch([example.id], tuple([text] for text in example.texts), [example.label])
-        (explanation,) = explainer.explain_batch(batch, label=example.predicted, against=against)
-        mistakes.append(Mistake(example, explanation))
-    return tuple(mistakes)
+def find_common_words(model: TrainedModel) -> frozenset[str]:
+    """Find the words that more than a fifth of the training documents have; none if features are hashed."""
+    from nbtext.model.inspector import used_statistics
+
+    features = model.fitted.vocabulary
+    if features is None:
+        return frozenset()
+    statistics = used_statistics(model)
+    shares = statistics.document_frequencies / max(1, statistics.n_documents)
+    return frozenset(features.term(j) for j in np.flatnonzero(shares > COMMON_SHARE).tolist())
 
 
-def _outliers(error_log: ErrorLog, outcomes: Outcomes) -> Outliers | None:
-    """Describe outliers; None if the model has no likelihood of a document."""
-    typicality = outcomes.typicality[~np.isnan(outcomes.typicality)]
-    if not len(typicality):
-        return None
-    counts, _ = np.histogram(typicality, N_TYPICALITY_BINS, (0, 1))
-    examples = tuple((-rank, example) for rank, example in error_log.outliers.rank_examples())
-    n_correct = int((outcomes.is_outlier & outcomes.is_correct).sum())
-    return Outliers(int(outcomes.is_outlier.sum()), n_correct, examples, tuple(counts.tolist()))
+@dataclass(frozen=True, slots=True)
+class SetExample:
+    """A document with its true and its predicted labels.
+
+    added, missed  Labels that are predicted and not true, and those that are true and not predicted.
+    gap            The largest distance of a label's probability from the truth, which is 0 or 1.
+    text           The beginning of the text; "" if it is not known.
+    """
+
+    id: str
+    correct: tuple[str, ...]
+    added: tuple[str, ...]
+    missed: tuple[str, ...]
+    gap: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetDiagnosis:
+    """An evaluation of several labels with details.
+
+    intervals    Of the metrics that single documents determine, by name.
+    examples     Some documents of each pair of labels.
+    worst        The documents with the largest gap, the largest first.
+    reliability  Bins of all pairs of a document and a label, by probability.
+    """
+
+    evaluation: Evaluation
+    intervals: dict[str, Estimate]
+    examples: dict[PairKey, list[SetExample]]
+    worst: tuple[SetExample, ...]
+    reliability: tuple[ReliabilityBin, ...]
+
+
+class SetLog:
+    """Records outcomes of all documents with several labels, and examples of some."""
+
+    def __init__(self, *, min_probability: float = 0.0) -> None:
+        self._numbers, self._parts = LabelNumbers(), list[MultilabelOutcomes]()
+        self._examples: dict[PairKey, list[SetExample]] = {}
+        self._worst = TopExamples[SetExample](N_TOP)
+        self._reliability = Reliability()
+        self._n_documents = 0
+
+    def record(self, batch: PredictedBatch) -> None:
+        """Record a batch; InputError if a document has no list of labels."""
+        predictions = batch.predictions
+        if len(predictions) == 0:
+            return
+        self._parts.append(measure_sets(predictions, self._numbers))
+        is_true, is_read = mark_true(predictions), ~np.isnan(predictions.probabilities)
+        self._reliability.add(predictions.probabilities[is_read], is_true[is_read])
+        # the probabilities of an unread document are 0
+        gaps = np.abs(is_true - np.nan_to_num(predictions.probabilities)).max(axis=1, initial=0.0).tolist()
+        for row, (true, predicted) in enumerate(zip(true_sets(predictions), predictions.labels, strict=True)):
+            pairs = list_pairs(true, predicted)
+            if not pairs or not predictions.ids[row]:  # counts alone have no names
+                continue
+            text = " · ".join(column[row] for column in batch.columns) if batch.columns is not None else ""
+            make = partial(
+                SetExample,
+                predictions.ids[row],
+                tuple(label for label in predicted if label in true),
+                tuple(label for label in predicted if label not in true),
+                tuple(label for label in true if label not in predicted),
+                gaps[row],
+                text[:OF_SETS],
+            )
+            for pair in pairs:
+                if pair in self._examples or len(self._examples) < MAX_PAIRS:
+                    found = self._examples.setdefault(pair, [])
+                    found += [make()] * (len(found) < N_EXAMPLES)
+            self._worst.add(self._n_documents + row, gaps[row], make)
+        self._n_documents += len(predictions)
+
+    def diagnose(
+        self,
+        evaluation: Evaluation,
+        model: TrainedModel | None = None,
+        *,
+        has_all_probabilities: bool = True,
+        seed: int = 1,
+    ) -> SetDiagnosis:
+        """Collect the details of the evaluation of the same predictions; see `ErrorLog.diagnose`."""
+        outcomes = join_columns(self._parts)
+        add_up = partial(sum_outcomes, outcomes, len(evaluation.labels))
+        shown = {(pair.kind, pair.label, pair.other) for pair in evaluation.label_pairs or ()}
+        return SetDiagnosis(
+            evaluation,
+            compute_intervals(MULTILABEL_METRICS, add_up, len(outcomes), seed),
+            {pair: examples for pair, examples in self._examples.items() if pair in shown},
+            tuple(example for _, example in self._worst.rank_examples()),
+            self._reliability.bins(),
+        )
+
+
+def order_by_confusion(labels: Sequence[str], cells: Iterable[tuple[Cell, int]]) -> tuple[int, ...]:
+    """Order labels so that labels that are often confused are adjacent; return their positions.
+
+    The order is that of the leaves of an average-linkage tree over the confusion rates.
+    """
+    places = {label: place for place, label in enumerate(labels)}
+    confused, support = np.zeros((len(labels), len(labels))), np.zeros(len(labels))
+    for (label, predicted), count in cells:
+        support[places[label]] += count
+        if predicted is not None and predicted != label:
+            confused[places[label], places[predicted]] += count
+    if len(labels) < 3:
+        return tuple(range(len(labels)))
+    from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
+
+    similarity = (confused + confused.T) / np.sqrt(np.maximum(1, np.outer(support, support)))
+    distances = 1 / (1e-3 + similarity[np.triu_indices(len(labels), 1)])
+    tree = linkage(distances, "average")
+    return tuple(map(int, leaves_list(optimal_leaf_ordering(tree, distances))))

@@ -1,24 +1,47 @@
-"""Evaluations: all metrics of predictions for labeled documents."""
+"""Evaluations: all metrics of predictions for labeled documents, batch by batch; and thresholds of `--fail-under`.
+
+A batch has a dense matrix of probabilities. A few numbers are kept for each label, and each pair of labels.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import chain, product
+from typing import Any
 
 import numpy as np
 
 from nbtext.bayes.diagnostics import Proportion, RepeatedTexts
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import ModelSettings
-from nbtext.errors import InputError, SettingsError
-from nbtext.evaluation.metrics import METRICS, SetCounts, Totals, compute_metrics
-from nbtext.evaluation.outcomes import UNANSWERED, LabelNumbers, measure, true_sets
-from nbtext.evaluation.reliability import Reliability, ReliabilityBin
+from nbtext.errors import BelowThreshold, InputError, SettingsError, named, suggest
+from nbtext.evaluation.curves import N_BINS, Reliability, ReliabilityBin
+from nbtext.evaluation.metrics import (
+    ALL_METRICS,
+    LABEL_METRICS,
+    METRICS,
+    MULTILABEL_METRICS,
+    MultilabelTotals,
+    SetCounts,
+    Totals,
+    compute_metrics,
+    ratio,
+    sum_outcomes,
+)
+from nbtext.evaluation.outcomes import UNANSWERED, LabelNumbers, mark_true, measure, measure_sets, true_sets
 from nbtext.model.predictions import Predictions
 from nbtext.model.settings import Costs
 
 MAX_CONFUSED = 2048  # labels of a confusion matrix; with more, there is none
+MAX_PAIRS = 1 << 20  # of labels that are counted; if there are more, the rarest are dropped
+PAIRS_SHOWN = 50
+
+Sets = list[tuple[str, ...]]
+PairKey = tuple[str, str, str | None]  # the kind of the error, the wrong label, another label; see LabelPair
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,16 +159,16 @@ class BatchEvaluator:
             n_covered = sum(len(set(own).intersection(labels)) for own, labels in pairs)
             self._sets += (len(true), n_covered, sum(map(len, true)), sum(map(len, predictions.label_sets)))
 
-    def _add(self, predictions: Predictions, true: list[tuple[str, ...]]) -> None:
+    def _add(self, predictions: Predictions, true: Sets) -> None:
         raise NotImplementedError
 
     def evaluation(self) -> Evaluation:
         """Compute the metrics; InputError if no document was added."""
         if not self._n_documents:
             raise InputError("SOURCE has no documents to evaluate on")
-        return self._evaluate(SetCounts(*self._sets.tolist()) if self._sets[0] else None)
+        return self._evaluate(self._numbers.sorted(), SetCounts(*self._sets.tolist()) if self._sets[0] else None)
 
-    def _evaluate(self, sets: SetCounts | None) -> Evaluation:
+    def _evaluate(self, labels: tuple[str, ...], sets: SetCounts | None) -> Evaluation:
         raise NotImplementedError
 
 
@@ -170,7 +193,7 @@ class Evaluator(BatchEvaluator):
         self._log_loss = self._squared_error = 0.0
         self._reliability = Reliability()
 
-    def _add(self, predictions: Predictions, true: list[tuple[str, ...]]) -> None:
+    def _add(self, predictions: Predictions, true: Sets) -> None:
         outcomes = measure(predictions, self._numbers)
         self._cells.update(zip(outcomes.true.tolist(), outcomes.predicted.tolist(), strict=True))
         self._log_loss += float(outcomes.log_losses.sum())
@@ -184,8 +207,7 @@ class Evaluator(BatchEvaluator):
         assert self._likelihoods is not None  # asked for
         self._likelihoods[1].extend(map(_likelihoods, predictions))
 
-    def _evaluate(self, sets: SetCounts | None) -> Evaluation:
-        labels = self._numbers.sorted()
+    def _evaluate(self, labels: tuple[str, ...], sets: SetCounts | None) -> Evaluation:
         totals = self._totals(labels, sets)
         columns = (totals.precision, totals.recall, totals.f1, totals.support.astype(np.int64))
         matrix = None
@@ -210,9 +232,8 @@ class Evaluator(BatchEvaluator):
             return None
         checks = []
         for metric, label, minimum in self._targets.targets:
-            found = Proportion(0, 0)
+            whole, found = totals.support if metric == "recall" else totals.n_predicted, Proportion(0, 0)
             if label in labels:
-                whole = totals.support if metric == "recall" else totals.n_predicted
                 k = labels.index(label)
                 found = Proportion(int(totals.true_positives[k]), int(whole[k]))
             low, high = found.interval(self._targets.confidence) if found.documents else (0.0, 1.0)
@@ -248,3 +269,150 @@ def _likelihoods(predictions: Predictions) -> Floats:
         hint = "give a multinomial or bernoulli model of counts or binary counts"
         raise SettingsError("needs a model that gives the likelihood of documents", where="--foreign", hint=hint)
     return predictions.likelihoods[~np.isnan(predictions.likelihoods)]
+
+
+def list_pairs(true: tuple[str, ...], predicted: tuple[str, ...]) -> list[PairKey]:
+    """Return each wrong label of a document with its other labels; see LabelPair. There is none without an error."""
+    if len(true) == len(predicted) and set(true) == set(predicted):
+        return []
+    added = (label for label in predicted if label not in true)
+    missed = (label for label in true if label not in predicted)
+    pairs = chain(product(("added",), added, true or (None,)), product(("missed",), missed, predicted or (None,)))
+    return list(pairs)
+
+
+class MultilabelEvaluator(BatchEvaluator):
+    """Compares the label set of each document with the true one."""
+
+    def __init__(
+        self, costs: Costs | None = None, *, with_likelihoods: bool = False, targets: ModelSettings | None = None
+    ) -> None:
+        if with_likelihoods:
+            what = "needs a model that gives the likelihood of documents, and a multi-label model does not"
+            raise SettingsError(what, where="--foreign", hint="leave out --foreign")
+        super().__init__()
+        self._parts: list[MultilabelTotals] = []
+        self._counts = np.zeros((3, 0), dtype=np.int64)  # true, predicted and correct, by label number
+        self._bins = np.zeros((3, 0, N_BINS))  # documents, those with the label, sum of probabilities
+        self._pairs: Counter[PairKey] = Counter()
+        self._thresholds: dict[str, float] = {}
+
+    def _add(self, predictions: Predictions, true: Sets) -> None:
+        self._parts.append(sum_outcomes(measure_sets(predictions, self._numbers), 0))
+        self._count_labels(predictions, true)
+        for own, labels in zip(true, predictions.labels, strict=True):
+            self._pairs.update(list_pairs(own, labels))
+        if len(self._pairs) > MAX_PAIRS:
+            self._pairs = Counter(dict(self._pairs.most_common(MAX_PAIRS // 2)))
+        if predictions.thresholds is not None:
+            self._thresholds |= dict(zip(predictions.classes, predictions.thresholds.tolist(), strict=True))
+
+    def _count_labels(self, predictions: Predictions, true: Sets) -> None:
+        predicted = predictions.labels
+        correct = [set(own).intersection(labels) for own, labels in zip(true, predicted, strict=True)]
+        numbers = [self._numbers.add(chain.from_iterable(sets)) for sets in (true, predicted, correct)]
+        classes, n_labels = self._numbers.add(predictions.classes), len(self._numbers)
+        n_new = n_labels - self._counts.shape[1]
+        self._counts = np.pad(self._counts, ((0, 0), (0, n_new)))
+        self._bins = np.pad(self._bins, ((0, 0), (0, n_new), (0, 0)))
+        self._counts += [np.bincount(each, minlength=n_labels) for each in numbers]
+        is_read = predictions.is_read if len(classes) else np.zeros(len(true), dtype=np.bool_)
+        probabilities, is_true = predictions.probabilities[is_read], mark_true(predictions)[is_read]
+        bins = np.minimum((probabilities * N_BINS).astype(np.int64), N_BINS - 1)
+        cells = (bins + np.arange(len(classes)) * N_BINS).ravel()
+        for total, weights in zip(self._bins, (None, is_true.ravel(), probabilities.ravel()), strict=True):
+            total[classes] += np.bincount(cells, weights, len(classes) * N_BINS).reshape(len(classes), N_BINS)
+
+    def _evaluate(self, labels: tuple[str, ...], sets: SetCounts | None) -> Evaluation:
+        order = np.argsort(self._numbers.positions(labels))
+        support, n_predicted, n_correct = self._counts[:, order].astype(np.float64)
+        f1 = ratio(2 * n_correct, n_predicted + support)
+        documents, correct, total = self._bins
+        n_measured = documents.sum(axis=1)
+        is_measured = n_measured > 0
+        gaps = np.abs(correct - total).sum(axis=1)[is_measured] / n_measured[is_measured]
+        calibration = float(gaps.mean()) if len(gaps) else None
+        n_sums = MultilabelTotals._fields.index("n_labels")
+        sums: list[Any] = list(map(sum, zip(*(part[:n_sums] for part in self._parts), strict=True)))
+        totals = MultilabelTotals._make((*sums, len(labels), f1, support, calibration, sets))
+        columns = (ratio(n_correct, n_predicted), ratio(n_correct, support), f1, support.astype(np.int64))
+        found = (self._thresholds.get(label, math.nan) for label in labels)
+        thresholds = [None if math.isnan(threshold) else threshold for threshold in found]
+        rows = zip(labels, *(column.tolist() for column in columns), thresholds, strict=True)
+        common = sorted(self._pairs.items(), key=lambda pair: (-pair[1], pair[0][:2], pair[0][2] or ""))[:PAIRS_SHOWN]
+        return Evaluation(
+            documents=totals.n_documents,
+            unlabeled=totals.n_documents - totals.n_labeled,
+            unanswered=totals.n_documents - totals.n_answered,
+            metrics=compute_metrics(totals, MULTILABEL_METRICS),
+            labels=labels,
+            per_label=tuple(ThresholdScore(*row) for row in rows),
+            label_pairs=tuple(LabelPair(*pair, count) for pair, count in common),
+        )
+
+
+def parse_thresholds(text: str) -> dict[str, float]:
+    """Parse `METRIC=N,…`, where METRIC is a name of a metric, or `precision:LABEL`, `recall:LABEL` or `f1:LABEL`.
+
+    Raises
+    ------
+    ValueError
+        A metric or a number is not understood; the message says which.
+    """
+    thresholds = {}
+    for part in text.split(","):
+        name, _, number = (piece.strip() for piece in part.rpartition("="))
+        name = name or part.strip()
+        kind, colon, label = name.partition(":")
+        is_known = name in ALL_METRICS or (kind in LABEL_METRICS and label)
+        if not is_known:
+            names = (*ALL_METRICS, *(f"{each}:LABEL" for each in LABEL_METRICS))
+            nearest = get_close_matches(name if not colon else f"{kind}:LABEL", names, n=1)
+            advice = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(names)}"
+            raise ValueError(f"{name!r} is not a metric; {advice}")
+        try:
+            threshold = float(number)
+        except ValueError:
+            threshold = float("nan")
+        if not math.isfinite(threshold):
+            raise ValueError(f"{part.strip()!r} has no number; write {name}=0.85")
+        if threshold > 1 and not (name in ALL_METRICS and ALL_METRICS[name].is_loss):
+            share = f"; write {name}={threshold / 100:g}" if 10 < threshold <= 100 else ""
+            raise ValueError(f"{part.strip()!r} cannot be reached: the highest value is 1{share}")
+        thresholds[name] = threshold
+    return thresholds
+
+
+def check_thresholds(evaluation: Evaluation, thresholds: Mapping[str, float]) -> None:
+    """Check every threshold.
+
+    Raises
+    ------
+    BelowThreshold
+        A metric is worse than its threshold; the message names all of them.
+    SettingsError
+        A metric was not measured, or the label does not exist.
+    """
+    missed = []
+    for name, threshold in thresholds.items():
+        value, is_loss = _find_value(evaluation, name), name in ALL_METRICS and ALL_METRICS[name].is_loss
+        if value > threshold if is_loss else value < threshold:
+            missed.append(f"{name} is {value:.4f}, {'above' if is_loss else 'below'} {threshold:g}")
+    if missed:
+        raise BelowThreshold("; ".join(missed))
+
+
+def _find_value(evaluation: Evaluation, name: str) -> float:
+    if name in ALL_METRICS:
+        if name not in evaluation.metrics:
+            needed = ALL_METRICS[name].needs
+            kinds = "several labels for a document" if name in MULTILABEL_METRICS else "one label for each document"
+            hint = f"give {needed} too" if needed else f"it is a metric of {kinds}"
+            raise SettingsError(f"{name} was not measured", where="--fail-under", hint=hint)
+        return evaluation.metrics[name]
+    kind, _, label = name.partition(":")
+    scores: dict[str, Any] = {score.label: score for score in evaluation.per_label}
+    if label not in scores:
+        hint = suggest(name, [f"{kind}:{each}" for each in scores])
+        raise SettingsError(f"there is no label {named(label)}", where="--fail-under", hint=hint)
+    return float(getattr(scores[label], kind))

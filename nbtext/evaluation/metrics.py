@@ -1,23 +1,22 @@
 """Metrics: one record for each in `METRICS`, computed from sums over documents (`Totals`).
 
 Reports, thresholds of `--fail-under`, bootstrap intervals, model comparison, learning curves and the model search read
-the records. To add a metric, add a function and a record.
+the records. To add a metric, add a function and a record. Metrics of several labels are those of Tsoumakas, Katakis,
+Vlahavas, Mining Multi-label Data, 2010.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import Floats
-from nbtext.evaluation.label_curves import Ranking
-from nbtext.evaluation.outcomes import UNANSWERED
-from nbtext.evaluation.reliability import Reliability
+from nbtext.evaluation.curves import Ranking, Reliability
+from nbtext.evaluation.outcomes import RANKS, UNANSWERED, Integers, MultilabelOutcomes
 
 T = TypeVar("T")
 
@@ -48,9 +47,9 @@ class Totals:
     """
 
     n_labels: int
-    true: NDArray[np.int64]
-    predicted: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    true: Integers
+    predicted: Integers
+    counts: Integers
     log_loss: float
     squared_error: float
     reliability: Reliability
@@ -101,8 +100,54 @@ class Totals:
         """(n_labels,), the harmonic mean of precision and recall; 0 if both are."""
         return ratio(2 * self.true_positives, self.n_predicted + self.support)
 
-    def _by_label(self, labels: NDArray[np.int64], counts: NDArray[np.int64]) -> Floats:
+    def _by_label(self, labels: Integers, counts: Integers) -> Floats:
         return np.asarray(np.bincount(labels, counts, self.n_labels), dtype=np.float64)
+
+
+class MultilabelTotals(NamedTuple):
+    """Sums over documents that metrics of several labels are computed from, and after them what is no sum.
+
+    n_answered   Number of documents with a predicted label.
+    n_labeled    Number of documents with a label.
+    n_exact      Number of documents with exactly the true labels.
+    n_unknown    Number of true labels that the model does not know.
+    example_f1   The sum of the F1 of documents; 1 without true and predicted labels.
+    precision    Shape (3,): the sum over documents with a label of the precision at 1, 3 and 5.
+    ranking      The sum of the label-ranking average precisions of known labels; 1 without true labels.
+    n_labels     Number of labels of the model and of the documents.
+    f1, support  Shape (n_labels,); None: they were not counted.
+    calibration  The classwise calibration error; None: it was not measured.
+    sets         Of prediction sets; None: there are none.
+    """
+
+    n_documents: int
+    n_answered: int
+    n_labeled: int
+    n_true: int
+    n_predicted: int
+    n_correct: int
+    n_exact: int
+    n_unknown: int
+    example_f1: float
+    precision: Floats
+    ranking: float
+    n_labels: int
+    f1: Floats | None = None
+    support: Floats | None = None
+    calibration: float | None = None
+    sets: SetCounts | None = None
+
+
+def sum_outcomes(outcomes: MultilabelOutcomes, n_labels: int, rows: Integers | slice = slice(None)) -> MultilabelTotals:
+    """Return the totals of some documents, without what depends on single labels."""
+    true, predicted, correct = outcomes.n_true[rows], outcomes.n_predicted[rows], outcomes.n_correct[rows]
+    f1 = np.where(true + predicted == 0, 1.0, 2 * correct / np.maximum(true + predicted, 1))
+    return MultilabelTotals(
+        len(true), int((predicted > 0).sum()), int((true > 0).sum()), int(true.sum()), int(predicted.sum()),
+        int(correct.sum()), int(outcomes.is_correct[rows].sum()), int(outcomes.n_unknown[rows].sum()), float(f1.sum()),
+        outcomes.hits[rows].sum(axis=0) / np.array(RANKS),
+        float(np.where(true > 0, outcomes.ranking[rows], 1.0).sum()), n_labels,
+    )  # fmt: skip
 
 
 def ratio(part: Floats, whole: Floats) -> Floats:
@@ -142,6 +187,16 @@ def _outlier_auroc(totals: Totals) -> float | None:
     own, foreign = totals.likelihoods
     is_own = np.arange(len(own) + len(foreign)) < len(own)
     return Ranking.of(np.concatenate((own, foreign)), is_own).auroc
+
+
+def _macro_f1(totals: MultilabelTotals) -> float | None:
+    if totals.f1 is None or totals.support is None:
+        return None
+    return float(totals.f1[totals.support > 0].mean()) if (totals.support > 0).any() else 0.0
+
+
+def _precision_at(place: int, totals: MultilabelTotals) -> float:
+    return float(totals.precision[place] / max(1, totals.n_labeled))
 
 
 SET_METRICS = (
@@ -195,6 +250,53 @@ METRICS = {
         Metric[Totals]("outlier_auroc", "outlier AUROC", _outlier_auroc, needs="--foreign"),
     )
 }  # fmt: skip
+MULTILABEL_METRICS = {
+    metric.name: metric
+    for metric in (
+        Metric[MultilabelTotals](
+            "micro_f1", "micro F1", lambda totals: 2 * totals.n_correct / max(1, totals.n_true + totals.n_predicted),
+            note="F1 of all pairs of a document and a label", is_compared=True, is_curve=True,
+        ),
+        Metric[MultilabelTotals](
+            "micro_precision", "micro precision", lambda totals: totals.n_correct / max(1, totals.n_predicted),
+        ),
+        Metric[MultilabelTotals](
+            "micro_recall", "micro recall", lambda totals: totals.n_correct / max(1, totals.n_true),
+        ),
+        Metric[MultilabelTotals](
+            "macro_f1", "macro F1", _macro_f1, note="mean F1 over the labels that a document has",
+        ),
+        Metric[MultilabelTotals](
+            "macro_f1_all", "macro F1 of all labels",
+            lambda totals: float(totals.f1.mean()) if totals.f1 is not None else None,
+        ),
+        Metric[MultilabelTotals](
+            "example_f1", "example F1", lambda totals: totals.example_f1 / totals.n_documents,
+            note="mean F1 of a document's labels",
+        ),
+        Metric[MultilabelTotals](
+            "subset_accuracy", "subset accuracy", lambda totals: totals.n_exact / totals.n_documents,
+            note="share of documents with exactly the right labels", is_compared=True,
+        ),
+        *(
+            Metric[MultilabelTotals](
+                f"precision_at_{k}", f"precision at {k}", partial(_precision_at, place),
+                is_compared=k == 1,
+            )
+            for place, k in enumerate(RANKS)
+        ),
+        Metric[MultilabelTotals](
+            "label_ranking_average_precision", "label-ranking average precision",
+            lambda totals: (totals.ranking + totals.n_unknown / max(1, totals.n_labels)) / totals.n_documents,
+        ),
+        Metric[MultilabelTotals](
+            "classwise_calibration_error", "classwise calibration error", lambda totals: totals.calibration,
+            is_loss=True, note="mean over labels of the gap between probability and frequency",
+        ),
+        *SET_METRICS,
+    )
+}  # fmt: skip
+ALL_METRICS: dict[str, Metric[Any]] = METRICS | MULTILABEL_METRICS
 CURVES = tuple(metric for metric in METRICS.values() if metric.is_curve)
 LABEL_METRICS = ("precision", "recall", "f1")  # of one label, as `recall:spam`
 

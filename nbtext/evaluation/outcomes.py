@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields, replace
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +17,17 @@ from nbtext.model.predictions import Predictions
 
 MIN_PROBABILITY = 1e-15  # log-loss clips the probability of a true label to this
 UNANSWERED = -1  # the predicted label of a document without one
+RANKS = (1, 3, 5)  # of precision at k
+MAX_CELLS = 1 << 22  # probabilities that are compared at once
+
+Integers = NDArray[np.int64]
+Columns = TypeVar("Columns", bound="Outcomes | MultilabelOutcomes")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcomes:
-    """Predictions compared with the true labels, one entry for each document.
+    """Predictions of one label compared with the true ones, one entry for each document.
 
-    labels           All labels; `true` and `predicted` are positions among them.
     true             Shape (n_documents,).
     predicted        Shape (n_documents,): UNANSWERED where no label was predicted.
     best             Shape (n_documents,): the probability of the chosen label, even if it was not given as the answer.
@@ -34,9 +39,9 @@ class Outcomes:
                      withhold its label.
     typicality       Shape (n_documents,): the conformal p-value of the document; NaN if the model has none.
     is_outlier       Shape (n_documents,).
+    labels           All labels; `true` and `predicted` are positions among them, or numbers of a `LabelNumbers`.
     """
 
-    labels: tuple[str, ...]
     true: NDArray[np.int32]
     predicted: NDArray[np.int32]
     best: Floats
@@ -46,6 +51,7 @@ class Outcomes:
     is_answerable: NDArray[np.bool_]
     typicality: Floats
     is_outlier: NDArray[np.bool_]
+    labels: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.true)
@@ -59,6 +65,35 @@ class Outcomes:
     def log_losses(self) -> Floats:
         """The log-loss of each document, in nats."""
         return np.asarray(-np.log(np.maximum(self.of_true, MIN_PROBABILITY)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MultilabelOutcomes:
+    """Predicted label sets compared with the true ones: an entry for each document, shape (n_documents,).
+
+    n_true       Number of true labels.
+    n_predicted  Number of predicted labels.
+    n_correct    Number of predicted labels that are true.
+    n_unknown    Number of true labels that the model does not know.
+    hits         Shape (n_documents, 3): true labels among the 1, 3 and 5 most probable ones.
+    ranking      Label-ranking average precision of the labels that the model knows. Unknown labels are ranked last;
+                 they add to it 1 / the number of all labels.
+    """
+
+    n_true: Integers
+    n_predicted: Integers
+    n_correct: Integers
+    n_unknown: Integers
+    hits: Integers
+    ranking: Floats
+
+    def __len__(self) -> int:
+        return len(self.n_true)
+
+    @property
+    def is_correct(self) -> NDArray[np.bool_]:
+        """Whether the predicted labels are exactly the true ones."""
+        return np.asarray((self.n_true == self.n_correct) & (self.n_predicted == self.n_correct))
 
 
 class PredictedBatch(NamedTuple):
@@ -102,7 +137,7 @@ def measure(predictions: Predictions, numbers: LabelNumbers, *, min_probability:
     Parameters
     ----------
     numbers : LabelNumbers
-        Numbers the labels; `true` and `predicted` of the result are these numbers, and `labels` is empty.
+        Numbers the labels; `true` and `predicted` of the result are these numbers.
     min_probability : float
         Threshold of `--min-probability` that was applied to the predictions.
 
@@ -123,7 +158,6 @@ def measure(predictions: Predictions, numbers: LabelNumbers, *, min_probability:
     is_answered = np.array(list(map(bool, predictions.labels)), dtype=np.bool_)
     typicality = predictions.typicality
     return Outcomes(
-        (),
         true=true.astype(np.int32),
         predicted=np.where(is_answered, classes[chosen], UNANSWERED).astype(np.int32),
         best=best,
@@ -136,12 +170,85 @@ def measure(predictions: Predictions, numbers: LabelNumbers, *, min_probability:
     )
 
 
+def measure_sets(predictions: Predictions, numbers: LabelNumbers) -> MultilabelOutcomes:
+    """Compare a batch of predictions with the true labels of its documents, and number all labels.
+
+    A document that could not be read has the probability 0 for every label.
+
+    Raises
+    ------
+    InputError
+        A document has no list of labels.
+    """
+    true = true_sets(predictions)
+    numbers.add(chain(predictions.classes, chain.from_iterable(true)))
+    places = {label: place for place, label in enumerate(predictions.classes)}
+    n_true = np.array(list(map(len, true)), dtype=np.int64)
+    rows = np.repeat(np.arange(len(true)), n_true)
+    columns = np.array([places.get(label, -1) for label in chain.from_iterable(true)], dtype=np.int64)
+    is_known = columns >= 0
+    probabilities = np.nan_to_num(predictions.probabilities, nan=0.0)
+    own = list(map(set, true))
+    hits = np.zeros((len(true), len(RANKS)), dtype=np.int64)
+    for row, best in enumerate(predictions.most_probable(RANKS[-1])):
+        is_hit = [predictions.classes[k] in own[row] for k in best]
+        hits[row] = [sum(is_hit[:k]) for k in RANKS]
+    correct = [len(labels.intersection(found)) for labels, found in zip(own, predictions.labels, strict=True)]
+    return MultilabelOutcomes(
+        n_true=n_true,
+        n_predicted=np.array(list(map(len, predictions.labels)), dtype=np.int64),
+        n_correct=np.array(correct, dtype=np.int64),
+        n_unknown=np.bincount(rows[~is_known], minlength=len(true)),
+        hits=hits,
+        ranking=_ranking_precision(probabilities, rows[is_known], columns[is_known]) / np.maximum(n_true, 1),
+    )
+
+
+def _ranking_precision(probabilities: Floats, rows: Integers, columns: Integers) -> Floats:
+    """Return for each document the sum, over its labels, of the precision at the label's rank.
+
+    This is the share of true labels among the labels that are at least as probable.
+
+    Parameters
+    ----------
+    probabilities : array of float64
+        Shape (n_documents, n_classes).
+    rows, columns : arrays of int64
+        Shape (n_pairs,): the documents, ascending, and their labels.
+    """
+    n_documents, n_classes = probabilities.shape
+    own = probabilities[rows, columns]
+    ranks = np.zeros(len(rows), dtype=np.int64)
+    step = max(1, MAX_CELLS // max(1, n_classes))
+    for start in range(0, len(rows), step):
+        part = slice(start, start + step)
+        ranks[part] = (probabilities[rows[part]] >= own[part, None]).sum(axis=1)
+    order = np.lexsort((-own, rows))
+    starts = np.searchsorted(rows, np.arange(n_documents))
+    is_last = np.append((np.diff(own[order]) != 0) | (np.diff(rows[order]) != 0), True)[: len(order)]
+    ends = np.flatnonzero(is_last)
+    last = ends[np.searchsorted(ends, np.arange(len(order)))]  # the last pair that is as probable
+    n_own = last + 1 - starts[rows[order]]
+    return np.asarray(np.bincount(rows[order], n_own / ranks[order], n_documents), dtype=np.float64)
+
+
 def true_sets(predictions: Predictions) -> list[tuple[str, ...]]:
-    """Return the true labels of each document; InputError if those of a document are not known."""
+    """Return the true labels of each document.
+
+    Raises
+    ------
+    InputError
+        Those of a document are not known: it could not be read, or it has none.
+    """
+    found = []
     for row, labels in enumerate(predictions.true_labels):
         if labels is None:
-            raise unknown_label(predictions, row)
-    return [labels for labels in predictions.true_labels if labels is not None]
+            reason = predictions.reasons[row]
+            if reason is not None and np.isnan(predictions.probabilities[row]).any():
+                raise InputError(reason)
+            raise missing_label(predictions.ids[row])
+        found.append(labels)
+    return found
 
 
 def mark_true(predictions: Predictions) -> NDArray[np.bool_]:
@@ -153,19 +260,15 @@ def mark_true(predictions: Predictions) -> NDArray[np.bool_]:
     return is_true
 
 
-def unknown_label(predictions: Predictions, row: int) -> InputError:
-    """Return the error for a document without a true label: why it could not be read, or that it has no label."""
-    reason = predictions.reasons[row]
-    if reason is not None and np.isnan(predictions.probabilities[row]).any():
-        return InputError(reason)
-    return missing_label(predictions.ids[row])
+def join_columns(parts: list[Columns]) -> Columns:
+    """Concatenate the outcomes of batches."""
+    names = [field.name for field in fields(parts[0]) if field.name != "labels"]
+    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    return type(parts[0])(**columns)
 
 
 def join_outcomes(parts: list[Outcomes], numbers: LabelNumbers, labels: tuple[str, ...]) -> Outcomes:
     """Concatenate the outcomes of batches; `labels` are all labels, in the order that their positions should have."""
-    positions = numbers.positions(labels)
-    names = [field.name for field in fields(Outcomes) if field.name != "labels"]
-    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    columns["true"] = positions[columns["true"]].astype(np.int32)
-    columns["predicted"] = np.append(positions, UNANSWERED)[columns["predicted"]].astype(np.int32)
-    return Outcomes(labels, **columns)
+    whole, positions = join_columns(parts), numbers.positions(labels)
+    predicted = np.append(positions, UNANSWERED)[whole.predicted].astype(np.int32)
+    return replace(whole, labels=labels, true=positions[whole.true].astype(np.int32), predicted=predicted)

@@ -8,14 +8,11 @@ from functools import partial
 from typing import Any
 
 from nbtext.documents.batch import Batch
-from nbtext.evaluation.bootstrap import TotalsOf
-from nbtext.evaluation.error_log import ErrorLog
-from nbtext.evaluation.evaluator import Evaluator
-from nbtext.evaluation.metrics import METRICS, Metric
-from nbtext.evaluation.multilabel import MULTILABEL_METRICS, join_set_outcomes, sum_outcomes
-from nbtext.evaluation.multilabel_evaluator import MultilabelEvaluator, measure_sets
-from nbtext.evaluation.multilabel_log import SetLog
-from nbtext.evaluation.outcomes import join_outcomes, measure
+from nbtext.evaluation.bootstrap import totals_of
+from nbtext.evaluation.diagnosis import ErrorLog, SetLog
+from nbtext.evaluation.evaluator import Evaluator, MultilabelEvaluator
+from nbtext.evaluation.metrics import METRICS, MULTILABEL_METRICS, Metric, sum_outcomes
+from nbtext.evaluation.outcomes import join_columns, join_outcomes, measure, measure_sets
 from nbtext.model.predictions import Predictions
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.several_labels import SeveralLabels
@@ -37,7 +34,6 @@ class EvaluatedTask:
     totals_of    Returns the function that computes the totals of any of the documents of outcomes.
     evaluator    Makes what computes all metrics from batches of predictions.
     log          Makes what collects the details of a page from batches of predictions.
-    diagnose     Returns the details of a page from a log and an evaluation; see `nbtext.evaluation.diagnosis.diagnose`.
     """
 
     metrics: Mapping[str, Metric[Any]]
@@ -51,13 +47,6 @@ class EvaluatedTask:
     totals_of: Callable[..., Any]
     evaluator: Callable[..., Any]
     log: Callable[..., Any]
-    diagnose: Callable[..., Any]
-
-
-def _diagnose(*arguments: Any, **settings: Any) -> Any:
-    from nbtext.evaluation.diagnosis import diagnose
-
-    return diagnose(*arguments, **settings)
 
 
 def _count_correct(part: Predictions) -> tuple[int, int]:
@@ -72,11 +61,11 @@ def _count_pairs(part: Predictions) -> tuple[int, int]:
 TASKS = {
     "one": EvaluatedTask(
         METRICS, "accuracy", "accuracy", Batch.single_labels, OneLabel.check, _count_correct, measure, join_outcomes,
-        lambda outcomes, n_labels: TotalsOf(outcomes), Evaluator, ErrorLog, _diagnose,
+        totals_of, Evaluator, ErrorLog,
     ),
     "several": EvaluatedTask(
         MULTILABEL_METRICS, "micro_f1", "subset_accuracy", Batch.list_labels, SeveralLabels.check, _count_pairs,
-        measure_sets, join_set_outcomes, lambda outcomes, n_labels: partial(sum_outcomes, outcomes, n_labels),
-        MultilabelEvaluator, SetLog, SetLog.diagnose,
+        measure_sets, lambda parts, numbers, labels: join_columns(parts), partial(partial, sum_outcomes),
+        MultilabelEvaluator, SetLog,
     ),
 }  # fmt: skip

@@ -10,8 +10,7 @@ from nbtext.bayes.diagnostics import RepeatedTexts
 from nbtext.bayes.settings import TOGETHER
 from nbtext.errors import number_of, printable
 from nbtext.evaluation.evaluator import Evaluation, LabelPair, ThresholdScore
-from nbtext.evaluation.metrics import Metric
-from nbtext.evaluation.thresholds import ALL_METRICS
+from nbtext.evaluation.metrics import ALL_METRICS, Metric
 from nbtext.report.records import Row, format_repeated
 from nbtext.report.result import Result, Table
 from nbtext.report.terminal import new_table

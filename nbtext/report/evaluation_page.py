@@ -7,10 +7,8 @@ from typing import Any
 
 from nbtext.errors import printable
 from nbtext.evaluation.bootstrap import Estimate
-from nbtext.evaluation.diagnosis import N_TYPICALITY_BINS, Diagnosis, Mistake
-from nbtext.evaluation.error_log import Example
-from nbtext.evaluation.multilabel_log import SetDiagnosis
-from nbtext.evaluation.thresholds import ALL_METRICS
+from nbtext.evaluation.diagnosis import N_TYPICALITY_BINS, Diagnosis, Example, Mistake, SetDiagnosis
+from nbtext.evaluation.metrics import ALL_METRICS
 from nbtext.features.occurrences import Locator
 from nbtext.report.explanation import Run, cut_runs, highlight, part_weights
 from nbtext.report.inspection import summary_lines

@@ -66,8 +66,8 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.evaluation.candidates import Budget, list_candidates
+from nbtext.evaluation.curves import Ranking
 from nbtext.evaluation.evaluator import Evaluation, Evaluator
-from nbtext.evaluation.label_curves import Ranking
 from nbtext.evaluation.search import Search, search_model
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts

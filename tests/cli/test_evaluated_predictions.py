@@ -11,7 +11,7 @@ import pytest
 
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
-from nbtext.evaluation.predictions_file import PredictionsFile
+from nbtext.evaluation.predicted import PredictionsFile
 
 
 @pytest.fixture(scope="module")

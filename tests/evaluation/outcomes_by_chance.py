@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from nbtext.bayes.scorer import Floats
-from nbtext.evaluation.error_log import ErrorLog
+from nbtext.evaluation.diagnosis import ErrorLog
 from nbtext.evaluation.evaluator import Evaluator
 from nbtext.evaluation.outcomes import Outcomes, PredictedBatch
-from nbtext.evaluation.predicted import select_predictions
 from nbtext.model.predictions import Predictions
 
 
@@ -46,7 +45,8 @@ def recorded(n: int, n_labels: int, seed: int = 1) -> tuple[ErrorLog, Evaluator,
         rows = slice(start, start + 100)
         batch = predictions_of(probabilities[rows], true[rows], first=start)
         texts = [f"text of {identity}" for identity in batch.ids]
-        evaluator.add_all(select_predictions([PredictedBatch(batch, (texts,), np.log(probabilities[rows]))], error_log))
+        error_log.record(PredictedBatch(batch, (texts,), np.log(probabilities[rows])))
+        evaluator.add(batch)
     return error_log, evaluator, probabilities, true
 
 

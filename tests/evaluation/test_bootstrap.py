@@ -8,14 +8,21 @@ from outcomes_by_chance import outcomes_of, recorded
 from scipy import stats
 
 from nbtext.evaluation import bootstrap
-from nbtext.evaluation.bootstrap import bias_corrected_interval, compute_intervals, resample
+from nbtext.evaluation.bootstrap import Estimate, bias_corrected_interval, compute_intervals, resample, totals_of
+from nbtext.evaluation.metrics import METRICS
+from nbtext.evaluation.outcomes import Outcomes
+
+
+def intervals(outcomes: Outcomes, seed: int = 1) -> dict[str, Estimate]:
+    """The interval of each metric."""
+    return compute_intervals(METRICS, totals_of(outcomes, len(outcomes.labels)), len(outcomes), seed)
 
 
 def test_figures_are_those_of_the_evaluation() -> None:
     """Each interval lies around the figure of the same name."""
     error_log, evaluator, *_ = recorded(600, 4)
     evaluation = evaluator.evaluation()
-    found = compute_intervals(error_log.outcomes(evaluation.labels))
+    found = intervals(error_log.outcomes(evaluation.labels))
     assert {"accuracy", "macro_f1", "weighted_f1", "log_loss", "brier_score"} <= found.keys()
     for name, (figure, low, high) in found.items():
         value = evaluation.metrics[name]
@@ -27,7 +34,7 @@ def test_figures_are_those_of_the_evaluation() -> None:
 def test_like_scipy() -> None:
     """For a mean, the interval is that of scipy.stats.bootstrap (BCa) but for chance."""
     outcomes = outcomes_of(500, 3)
-    ours = compute_intervals(outcomes)
+    ours = intervals(outcomes)
     for name, values in (("accuracy", outcomes.is_correct.astype(float)), ("log_loss", outcomes.log_losses)):
         theirs = stats.bootstrap((values,), np.mean, n_resamples=2000, rng=np.random.default_rng(5)).confidence_interval
         width = theirs.high - theirs.low
@@ -38,8 +45,8 @@ def test_like_scipy() -> None:
 def test_the_same_each_time() -> None:
     """A seed makes the same intervals, another one others."""
     outcomes = outcomes_of(200, 3)
-    assert compute_intervals(outcomes, seed=1) == compute_intervals(outcomes, seed=1)
-    assert compute_intervals(outcomes, seed=1) != compute_intervals(outcomes, seed=2)
+    assert intervals(outcomes, seed=1) == intervals(outcomes, seed=1)
+    assert intervals(outcomes, seed=1) != intervals(outcomes, seed=2)
 
 
 def test_of_very_many_documents(monkeypatch: pytest.MonkeyPatch) -> None:

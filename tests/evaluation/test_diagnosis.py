@@ -13,11 +13,9 @@ from outcomes_by_chance import recorded
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
-from nbtext.evaluation.confusions import find_common_words, order_by_confusion
-from nbtext.evaluation.diagnosis import TARGETS, Diagnosis, diagnose
-from nbtext.evaluation.error_log import ErrorLog
+from nbtext.evaluation.diagnosis import TARGETS, Diagnosis, ErrorLog, find_common_words, order_by_confusion
 from nbtext.evaluation.evaluator import Evaluation, Evaluator
-from nbtext.evaluation.predicted import predict_by_model, select_predictions
+from nbtext.evaluation.predicted import predict_by_model
 from nbtext.model.explanation import Explainer
 from nbtext.text_classifier import TextClassifier
 
@@ -34,9 +32,11 @@ def judged(classifier: TextClassifier) -> tuple[Evaluation, Diagnosis]:
     """The letters, by a model of their other half."""
     error_log, evaluator = ErrorLog(), Evaluator()
     source = open_source((str(LETTERS / "test"),), InputSettings())
-    evaluator.add_all(select_predictions(predict_by_model(classifier.fitted_, source, jobs=1), error_log))
+    for batch in predict_by_model(classifier.fitted_, source, jobs=1):
+        error_log.record(batch)
+        evaluator.add(batch.predictions)
     evaluation = evaluator.evaluation()
-    return evaluation, diagnose(error_log, evaluation, classifier.model_)
+    return evaluation, error_log.diagnose(evaluation, classifier.model_)
 
 
 def test_cells_are_those_of_the_matrix(judged: tuple[Evaluation, Diagnosis]) -> None:
@@ -123,12 +123,12 @@ def test_outliers(judged: tuple[Evaluation, Diagnosis]) -> None:
 def test_without_a_model() -> None:
     """What needs one is not there; all else is."""
     error_log, evaluator, *_ = recorded(200, 3)
-    diagnosis = diagnose(error_log, evaluator.evaluation())
+    diagnosis = error_log.diagnose(evaluator.evaluation())
     assert (diagnosis.top_features, diagnosis.mistakes, diagnosis.outliers) == (None, (), None)
     assert diagnosis.trust.before is None and not diagnosis.has_conformal_scores
     assert diagnosis.curves is not None and len(diagnosis.curves.labels) == 3
     assert diagnosis.confusions.pairs and not diagnosis.confusions.pairs[0].confusions[0].words
-    assert diagnose(error_log, evaluator.evaluation(), has_all_probabilities=False).curves is None
+    assert error_log.diagnose(evaluator.evaluation(), has_all_probabilities=False).curves is None
 
 
 def test_confused_labels_stand_order_by_confusion() -> None:

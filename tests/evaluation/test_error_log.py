@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from outcomes_by_chance import predictions_of, probabilities_of, recorded
 
-from nbtext.evaluation import error_log as module
-from nbtext.evaluation.error_log import ErrorLog, Example, ExamplesByCell, PredictedBatch, TopExamples
-from nbtext.evaluation.label_curves import ThinnedRows
+from nbtext.evaluation import diagnosis as module
+from nbtext.evaluation.diagnosis import ErrorLog, Example, ExamplesByCell, PredictedBatch, ThinnedRows, TopExamples
 
 
 def example(name: str) -> Example:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
 
-from nbtext.evaluation.label_curves import N_POINTS, Ranking, compute_label_curve
+from nbtext.evaluation.curves import N_POINTS, Ranking, compute_label_curve
 
 documents = st.lists(
     st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.7, 0.9, 1.0]), st.booleans()), min_size=2, max_size=40

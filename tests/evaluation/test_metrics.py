@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sklearn import metrics as peer
 
 from nbtext.errors import InputError
+from nbtext.evaluation.curves import N_BINS
 from nbtext.evaluation.evaluator import Evaluation, Evaluator
-from nbtext.evaluation.reliability import N_BINS
 from nbtext.model.predictions import Predictions
 
 CLASSES = ("a", "b", "c")

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 from nbtext.bayes.scorer import Floats
 from nbtext.errors import InputError
-from nbtext.evaluation import multilabel_evaluator
-from nbtext.evaluation.evaluator import Evaluation, LabelPair
-from nbtext.evaluation.multilabel import MULTILABEL_METRICS, sum_outcomes
-from nbtext.evaluation.multilabel_evaluator import MultilabelEvaluator, measure_sets
-from nbtext.evaluation.outcomes import LabelNumbers
+from nbtext.evaluation import evaluator as module
+from nbtext.evaluation.evaluator import Evaluation, LabelPair, MultilabelEvaluator
+from nbtext.evaluation.metrics import MULTILABEL_METRICS, sum_outcomes
+from nbtext.evaluation.outcomes import LabelNumbers, measure_sets
 from nbtext.model.predictions import Predictions, select_labels
 
 Sets = list[tuple[str, ...]]
@@ -213,7 +212,7 @@ def test_a_document_without_a_list() -> None:
 @pytest.mark.exhaustive
 def test_memory_with_many_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory does not grow with the documents: a batch of probabilities, and numbers for each label."""
-    monkeypatch.setattr(multilabel_evaluator, "MAX_PAIRS", 1000)
+    monkeypatch.setattr(module, "MAX_PAIRS", 1000)
     evaluator = MultilabelEvaluator()
     peaks = []
     for seed in range(3):

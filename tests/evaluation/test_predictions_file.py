@@ -10,7 +10,7 @@ import pytest
 
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
-from nbtext.evaluation.predictions_file import PredictionsFile
+from nbtext.evaluation.predicted import PredictionsFile
 from nbtext.model.predictions import Predictions
 from nbtext.model.settings import DecisionSettings
 from nbtext.report.predictions import write_predictions

@@ -9,7 +9,7 @@ import pytest
 from outcomes_by_chance import probabilities_of
 
 from nbtext.bayes.prediction_sets import Quantiles, own_nonconformity
-from nbtext.evaluation.reliability import COVERAGES, measure_set_sizes
+from nbtext.evaluation.curves import COVERAGES, measure_set_sizes
 
 
 def test_promises_are_kept_on_documents_of_the_same_kind() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nbtext.errors import BelowThreshold, SettingsError
-from nbtext.evaluation.evaluator import Evaluation, LabelScore, ThresholdScore
-from nbtext.evaluation.thresholds import check_thresholds, parse_thresholds
+from nbtext.evaluation.evaluator import Evaluation, LabelScore, ThresholdScore, check_thresholds, parse_thresholds
 
 METRICS = {"accuracy": 0.8, "macro_f1": 0.7, "log_loss": 0.5, "expected_calibration_error": 0.05}
 SCORES = (LabelScore("ham", 0.9, 0.99, 0.94, 8), LabelScore("a:b, c", 0.5, 0.25, 1 / 3, 2))

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from outcomes_by_chance import outcomes_of
 
+from nbtext.evaluation.curves import TradeOff, shortest_between
 from nbtext.evaluation.outcomes import Outcomes
-from nbtext.evaluation.reliability import TradeOff, shortest_between
 
 
 def at(outcomes: Outcomes, threshold: float) -> tuple[int, int]:

@@ -9,8 +9,8 @@ import json
 import numpy as np
 import pytest
 
+from nbtext.evaluation.curves import ReliabilityBin
 from nbtext.evaluation.evaluator import Evaluation, LabelScore
-from nbtext.evaluation.reliability import ReliabilityBin
 from nbtext.report.evaluation import evaluation_result, fits_width, heat_map
 from nbtext.report.result import format_result
 from nbtext.report.terminal import PLAIN, Screen

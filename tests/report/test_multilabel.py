@@ -14,7 +14,7 @@ import pytest
 from nbtext.documents.decoding import Encoding
 from nbtext.documents.rows import Column, TextRows
 from nbtext.errors import SettingsError
-from nbtext.evaluation.multilabel_evaluator import MultilabelEvaluator
+from nbtext.evaluation.evaluator import MultilabelEvaluator
 from nbtext.model.predictions import Predictions, select_labels
 from nbtext.model.settings import DecisionSettings
 from nbtext.report import columns as columns_module

@@ -12,11 +12,9 @@ from typing import Any
 import pytest
 
 from nbtext.documents.batch import Batch
-from nbtext.evaluation.diagnosis import diagnose
-from nbtext.evaluation.error_log import ErrorLog
+from nbtext.evaluation.diagnosis import ErrorLog
 from nbtext.evaluation.evaluator import Evaluator
 from nbtext.evaluation.outcomes import PredictedBatch
-from nbtext.evaluation.predicted import select_predictions
 from nbtext.features.occurrences import Locator
 from nbtext.model.predictor import Predictor
 from nbtext.report.evaluation_page import render_evaluation_page
@@ -53,8 +51,9 @@ def page_of(folder: Path, documents: Batch, classifier: TextClassifier, *, has_m
     if not has_model:
         predictions.ids, predictions.typicality = [""] * len(documents), None
     columns = (documents.columns, scores.scores) if has_model else ()
-    evaluator.add_all(select_predictions([PredictedBatch(predictions, *columns)], error_log))
-    diagnosis = diagnose(error_log, evaluator.evaluation(), classifier.model_ if has_model else None)
+    error_log.record(PredictedBatch(predictions, *columns))
+    evaluator.add(predictions)
+    diagnosis = error_log.diagnose(evaluator.evaluation(), classifier.model_ if has_model else None)
     locate = Locator(classifier.feature_settings) if has_model else None
     path = folder / "report.html"
     write_page(
