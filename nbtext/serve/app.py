@@ -7,6 +7,7 @@ from functools import partial
 from importlib.resources import files
 from typing import Any
 
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -16,16 +17,27 @@ from starlette.types import Receive, Scope, Send
 
 from nbtext.errors import NbtextError, OutputError
 from nbtext.model.task import OneLabel
-from nbtext.serve.batching import Batcher
-from nbtext.serve.bodies import JSON, JSONL, TEXT, Documents, content_type, in_http_terms, parse_documents
+from nbtext.serve.batching import Batcher, predict_stream
 from nbtext.serve.feedback import FeedbackFile, feedback_lines
-from nbtext.serve.guard import LEASE, USAGE, Guard, Paths, error_response, json_response
+from nbtext.serve.guard import USAGE, Guard, Log, Metrics, error_response, json_response
 from nbtext.serve.models import ModelStore, ServedModel
-from nbtext.serve.monitoring import METRICS_TYPE, Log, Metrics
 from nbtext.serve.openapi import describe
-from nbtext.serve.requests import ExplainOptions, PredictOptions, find_model, header, parse_options, read_body
+from nbtext.serve.requests import (
+    JSON,
+    JSONL,
+    TEXT,
+    Documents,
+    ExplainOptions,
+    PredictOptions,
+    content_type,
+    find_model,
+    header,
+    in_http_terms,
+    parse_documents,
+    parse_options,
+    read_body,
+)
 from nbtext.serve.settings import ServeSettings
-from nbtext.serve.streaming import predict_stream
 
 PREDICT_PATH = "/v1/predict"
 SMALL_BODY = 1 << 16  # bytes that are parsed in a few milliseconds, and so in the event loop
@@ -88,14 +100,17 @@ class Service:
             if path != PREDICT_PATH
         ]
         routes += [Route(path, _page_endpoint(*file), name=path) for path, file in PAGE.items()]
-        paths = Paths(
+        self.app = Guard(
+            Starlette(routes=routes, exception_handlers={HTTPException: _answer_error}),
+            settings,
             direct={PREDICT_PATH: self.predict},
             routes={route.endpoint: route.path for route in routes},
-            open=frozenset({"/healthz", "/readyz", "/openapi.json", *PAGE}),
-            free=frozenset({"/healthz", "/readyz", "/metrics"}),
+            open_paths=frozenset({"/healthz", "/readyz", "/openapi.json", *PAGE}),
+            free_paths=frozenset({"/healthz", "/readyz", "/metrics"}),
+            tokens=tokens,
+            metrics=metrics,
+            log=log,
         )
-        starlette = Starlette(routes=routes, exception_handlers={HTTPException: _answer_error})
-        self.app = Guard(starlette, paths, settings, tokens=tokens, metrics=metrics, log=log)
 
     async def predict(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer `POST /v1/predict`. The most frequent request bypasses Starlette's routing and requests."""
@@ -115,7 +130,7 @@ class Service:
                 return
             documents = await self._read_documents(scope, receive, kind, charset, model)
             usage.n_documents = len(documents.batch)
-            answer = await self._batcher.predict(model, documents, options.decisions, scope[LEASE])
+            answer = await self._batcher.predict(model, documents, options.decisions, scope[USAGE].lease)
         except NbtextError as error:
             raise HTTPException(400, str(in_http_terms(error))) from None
         await send(
@@ -135,7 +150,7 @@ class Service:
         body = await read_body(scope, receive, limit)
         settings, maximum = model.input_settings(limit), self._settings.max_documents
         parse = partial(parse_documents, body, kind, charset, settings, maximum)
-        return parse() if len(body) <= SMALL_BODY else await self._batcher.parse(parse, scope[LEASE])
+        return parse() if len(body) <= SMALL_BODY else await self._batcher.parse(parse, scope[USAGE].lease)
 
     async def explain(self, request: Request) -> Response:
         """Answer `POST /v1/explain`: the terms of the log-odds of each document."""
@@ -149,7 +164,7 @@ class Service:
         try:
             documents = await self._read_documents(scope, request.receive, kind, charset, model)
             usage.n_documents = len(documents.batch)
-            answer = await self._batcher.explain(model, documents, options.explanation, scope[LEASE])
+            answer = await self._batcher.explain(model, documents, options.explanation, scope[USAGE].lease)
             return Response(answer, media_type=JSON)
         except NbtextError as error:
             raise HTTPException(400, str(in_http_terms(error))) from None
@@ -167,7 +182,7 @@ class Service:
         batch = (await self._read_documents(scope, request.receive, kind, charset, model)).batch
         settings = model.input_settings(self._settings.max_body_bytes)
         lines = await self._batcher.parse(
-            partial(feedback_lines, batch, model, settings, new_labels=new_labels), scope[LEASE]
+            partial(feedback_lines, batch, model, settings, new_labels=new_labels), scope[USAGE].lease
         )
         try:
             await self._feedback[slot.file.name].append(lines)
@@ -200,7 +215,7 @@ class Service:
             self._metrics.loaded.labels(name).set(slot.current.loaded_at)
         self._metrics.active.set(self.app.n_active)
         self._metrics.body_bytes.set(self.app.memory.used)
-        return Response(self._metrics.text(), media_type=METRICS_TYPE)
+        return Response(self._metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
 
 def _page_endpoint(name: str, media_type: str) -> Callable[[Request], Awaitable[Response]]:

@@ -14,8 +14,9 @@ from nbtext.documents.batch import Batch, check_label
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import NbtextError, OutputError
 from nbtext.model.task import OneLabel
-from nbtext.serve.bodies import dumps, in_http_terms, without_place
+from nbtext.serve.guard import dumps
 from nbtext.serve.models import ServedModel
+from nbtext.serve.requests import in_http_terms, without_place
 
 ID, TIME = "id", "time"  # keys of each line
 HINT = "name another --feedback-dir"

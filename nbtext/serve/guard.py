@@ -1,58 +1,49 @@
-"""Checks of every request: its host, origin, token and size; and the log and the metrics of requests."""
+"""What every request passes: checks of its host, origin, token and size, its limits, and the log and the metrics."""
 
 from __future__ import annotations
 
 import asyncio
 import hmac
+import json
+import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Any
+from typing import Any, TextIO
 
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from nbtext.serve.bodies import dumps
-from nbtext.serve.monitoring import Log, Metrics, Usage
+from nbtext.errors import printable
+from nbtext.report.records import finite
 from nbtext.serve.settings import LOCAL_HOSTS, ServeSettings
 
 RETRY_AFTER = {"Retry-After": "1"}
 CLIENT_CLOSED = 499  # status in the metrics and the log, as of nginx: nobody receives the answer
 SAFE_METHODS = ("GET", "HEAD")
 USAGE = "nbtext.usage"  # the key of a request's Usage in its scope
-DEADLINE = "nbtext.deadline"  # the key of its Deadline
-LEASE = "nbtext.lease"  # the key of its Lease
 SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
-SECONDS_BETWEEN_SWEEPS = 0.25
 SECONDS_BETWEEN_TRIES = 0.01  # of a stream that waits for memory
 SENT_BYTES = 1 << 16  # of an answer that are sent at once; the time of a request begins again when they are read
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30)
+BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+MAX_LINES = 100_000  # of the log that wait to be written
+FLUSH_SECONDS = 0.1
+_encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 class Closed(Exception):
     """The client has closed the connection."""
-
-
-class Deadline:
-    """The time at which a request is given up, and its task."""
-
-    __slots__ = ("at", "is_over", "seconds", "task")
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self.at = time.monotonic() + seconds
-        self.task = asyncio.current_task()
-        self.is_over = False
-
-    def extend(self) -> None:
-        """Start again: the request has made progress."""
-        self.at = time.monotonic() + self.seconds
 
 
 class BodyMemory:
@@ -99,7 +90,7 @@ class Lease:
         if size > self._size and self._memory.used - self._size + size > self._memory.limit:
             what = "the requests in progress use up the memory for bodies; try again, or send less at once"
             raise HTTPException(503, what, RETRY_AFTER)  # the rest is read and dropped, so that the client sees it
-        self._set(size)
+        self.keep(size)
 
     def add(self, size: int) -> None:
         """Reserve `size` more bytes; HTTPException 503 if the memory is used up."""
@@ -109,36 +100,139 @@ class Lease:
         """Reserve `size` more bytes, which have arrived already; wait until there is memory for them."""
         while self._memory.used - self._size >= self._memory.limit:
             await asyncio.sleep(SECONDS_BETWEEN_TRIES)
-        self._set(self._size + size)
+        self.keep(self._size + size)
 
     def release(self, size: int) -> None:
         """Release `size` bytes."""
-        self._set(self._size - size)
+        self.keep(self._size - size)
 
     def keep(self, size: int) -> None:
-        """Release all bytes except `size`."""
-        self._set(size)
-
-    def _set(self, size: int) -> None:
+        """Reserve `size` bytes in all."""
         with self._memory.lock:
             self._memory.used += size - self._size
             self._size = size
 
 
-@dataclass(frozen=True)
-class Paths:
-    """The properties of the application's paths.
+@dataclass(slots=True)
+class Usage:
+    """What one request uses, and the time at which it is given up.
 
-    direct  applications of the paths that are called most: they are found without the routing of the application
-    routes  the path of each endpoint of the application
-    open    paths that need no token
-    free    paths that are answered even under overload
+    seconds      in which it is given up, unless it makes progress
+    route        the path of its endpoint; "" if there is none
+    model        the name of its model; "" if it has none
+    n_documents  documents that were predicted, explained or stored
+    bytes_in, bytes_out  sizes of the bodies
     """
 
-    direct: Mapping[str, ASGIApp]
-    routes: Mapping[Any, str]
-    open: frozenset[str]
-    free: frozenset[str]
+    lease: Lease
+    seconds: float
+    deadline: asyncio.Timeout = field(init=False)
+    route: str = ""
+    model: str = ""
+    n_documents: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+
+    def extend(self) -> None:
+        """Start the time again: the request has made progress."""
+        if not self.deadline.expired():
+            self.deadline.reschedule(asyncio.get_running_loop().time() + self.seconds)
+
+
+class Metrics:
+    """Counts requests and documents. The values of Prometheus labels come from the service, never from a request."""
+
+    def __init__(self) -> None:
+        self._registry = registry = CollectorRegistry(auto_describe=True)
+        ProcessCollector(registry=registry)
+        self.requests = Counter("nbtext_requests", "Requests.", ("route", "status"), registry=registry)
+        self.seconds = Histogram(
+            "nbtext_request_seconds", "Time of a request.", ("route",), buckets=SECONDS, registry=registry
+        )
+        self.documents = Counter("nbtext_documents", "Documents.", ("route", "model"), registry=registry)
+        self.batches = Histogram(
+            "nbtext_batch_documents", "Documents that were predicted together.", buckets=BATCH_SIZES, registry=registry
+        )
+        self.active = Gauge("nbtext_requests_in_progress", "Requests in progress.", registry=registry)
+        self.body_bytes = Gauge(
+            "nbtext_body_bytes_in_progress", "Memory that the bodies of requests in progress use.", registry=registry
+        )
+        self.loaded = Gauge(
+            "nbtext_model_loaded_timestamp_seconds", "When the model was loaded.", ("model",), registry=registry
+        )
+        self.reloads = Counter("nbtext_model_reloads", "Replaced model files.", ("model", "result"), registry=registry)
+        self._children: dict[tuple[str, ...], Any] = {}
+
+    def count_request(self, usage: Usage, status: int, seconds: float) -> None:
+        """Count a request that has been answered."""
+        key = (usage.route, str(status))
+        if (child := self._children.get(key)) is None:
+            child = self._children[key] = (self.requests.labels(*key), self.seconds.labels(usage.route))
+        child[0].inc()
+        child[1].observe(seconds)
+        if usage.n_documents:
+            place = ("", usage.route, usage.model)
+            if (child := self._children.get(place)) is None:
+                child = self._children[place] = self.documents.labels(usage.route, usage.model)
+            child.inc(usage.n_documents)
+
+    def text(self) -> bytes:
+        """Return all metrics in the text format of Prometheus."""
+        return bytes(generate_latest(self._registry))
+
+
+class Log:
+    """Writes a JSON object on a line for each event, in a thread, so that a slow reader delays no request.
+
+    Parameters
+    ----------
+    file
+        Where the lines go; None: nowhere.
+    """
+
+    def __init__(self, file: TextIO | None = sys.stderr) -> None:
+        self._file = file
+        self._lines: deque[str] = deque(maxlen=MAX_LINES)
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="log", daemon=True)
+        if file is not None:
+            self._thread.start()
+
+    def write(self, event: str, **details: Any) -> None:
+        """Add a line."""
+        if self._file is None:
+            return
+        time_now = datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="milliseconds")
+        self._lines.append(json.dumps({"time": time_now, "event": event, **details}, ensure_ascii=False))
+
+    def write_request(self, scope: Scope, status: int, seconds: float, usage: Usage) -> None:
+        """Add the line of a request; it has no path, because anything may be written there."""
+        client = (scope.get("client") or ("",))[0]
+        self.write(
+            "request", client=client, method=scope["method"], route=usage.route, status=status,
+            seconds=round(seconds, 6), model=usage.model, documents=usage.n_documents, bytes_in=usage.bytes_in,
+            bytes_out=usage.bytes_out,
+        )  # fmt: skip
+
+    def stop(self) -> None:
+        """Write the lines that are left."""
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=5)
+
+    def _run(self) -> None:
+        while not self._stopped.wait(FLUSH_SECONDS):
+            self._flush()
+        self._flush()
+
+    def _flush(self) -> None:
+        lines = [self._lines.popleft() for _ in range(len(self._lines))]
+        if lines and self._file is not None:
+            try:
+                self._file.write("".join(printable(line) + "\n" for line in lines))
+                self._file.flush()
+            except (OSError, ValueError):  # its reader is gone
+                self._file = None
 
 
 class Guard:
@@ -148,37 +242,49 @@ class Guard:
     ----------
     app
         The application that answers.
+    direct
+        Applications of the paths that are called most: they are found without the routing of `app`.
+    routes
+        The path of each endpoint of `app`.
+    open_paths, free_paths
+        Paths that need no token, and those that are answered even under overload.
     tokens
         The bearer tokens; empty: requests need none.
 
     Attributes
     ----------
     memory : BodyMemory
+    n_active : int
+        Number of requests in progress.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what differs between paths, and what all requests share
         self,
         app: ASGIApp,
-        paths: Paths,
         settings: ServeSettings,
         *,
+        direct: Mapping[str, ASGIApp],
+        routes: Mapping[Any, str],
+        open_paths: frozenset[str],
+        free_paths: frozenset[str],
         tokens: Sequence[bytes],
         metrics: Metrics,
         log: Log,
     ) -> None:
-        self._app, self._paths, self._settings = app, paths, settings
+        self._app, self._settings, self._direct, self._routes = app, settings, direct, routes
+        self._open_paths, self._free_paths = open_paths, free_paths
         self._digests = [sha256(token).digest() for token in tokens]
         self._metrics, self._log = metrics, log
         self._hosts = frozenset(host.lower() for host in (*settings.allowed_hosts, *LOCAL_HOSTS))
         self._checks_host = settings.is_local or bool(settings.allowed_hosts)
-        self._active: set[Deadline] = set()
-        self.memory = BodyMemory(settings.max_total_body_bytes)
+        self.memory, self.n_active = BodyMemory(settings.max_total_body_bytes), 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        started, status, usage = time.perf_counter(), 500, Usage()
-        is_started = False
+        started, status, is_started, is_active = time.perf_counter(), 500, False, False
+        path, seconds = scope["path"], self._settings.timeout
+        usage = scope[USAGE] = Usage(Lease(self.memory), seconds)
 
         async def count_and_send(message: Message) -> None:
             nonlocal status, is_started
@@ -192,61 +298,42 @@ class Guard:
                 part, has_more = body[start : start + SENT_BYTES], start + SENT_BYTES < len(body)
                 await send({**message, "body": part, "more_body": has_more or message.get("more_body", False)})
                 usage.bytes_out += len(part)
-                deadline.extend()
+                usage.extend()
 
-        scope[USAGE], path = usage, scope["path"]
-        deadline = scope[DEADLINE] = Deadline(self._settings.timeout)
-        lease = scope[LEASE] = Lease(self.memory)
-        is_free = path in self._paths.free
+        async def refuse(error: HTTPException) -> None:
+            """Answer with an error; a response that has begun is cut, which the client can see."""
+            if is_started:
+                raise ConnectionAbortedError(error.detail)
+            async with asyncio.timeout(seconds) as usage.deadline:
+                await error_response(error.status_code, error.detail, error.headers)(scope, receive, count_and_send)
+
         try:
-            self._check(scope, path)
-            if not is_free:
-                if len(self._active) >= self._settings.max_requests:
-                    raise HTTPException(503, "too many requests at the same time", RETRY_AFTER)
-                self._active.add(deadline)
-            await self._paths.direct.get(path, self._app)(scope, receive, count_and_send)
+            async with asyncio.timeout(seconds) as usage.deadline:
+                self._check(scope, path)
+                if path not in self._free_paths:
+                    if self.n_active >= self._settings.max_requests:
+                        raise HTTPException(503, "too many requests at the same time", RETRY_AFTER)
+                    self.n_active += 1
+                    is_active = True
+                await self._direct.get(path, self._app)(scope, receive, count_and_send)
         except Closed:
             status = CLIENT_CLOSED
         except HTTPException as error:
-            await self._refuse(error, is_started, scope, receive, count_and_send)
-        except asyncio.CancelledError:
-            if not deadline.is_over:
-                raise
-            late = HTTPException(503, "the request took too long", {**RETRY_AFTER, "Connection": "close"})
-            await self._refuse(late, is_started, scope, receive, count_and_send)
+            await refuse(error)
         except Exception as error:
-            self._log.write("error", error=type(error).__name__, place=_place(error))
-            if not is_started:
-                await error_response(500, "internal error")(scope, receive, count_and_send)
+            if isinstance(error, TimeoutError) and usage.deadline.expired():
+                await refuse(HTTPException(503, "the request took too long", {**RETRY_AFTER, "Connection": "close"}))
+            else:
+                self._log.write("error", error=type(error).__name__, place=_place(error))
+                if not is_started:
+                    await refuse(HTTPException(500, "internal error"))
         finally:
-            self._active.discard(deadline)
-            lease.end()
-            usage.route = path if path in self._paths.direct else self._paths.routes.get(scope.get("endpoint"), "")
-            seconds = time.perf_counter() - started
-            self._metrics.count_request(usage, status, seconds)
-            client = scope.get("client") or ("",)
-            self._log.write_request(client[0], scope["method"], status, seconds, usage)
-
-    async def sweep(self) -> None:
-        """Give up requests whose time is over, until this is cancelled."""
-        while True:
-            await asyncio.sleep(SECONDS_BETWEEN_SWEEPS)
-            now = time.monotonic()
-            for deadline in [each for each in self._active if each.at < now]:
-                deadline.is_over = True
-                if deadline.task is not None:
-                    deadline.task.cancel()
-
-    @property
-    def n_active(self) -> int:
-        """The number of requests in progress."""
-        return len(self._active)
-
-    async def _refuse(self, error: HTTPException, is_started: bool, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer with an error; a response that has begun is cut, which the client can see."""
-        if is_started:
-            raise ConnectionAbortedError(error.detail)
-        await error_response(error.status_code, error.detail, error.headers)(scope, receive, send)
+            self.n_active -= is_active
+            usage.lease.end()
+            usage.route = path if path in self._direct else self._routes.get(scope.get("endpoint"), "")
+            elapsed = time.perf_counter() - started
+            self._metrics.count_request(usage, status, elapsed)
+            self._log.write_request(scope, status, elapsed, usage)
 
     def _check(self, scope: Scope, path: str) -> None:
         """Raise HTTPException unless the request may be answered.
@@ -271,7 +358,7 @@ class Guard:
         is_foreign = origin and origin.partition(b"://")[2].lower() != host.lower()
         if (is_foreign or site == b"cross-site") and scope["method"] not in SAFE_METHODS:
             raise HTTPException(403, "the request comes from a page of another origin")
-        if self._digests and path not in self._paths.open:
+        if self._digests and path not in self._open_paths:
             kind, _, given = token.partition(b" ")
             digest = sha256(given.strip()).digest()
             matches = [hmac.compare_digest(digest, known) for known in self._digests]
@@ -290,6 +377,15 @@ def _place(error: BaseException) -> str:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else ""
+
+
+def dumps(value: Any) -> bytes:
+    """Return a value as JSON on one line. NaN and infinity are null, lone surrogates are escapes."""
+    try:
+        text = _encoder.encode(value)
+    except ValueError:
+        text = _encoder.encode(finite(value))
+    return text.encode("utf-8", "backslashreplace")
 
 
 def error_response(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:

@@ -8,8 +8,7 @@ from typing import Any
 
 from nbtext import __version__
 from nbtext.errors import name_parameters
-from nbtext.serve.bodies import JSON, JSONL, TEXT
-from nbtext.serve.requests import ExplainOptions, PredictOptions
+from nbtext.serve.requests import JSON, JSONL, TEXT, ExplainOptions, PredictOptions
 from nbtext.settings import list_all_settings
 
 Schema = dict[str, Any]

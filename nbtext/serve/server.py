@@ -11,7 +11,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -25,15 +25,15 @@ from nbtext.parallel import available_cpus
 from nbtext.serve.app import Service
 from nbtext.serve.batching import Batcher
 from nbtext.serve.feedback import FeedbackFile
-from nbtext.serve.guard import SECONDS_BETWEEN_SWEEPS, SENT_BYTES
+from nbtext.serve.guard import SENT_BYTES, Log, Metrics
 from nbtext.serve.models import ModelSlot, ModelStore
-from nbtext.serve.monitoring import Log, Metrics
 from nbtext.serve.settings import ModelFile, ServeSettings, read_tokens
 
 HEAD_SECONDS = 10.0  # in which a client sends the head of a request
 MAX_HEAD_BYTES = 65_536
 KEEP_ALIVE_SECONDS = 75
 BACKLOG = 2048  # connections that wait to be accepted
+SECONDS_BETWEEN_SWEEPS = 0.25  # for connections that a client does not read
 SPARE_FILES = 64  # descriptors for other things than connections
 # glibc: M_ARENA_MAX; M_MMAP_THRESHOLD and M_TRIM_THRESHOLD in bytes, which glibc raises while modules are imported
 MALLOPT = {-8: 1, -3: 131_072, -1: 65_536}
@@ -165,15 +165,30 @@ def serve(
             feedback[model.name] = FeedbackFile(os.path.join(settings.feedback_dir, f"{model.name}.jsonl"))
     service = Service(store, settings, batcher=batcher, metrics=metrics, log=log, tokens=tokens, feedback=feedback)
     listener = _listen(settings)
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    logging.getLogger("uvicorn").addHandler(logging.NullHandler())  # the service has a log of its own
+    logging.getLogger("uvicorn").propagate = False
+    limited = type("LimitedProtocol", (Protocol,), {"max_connections": _count_connections()})
+    config = uvicorn.Config(
+        service.app, http=limited, ws="none", loop="asyncio", lifespan="off", log_config=None, access_log=False,
+        proxy_headers=False, server_header=False, timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=int(settings.timeout) + 1,
+    )  # fmt: skip
     server = Server(
-        _configure(service, settings),
-        lambda: on_start(_address(settings, listener), store),
+        config,
+        lambda: on_start(f"http://{host}:{listener.getsockname()[1]}", store),
         lambda: setattr(service, "is_draining", True),
     )
+
+    async def run() -> None:
+        watching = asyncio.create_task(server.abort_unread(settings.timeout))
+        await server.serve(sockets=[listener])
+        watching.cancel()
+
     sys.setswitchinterval(SWITCH_SECONDS)
     store.start()
     try:
-        asyncio.run(_run(server, listener, service.app.sweep(), server.abort_unread(settings.timeout)))
+        asyncio.run(run())
     finally:
         for each in feedback.values():
             each.close()
@@ -195,28 +210,6 @@ def _limit_fragmentation() -> None:
         set_option = ctypes.CDLL(None).mallopt
         for parameter, value in MALLOPT.items():
             set_option(parameter, value)
-
-
-async def _run(server: Server, listener: socket.socket, *background: Coroutine[Any, Any, None]) -> None:
-    """Run the server; the background coroutines run until it ends."""
-    tasks = [asyncio.create_task(each) for each in background]
-    try:
-        await server.serve(sockets=[listener])
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _configure(service: Service, settings: ServeSettings) -> uvicorn.Config:
-    limited = type("LimitedProtocol", (Protocol,), {"max_connections": _count_connections()})
-    logging.getLogger("uvicorn").addHandler(logging.NullHandler())  # the service has a log of its own
-    logging.getLogger("uvicorn").propagate = False
-    return uvicorn.Config(
-        service.app, http=limited, ws="none", loop="asyncio", lifespan="off", log_config=None, access_log=False,
-        proxy_headers=False, server_header=False, timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=int(settings.timeout) + 1,
-    )  # fmt: skip
 
 
 def _count_connections() -> int:
@@ -251,8 +244,3 @@ def _listen(settings: ServeSettings) -> socket.socket:
             raise OutputError(what, where=where, hint="choose another --port or --host") from None
         on_error.pop_all()
     return listener
-
-
-def _address(settings: ServeSettings, listener: socket.socket) -> str:
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"http://{host}:{listener.getsockname()[1]}"

@@ -13,7 +13,8 @@ from starlette.exceptions import HTTPException
 
 from nbtext.documents.blocks import LineSplitter
 from nbtext.documents.settings import InputSettings
-from nbtext.serve.bodies import dumps, parse_documents
+from nbtext.serve.guard import dumps
+from nbtext.serve.requests import parse_documents
 
 
 @given(
