@@ -220,22 +220,19 @@ def _settings_of(subject: TrainedModel | PredictionsFile | None, given: Evaluate
 
 def _cross_validate(given: Evaluate, source: Source, **listeners: Any) -> Iterator[PredictedBatch]:
     """Predict each fold by a model of the others, or by the model that a search of the others finds."""
+    from nbtext.evaluation.cross_validation import cross_validate_search, cross_validate_source
     from nbtext.evaluation.outcomes import PredictedBatch
-    from nbtext.evaluation.predicted import predict_by_folds
 
     if not given.is_search:
-        return predict_by_folds(
+        return map(PredictedBatch, cross_validate_source(
             source, given.folds, features=given.features, model_settings=given.trained,
             decisions=given.decisions, jobs=given.run.jobs, **listeners,
-        )  # fmt: skip
-    from nbtext.evaluation.cross_validation import cross_validate_search
-
+        ))  # fmt: skip
     candidates = list_searched(given.features, given.trained, source)
-    predicted = cross_validate_search(
+    return cross_validate_search(
         source, given.folds, candidates[0].features, partial(_search_fold, given, candidates),
         decisions=given.decisions, jobs=given.run.jobs, duplicates=given.trained.duplicates, **listeners,
     )  # fmt: skip
-    return (PredictedBatch(predictions, texts) for predictions, texts in predicted)
 
 
 def _search_fold(

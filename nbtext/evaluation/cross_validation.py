@@ -1,15 +1,19 @@
-"""Cross-validation: the text is read once. The counts of each fold are subtracted from those of the corpus.
+"""Cross-validation: stratified or grouped folds, or a time-series split.
 
-A model search is cross-validated by a search for each fold.
+The text is read once. The counts of each fold are subtracted from those of the corpus. A model search is
+cross-validated by a search for each fold.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +21,12 @@ from numpy.typing import NDArray
 from nbtext.bayes.diagnostics import RepeatedTexts, error_of
 from nbtext.bayes.settings import SEPARATE, TOGETHER, ModelSettings
 from nbtext.documents.batch import Batch
-from nbtext.evaluation.settings import FoldSettings
-from nbtext.evaluation.splits import assign_folds, split_folds
+from nbtext.errors import SettingsError
+from nbtext.evaluation.outcomes import PredictedBatch
+from nbtext.evaluation.settings import TIME_STEPS, FoldSettings
 from nbtext.evaluation.tasks import TASKS
-from nbtext.features.document_counts import DocumentCounts, count_repeated
+from nbtext.features.document_counts import DocumentCounts, count_repeated, number_contents
+from nbtext.features.folds import stratified_folds
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import TrainedModel
@@ -40,6 +46,10 @@ Search = Callable[[Callable[[FeatureSettings], CorpusCounts]], TrainedModel]
 
 BLOCK_SIZE = 512  # documents that a search counts, or predicts, at once
 N_CALIBRATED = 4096  # training documents that the calibration of a fold's model is fitted to
+OTHER_DATE = (  # whose order as texts is not that of time
+    r"\d{1,2} ?([./-]) ?\d{1,2} ?\1 ?(?:\d{4}|\d\d)(?!\d)"  # 31.12.2024, 12/31/24
+    r"|\D*?(?:\d{1,2}\.? +[^\W\d]{3,}|[^\W\d]{3,}\.? +\d{1,2}),?\.? +\d{4}\b"  # 31 December 2024, Dec 31, 2024
+)
 
 
 def cross_validate(
@@ -186,7 +196,7 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
     on_batch: OnBatch | None = None,
     on_corpus: Callable[[CorpusCounts], None] | None = None,
     on_repeated: Callable[[RepeatedTexts], None] | None = None,
-) -> Iterator[tuple[Predictions, tuple[Sequence[str], ...]]]:
+) -> Iterator[PredictedBatch]:
     """Read a source once, search a model for each fold among the other folds, and predict the fold with it.
 
     This is nested cross-validation: the documents of a fold influence neither the features nor the choice of the model
@@ -207,14 +217,17 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
 
     Yields
     ------
-    tuple of Predictions and texts
+    PredictedBatch
         Block by block.
     """
     documents, corpus = _read_documents(source, features, on_batch)
     if on_corpus is not None:
         on_corpus(corpus)
-    sample = corpus.sample
-    folds = _assign_folds_in_order(documents, sample, settings, is_separate=duplicates == SEPARATE)
+    # the sample has the documents in another order; its groups are their rows
+    rows = np.array([] if corpus.sample.groups is None else corpus.sample.groups.tolist(), dtype=np.int64)
+    groups = None if documents.groups is None else np.array(documents.groups, dtype=object)[rows]
+    folds = np.empty(len(rows), dtype=np.int64)
+    folds[rows] = assign_folds(replace(corpus.sample, groups=groups), settings, is_separate=duplicates == SEPARATE)
     decisions.check(tuple(sorted({label for label in documents.labels if label is not None})))
     for is_training, is_held_out in split_folds(folds, is_forward=settings.order_field is not None):
         training = _cut_documents(documents, np.flatnonzero(is_training))
@@ -224,8 +237,8 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
 
         predictor = Predictor(search(count).fitted)
         for batch in _cut_documents(documents, np.flatnonzero(is_held_out)):
-            yield predictor.predict_batch(batch, decisions), batch.columns
-    n_duplicates, _ = count_repeated(sample)
+            yield PredictedBatch(predictor.predict_batch(batch, decisions), batch.columns)
+    n_duplicates, _ = count_repeated(corpus.sample)
     if on_repeated is not None and n_duplicates and settings.split_field is None:
         on_repeated(RepeatedTexts(n_duplicates, duplicates, "accuracy", None, None))
 
@@ -254,17 +267,6 @@ def _read_documents(source: Source, features: FeatureSettings, on_batch: OnBatch
     return replace(documents, groups=groups or None), counter.finish()
 
 
-def _assign_folds_in_order(
-    documents: Batch, sample: DocumentCounts, settings: FoldSettings, *, is_separate: bool
-) -> NDArray[np.int64]:
-    """Return the fold of each document of a batch."""
-    rows = np.array([] if sample.groups is None else sample.groups.tolist(), dtype=np.int64)
-    groups = None if documents.groups is None else np.array(documents.groups, dtype=object)[rows]
-    folds = np.empty(len(rows), dtype=np.int64)
-    folds[rows] = assign_folds(replace(sample, groups=groups), settings, is_separate=is_separate)
-    return folds
-
-
 def _cut_documents(documents: Batch, rows: NDArray[np.int64]) -> list[Batch]:
     """Return some of the documents in batches."""
     batches = []
@@ -273,3 +275,127 @@ def _cut_documents(documents: Batch, rows: NDArray[np.int64]) -> list[Batch]:
         columns = tuple([column[row] for row in own] for column in documents.columns)
         batches.append(Batch([documents.ids[row] for row in own], columns, [documents.labels[row] for row in own]))
     return batches
+
+
+def assign_folds(documents: DocumentCounts, settings: FoldSettings, *, is_separate: bool = False) -> NDArray[np.int64]:
+    """Return the fold of each document, 0 to n_folds - 1; in a time-series split fold 0 is only trained on.
+
+    Without groups or timestamps, documents of equal content are in the same fold, unless they are separate.
+
+    Parameters
+    ----------
+    documents : DocumentCounts
+        With the group or timestamp of each document if the settings ask for it.
+    is_separate : bool
+        Whether documents of equal content may be in different folds.
+
+    Raises
+    ------
+    SettingsError
+        There are too few documents, groups or timestamps.
+    """
+    groups = documents.groups
+    if settings.group_field is not None and groups is not None:
+        return grouped_folds(groups, settings.folds, seed=settings.seed)
+    if settings.order_field is not None and groups is not None:
+        return time_series_folds(groups, settings.folds or TIME_STEPS)
+    n_folds, n_documents = settings.folds or 0, len(documents)
+    if not 2 <= n_folds <= n_documents:
+        possible = "use 2" if n_documents == 2 else f"use 2 to {n_documents}"
+        usual = "10 is usual" if n_documents >= 10 else possible
+        hint = usual if n_documents > 1 else "give at least 2 documents"
+        what = f"{n_folds} folds need at least as many documents; found {n_documents}"
+        raise SettingsError(what, where="--folds", hint=hint)
+    contents = None if is_separate else number_contents(documents)
+    folds = stratified_folds(documents.classes, n_folds, seed=settings.seed, contents=contents)
+    if folds.min() == folds.max():
+        raise SettingsError("all documents have the same content, so they cannot be split into folds", where="--folds")
+    return folds
+
+
+def split_folds(folds: NDArray[np.int64], *, is_forward: bool) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
+    """Yield for each fold which documents a model is trained on, and which it predicts; both (n_documents,).
+
+    The training documents are those of all other folds, or with `is_forward` those of earlier folds; then the first
+    fold is not predicted.
+    """
+    for fold in np.unique(folds).tolist()[is_forward:]:
+        is_held_out = folds == fold
+        yield folds < fold if is_forward else ~is_held_out, is_held_out
+
+
+def grouped_folds(groups: NDArray[Any], n_folds: int | None, *, seed: int) -> NDArray[np.int64]:
+    """Split into folds without splitting a group: a fold for each group, or n_folds of about the same size."""
+    names, numbers = np.unique(groups, return_inverse=True)
+    if len(names) < 2:
+        raise SettingsError("all documents have the same group", where="--group-field", hint="name another field")
+    if n_folds is None:
+        return np.asarray(numbers, dtype=np.int64)
+    if n_folds > len(names):
+        raise SettingsError(
+            f"{n_folds} folds need {n_folds} groups; found {len(names)}", where="--folds", hint="use fewer"
+        )
+    sizes = np.bincount(numbers)
+    shuffled = np.random.default_rng(seed).permutation(len(names))
+    folds, filled = np.zeros(len(names), dtype=np.int64), np.zeros(n_folds, dtype=np.int64)
+    for group in shuffled[np.argsort(-sizes[shuffled], kind="stable")].tolist():
+        folds[group] = filled.argmin()
+        filled[folds[group]] += sizes[group]
+    return np.asarray(folds[numbers])
+
+
+def time_series_folds(times: NDArray[Any], n_steps: int) -> NDArray[np.int64]:
+    """Split into n_steps + 1 consecutive parts of about the same size; equal timestamps stay together."""
+    found, moments = np.unique(sort_keys(times.tolist()), return_inverse=True)
+    if len(found) < 2:
+        raise SettingsError("all documents have the same timestamp", where="--order-field", hint="name another field")
+    before = np.searchsorted(np.sort(moments), moments)  # number of earlier documents
+    _, steps = np.unique(before * (n_steps + 1) // len(moments), return_inverse=True)
+    if steps.max() == 0:  # nearly all documents have the last timestamp
+        steps = moments == moments.max()
+    return np.asarray(steps, dtype=np.int64)
+
+
+def sort_keys(times: list[str]) -> NDArray[Any]:
+    """Return the sort keys of timestamps: numbers if all are numbers, else dates, else text.
+
+    Raises
+    ------
+    SettingsError
+        Most are numbers or dates, and some are not; or they are dates whose order of day and month is not known, or
+        that name the month.
+    """
+    for read, kind in ((float, "number"), (_iso_date, "date"), (_mail_date, "date")):
+        found = np.array([_read_time(time, read) for time in times])
+        odd = np.flatnonzero(np.isnan(found))
+        if not len(odd):
+            return found
+        if len(odd) < len(times) / 2:
+            what = f"{times[odd[0]]!r} is not a {kind}, but most of the others are"
+            raise SettingsError(what, where="--order-field", hint="correct the field")
+    dates = [time for time in times if re.match(OTHER_DATE, time.strip())]
+    if 2 * len(dates) >= len(times):
+        what, hint = f"the order of dates such as {dates[0]!r} is not known", "write them as 2024-12-31"
+        raise SettingsError(what, where="--order-field", hint=hint)
+    return np.array(times, dtype=object)
+
+
+def _read_time(text: str, read: Callable[[str], float | datetime]) -> float:
+    """Return a number, or seconds since 1970, NaN if it is neither; a time without a zone is UTC."""
+    try:
+        found = read(text)
+        if isinstance(found, datetime):
+            return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return math.nan
+    return found
+
+
+def _iso_date(text: str) -> datetime:
+    return datetime.fromisoformat(text.strip())
+
+
+def _mail_date(text: str) -> datetime:
+    from email.utils import parsedate_to_datetime
+
+    return parsedate_to_datetime(text)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from statistics import fmean, stdev
 
 import numpy as np
@@ -103,16 +102,31 @@ def compute_learning_curves(
     everything = align_to_vocabulary(corpus, features)
     n_documents = len(everything.sample)
     sizes = _sizes(settings.sizes, n_documents, has_test=test is not None)
-    tested = _align(everything, align_to_vocabulary(test, features)) if test is not None else None
-    calls = []
+    tested, labels = everything.sample, everything.labels
+    if test is not None:
+        tested, labels = _align(everything, align_to_vocabulary(test, features)), test.labels
+    has_own_vocabulary = everything.vocabulary is not None and features.vocabulary is None
+
+    def evaluate(documents: tuple[NDArray[np.int64], NDArray[np.int64]]) -> list[Evaluation]:
+        """Train each model on documents of the corpus, and evaluate it on others; both are positions."""
+        training, columns = part_of(everything, np.sort(documents[0]), has_own_vocabulary=has_own_vocabulary)
+        held_out, evaluations = tested.take(documents[1]), []
+        if has_own_vocabulary:
+            held_out = held_out.restrict(columns, everything.statistics.n_features)
+        for each in model_settings:
+            evaluator = Evaluator()
+            sets = [(label,) for label in labels]
+            evaluator.add_all(predict_documents(training, held_out, sets, features=features, model_settings=each))
+            evaluations.append(evaluator.evaluation())
+        return evaluations
+
+    splits = []
     for seed in range(1, settings.seeds + 1):
         order = growing_order(everything.sample.classes, seed=seed)
-        others = tested or _TestDocuments(everything.sample, order[sizes[-1] :], everything.labels)
-        calls += [
-            partial(_evaluate, everything, order[:size], others, features, tuple(model_settings)) for size in sizes
-        ]
-    results = parallel_map(lambda call: call(), calls, jobs=jobs)
-    evaluations = list(track(results, len(calls)) if track is not None else results)
+        others = order[sizes[-1] :] if test is None else np.arange(len(tested))
+        splits += [(order[:size], others) for size in sizes]
+    results = parallel_map(evaluate, splits, jobs=jobs)
+    evaluations = list(track(results, len(splits)) if track is not None else results)
     points = []
     for place, size in enumerate(sizes):
         of_size = evaluations[place :: len(sizes)]
@@ -120,8 +134,7 @@ def compute_learning_curves(
             of_model = [of_seed[number].metrics for of_seed in of_size]
             values = {metric.name: tuple(metrics[metric.name] for metrics in of_model) for metric in CURVES}
             points.append(Point(model, size, values))
-    n_test = len(test.sample) if test is not None else n_documents - sizes[-1]
-    return LearningCurves(n_documents, n_test, everything.labels, settings.seeds, tuple(points))
+    return LearningCurves(n_documents, len(others), everything.labels, settings.seeds, tuple(points))
 
 
 def growing_order(classes: NDArray[np.int32], *, seed: int) -> NDArray[np.int64]:
@@ -141,16 +154,7 @@ def growing_order(classes: NDArray[np.int32], *, seed: int) -> NDArray[np.int64]
     return by_class[np.lexsort((np.argsort(shuffled)[by_class], shares))]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _TestDocuments:
-    """Rows of a sample over the features of the whole corpus; `labels` are the names of its classes."""
-
-    sample: DocumentCounts
-    rows: NDArray[np.int64]
-    labels: tuple[str, ...]
-
-
-def _align(everything: CorpusCounts, test: CorpusCounts) -> _TestDocuments:
+def _align(everything: CorpusCounts, test: CorpusCounts) -> DocumentCounts:
     """Map the documents of another corpus to the features of this one, without features that only they have."""
     sample = test.sample
     if everything.vocabulary is not None and test.vocabulary is not None and everything.vocabulary != test.vocabulary:
@@ -159,7 +163,7 @@ def _align(everything: CorpusCounts, test: CorpusCounts) -> _TestDocuments:
         known = np.flatnonzero(goals >= 0)
         sample = sample.restrict(known, test.statistics.n_features)
         sample = sample.renumber(goals[known], np.arange(len(test.labels), dtype=np.int32))
-    return _TestDocuments(sample, np.arange(len(sample)), test.labels)
+    return sample
 
 
 def _sizes(wanted: tuple[int, ...] | None, n_documents: int, *, has_test: bool) -> list[int]:
@@ -169,41 +173,13 @@ def _sizes(wanted: tuple[int, ...] | None, n_documents: int, *, has_test: bool) 
         raise InputError(f"a learning curve needs at least 2 documents; found {number_of(n_documents, 'document')}")
     if wanted is not None:
         if max(wanted) > maximum:
+            what = f"{max(wanted):,} is more than the {number_of(maximum, 'document')} that can be used for training"
             hint = "leave some for the test, or give test documents with --test" if not has_test else ""
-            raise SettingsError(
-                f"{max(wanted):,} is more than the {number_of(maximum, 'document')} that can be used for training",
-                where="--sizes",
-                hint=hint,
-            )
+            raise SettingsError(what, where="--sizes", hint=hint)
         return sorted(set(wanted))
     largest = n_documents if has_test else max(1, int(LARGEST_SHARE * n_documents))
     doubled = [FIRST_SIZE << step for step in range(40) if FIRST_SIZE << step < largest]
     return [*doubled, largest]
-
-
-def _evaluate(
-    everything: CorpusCounts,
-    documents: NDArray[np.int64],
-    others: _TestDocuments,
-    features: FeatureSettings,
-    model_settings: tuple[ModelSettings, ...],
-) -> list[Evaluation]:
-    """Train each model on these documents, and evaluate it on the others."""
-    has_own_vocabulary = everything.vocabulary is not None and features.vocabulary is None
-    training, columns = part_of(everything, np.sort(documents), has_own_vocabulary=has_own_vocabulary)
-    tested = others.sample.take(others.rows)
-    if has_own_vocabulary:
-        tested = tested.restrict(columns, everything.statistics.n_features)
-    evaluations = []
-    for settings in model_settings:
-        evaluator = Evaluator()
-        evaluator.add_all(
-            predict_documents(
-                training, tested, [(label,) for label in others.labels], features=features, model_settings=settings
-            )
-        )
-        evaluations.append(evaluator.evaluation())
-    return evaluations
 
 
 def part_of(

@@ -10,7 +10,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,7 +20,6 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.decompression import suffix_compression
 from nbtext.documents.streams import ByteStream, open_stream
 from nbtext.errors import InputError, SettingsError
-from nbtext.evaluation.cross_validation import cross_validate_source
 from nbtext.evaluation.outcomes import PredictedBatch
 from nbtext.evaluation.tasks import TASKS
 from nbtext.model.predictions import Predictions
@@ -34,7 +33,6 @@ from nbtext.output import FORMULA
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
     from nbtext.evaluation.evaluator import Evaluation
-    from nbtext.evaluation.settings import FoldSettings
     from nbtext.model.fitted_model import FittedModel
 
 HINT = "write it with nbtext predict --to jsonl (or json, tsv, csv)"
@@ -98,11 +96,6 @@ def predict_from_file(
         found = file.of(batch)
         TASKS[found.task].check(batch)
         yield PredictedBatch(abstain_below(found, decisions.min_probability), batch.columns)
-
-
-def predict_by_folds(source: Source, folds: FoldSettings, **settings: Any) -> Iterator[PredictedBatch]:
-    """Predict each fold of a source with a model of the others; only counts of documents are kept."""
-    return map(PredictedBatch, cross_validate_source(source, folds, **settings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,26 +178,24 @@ class PredictionsFile:
             hint = "write it with nbtext predict --to jsonl, which keeps the probabilities of documents without a label"
             raise InputError("no record of the file has a predicted label", where=self._path, hint=hint)
         places, n = {label: place for place, label in enumerate(self._classes)}, len(batch)
-        probabilities = np.array([self._row(record) for record in records]).reshape(n, len(self._classes))
         sets = [record.label_set for record in records if record.label_set is not None]
-        found = Predictions(
-            "several" if is_several else "one",
-            self._classes,
-            batch.ids,
-            [record.labels for record in records],
-            probabilities,
-            np.ones(n),
-            [None] * n,
-            batch.list_labels(),
-            label_sets=sets if len(sets) == n else None,
-        )
-        if is_several:
-            return replace(found, thresholds=np.full(len(self._classes), np.nan))
         best = [
             record.labels[0] if record.labels else max(record.scores, key=record.scores.__getitem__, default="")
             for record in records
         ]
-        return replace(found, decided=np.array([places.get(label, 0) for label in best], dtype=np.int64))
+        return Predictions(
+            "several" if is_several else "one",
+            self._classes,
+            batch.ids,
+            [record.labels for record in records],
+            np.array([self._row(record) for record in records]).reshape(n, len(self._classes)),
+            np.ones(n),
+            [None] * n,
+            batch.list_labels(),
+            decided=None if is_several else np.array([places.get(label, 0) for label in best], dtype=np.int64),
+            thresholds=np.full(len(self._classes), np.nan) if is_several else None,
+            label_sets=sets if len(sets) == n else None,
+        )
 
     @property
     def has_all_probabilities(self) -> bool:
@@ -281,32 +272,27 @@ def _read_json(lines: Iterator[str], path: str, *, is_array: bool) -> tuple[list
 
 def _lines(stream: ByteStream) -> Iterator[str]:
     """Yield the lines of UTF-8 text with their ends, without a byte order mark."""
-    decoder, rest = codecs.getincrementaldecoder("utf-8-sig")(), ""
-    while block := stream.read():
-        *lines, rest = (rest + decoder.decode(block)).split("\n")
+    rest = ""
+    for text in codecs.iterdecode(iter(stream.read, b""), "utf-8-sig"):
+        *lines, rest = (rest + text).split("\n")
         yield from (f"{line}\n" for line in lines)
-    rest += decoder.decode(b"", final=True)
     if rest:
         yield rest
 
 
 def _from_json(record: dict[str, Any]) -> tuple[str, Record]:
-    if "probabilities" in record:
-        return _several_from_json(record)
-    label = record["label"]
-    if not isinstance(record["id"], str) or not isinstance(label, str | None):
-        raise TypeError
-    scores = {str(k): _probability(p) for k, p in (record["scores"] or {}).items()}
-    label_set = tuple(map(str, record["labels"])) if "labels" in record else None
-    return record["id"], Record(False, () if label is None else (label,), scores, label_set)
-
-
-def _several_from_json(record: dict[str, Any]) -> tuple[str, Record]:
+    """Return the record of an object; raises one of ERRORS if it is not as `nbtext predict` writes it."""
+    scores = {str(label): _probability(share) for label, share in (record["scores"] or {}).items()}
+    if "probabilities" not in record:
+        label = record["label"]
+        if not isinstance(record["id"], str) or not isinstance(label, str | None):
+            raise TypeError
+        label_set = tuple(map(str, record["labels"])) if "labels" in record else None
+        return record["id"], Record(False, () if label is None else (label,), scores, label_set)
     labels, shares = tuple(record["labels"]), [_probability(share) for share in record["probabilities"]]
     label_set = tuple(record["label_set"]) if "label_set" in record else None
     if not all(isinstance(each, str) for each in (record["id"], *labels, *(label_set or ()))):
         raise TypeError
-    scores = {str(label): _probability(share) for label, share in (record["scores"] or {}).items()}
     return record["id"], Record(True, labels, scores | dict(zip(labels, shares, strict=True)), label_set)
 
 
@@ -360,7 +346,4 @@ def _probability(value: float) -> float:
 
 
 def _unescape(text: str) -> str:
-    parts = text.split("\\\\")
-    for escape, character in _TSV_ESCAPES.items():
-        parts = [part.replace(escape, character) for part in parts]
-    return "\\".join(parts)
+    return re.sub(r"\\[\\tnr]", lambda match: _TSV_ESCAPES.get(match[0], "\\"), text)

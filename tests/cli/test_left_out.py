@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nbtext.errors import SettingsError
-from nbtext.evaluation.splits import sort_keys
+from nbtext.evaluation.cross_validation import sort_keys
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 TABLE = "text,label\nwin cash,spam\nno idea,\nlunch,ham\nnoon lunch,ham\nprize,spam\n"

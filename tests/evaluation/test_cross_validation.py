@@ -8,9 +8,8 @@ import pytest
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.errors import SettingsError
-from nbtext.evaluation.cross_validation import cross_validate
+from nbtext.evaluation.cross_validation import assign_folds, cross_validate
 from nbtext.evaluation.settings import FoldSettings
-from nbtext.evaluation.splits import assign_folds
 from nbtext.features.folds import stratified_folds
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts

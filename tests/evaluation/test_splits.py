@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from nbtext.documents.batch import Batch
 from nbtext.errors import SettingsError
-from nbtext.evaluation.cross_validation import cross_validate
-from nbtext.evaluation.splits import grouped_folds, sort_keys, time_series_folds
+from nbtext.evaluation.cross_validation import cross_validate, grouped_folds, sort_keys, time_series_folds
 from nbtext.model.corpus_counts import CorpusCounter
 from nbtext.text_classifier import TextClassifier
 
