@@ -105,7 +105,7 @@ class Totals:
 
 
 class MultilabelTotals(NamedTuple):
-    """Sums over documents that metrics of several labels are computed from, and after them what is no sum.
+    """Sums over documents that metrics of several labels are computed from, and after them figures that do not add up.
 
     n_answered   Number of documents with a predicted label.
     n_labeled    Number of documents with a label.
