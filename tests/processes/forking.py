@@ -200,38 +200,40 @@ def _keep_chart_library(folder: Path) -> None:
 
 
 def _serve(listener: socket.socket, lifeline: int) -> dict[str, Any] | None:
-    """Fork for each order; return the order in the process that was forked for it, and None where there are no more."""
-    while lifeline not in select.select([listener, lifeline], [], [])[0]:
-        with contextlib.suppress(ChildProcessError):  # there are none any more
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        connection, _ = listener.accept()
-        with connection:
-            if not os.fork():
-                listener.close()
-                os.close(lifeline)
-                return _fork_command(connection)
+    """Fork for each order, and tell how each process ended; return the order in its process, and None at the end."""
+    running: dict[int, tuple[int, socket.socket]] = {}  # processes and the connections of their orders, by pidfd
+    while lifeline not in (ready := select.select([listener, lifeline, *running], [], [])[0]):
+        for ended in running.keys() & set(ready):
+            process, connection = running.pop(ended)
+            os.close(ended)
+            _, status, usage = os.wait4(process, 0)
+            with connection, contextlib.suppress(OSError):  # nobody waits for it
+                connection.sendall(json.dumps([os.waitstatus_to_exitcode(status), usage.ru_maxrss]).encode() + b"\n")
+        if listener in ready:
+            connection, _ = listener.accept()
+            streams, order = _receive(connection)
+            if not (process := os.fork()):
+                for descriptor in (lifeline, *running):
+                    os.close(descriptor)
+                for each in (listener, connection, *(other for _, other in running.values())):
+                    each.close()
+                for number, stream in enumerate(streams):
+                    os.dup2(stream, number)
+                    os.close(stream)
+                return order
+            for stream in streams:
+                os.close(stream)
+            running[os.pidfd_open(process)] = process, connection
+            with contextlib.suppress(OSError):
+                connection.sendall(b"%d\n" % process)
     return None
 
 
-def _fork_command(connection: socket.socket) -> dict[str, Any]:
-    """Receive an order, fork for it, and tell how its process ended; return the order in that process only."""
+def _receive(connection: socket.socket) -> tuple[list[int], dict[str, Any]]:
+    """Receive the streams of a command, and its order."""
     size, streams, _, _ = socket.recv_fds(connection, 8, 3)
     with connection.makefile("rb") as file:
-        order: dict[str, Any] = json.loads(file.read(int(size)))
-    process = os.fork()
-    if process:
-        for stream in (*streams, 0, 1, 2):
-            os.close(stream)
-        with contextlib.suppress(OSError):  # nobody waits for it
-            connection.sendall(b"%d\n" % process)
-            _, status, usage = os.wait4(process, 0)
-            connection.sendall(json.dumps([os.waitstatus_to_exitcode(status), usage.ru_maxrss]).encode() + b"\n")
-        os._exit(0)
-    for number, stream in enumerate(streams):
-        os.dup2(stream, number)
-        os.close(stream)
-    return order
+        return list(streams), json.loads(file.read(int(size)))
 
 
 def _take_over(*, arguments: list[str], folder: str, environment: dict[str, str], is_leader: bool, before: str) -> None:
