@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import os
 import pty
 import subprocess
@@ -10,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Self
 
 import pytest
 from forking import Forker
@@ -28,12 +32,45 @@ class Result:
     out: str
     err: str
 
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def records(self) -> list[Any]:
+        """The JSON lines of the output."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """The rows of CSV, the header included."""
+        return list(csv.reader(io.StringIO(self.out, newline="")))
+
+    def ok(self) -> Self:
+        """It succeeded."""
+        assert self.status == 0, self.err
+        return self
+
+    def refused(self, status: int, *parts: str) -> Self:
+        """It says in one line, which has all these parts, why it refuses; there is no output."""
+        assert (self.status, self.out, self.err.count("\n")) == (status, "", 1), self
+        assert self.err.startswith("nbtext: "), self
+        for part in parts:
+            assert part in self.err
+        return self
+
 
 Run = Callable[..., Result]
 
 
 def environment_with(**variables: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(TOP), "PYTHONWARNINGS": "error", **variables}
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test runs in a folder of its own, `tmp_path`, and so do its commands."""
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture(scope="session")

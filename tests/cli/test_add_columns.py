@@ -31,15 +31,13 @@ def table(tmp_path: Path) -> Path:
 
 
 def predictions(nbtext: Any, model: str, *arguments: str, cwd: Path) -> list[dict[str, Any]]:
-    result = nbtext("predict", *arguments, "-m", model, "--to", "jsonl", cwd=cwd)
-    assert result.status == 0, result.err
-    return [json.loads(line) for line in result.out.splitlines()]
+    return nbtext("predict", *arguments, "-m", model, "--to", "jsonl", cwd=cwd).ok().records
 
 
 def test_csv(nbtext: Any, model: str, table: Path, tmp_path: Path) -> None:
     """Mark, separator, quotes, line ends and blank lines stay; a short row is filled up."""
     first, second = predictions(nbtext, model, "t.csv", cwd=tmp_path)
-    result = nbtext("predict", "t.csv", "-m", model, "--add-columns", "-o", "out.csv", cwd=tmp_path)
+    result = nbtext("predict", "t.csv", "-m", model, "--add-columns", "-o", "out.csv")
     assert (result.status, result.out, result.err) == (0, "", "")
     assert (tmp_path / "out.csv").read_bytes().decode() == (
         '\ufeffid;text;n;label;probability\r\n7;"the bins; of ""street""";1;'
@@ -51,28 +49,27 @@ def test_jsonl_and_json(nbtext: Any, model: str, lines: Path, tmp_path: Path) ->
     """Objects keep their bytes; the numbers are those of the records; standard output and input work as well."""
     found = predictions(nbtext, model, "t.jsonl", cwd=tmp_path)
     for source, given in (("t.jsonl", b""), ("-", lines.read_bytes())):
-        result = nbtext("predict", source, "-m", model, "--add-columns", input=given, cwd=tmp_path)
+        result = nbtext("predict", source, "-m", model, "--add-columns", input=given)
         assert (result.status, result.err) == (0, "")
         for line, new, each in zip(lines.read_text().splitlines(), result.out.splitlines(), found, strict=True):
             assert new.startswith(line[:-1] + ', "label": ')
             record = json.loads(new)
             assert (record["label"], record["probability"]) == (each["label"], each["probability"])
     (tmp_path / "t.json").write_text(json.dumps(ROWS, indent=1))
-    result = nbtext("predict", "t.json", "-m", model, "--add-columns", cwd=tmp_path)
-    assert [list(record) for record in json.loads(result.out)] == [[*row, "label", "probability"] for row in ROWS]
+    result = nbtext("predict", "t.json", "-m", model, "--add-columns")
+    assert [list(record) for record in result.json] == [[*row, "label", "probability"] for row in ROWS]
 
 
 def test_which_columns_and_their_names(nbtext: Any, model: str, lines: Path, table: Path, tmp_path: Path) -> None:
     """Columns are chosen and named; decisions add theirs."""
     ask = ("-m", model, "--add-columns", "--column-prefix", "nb_", "--columns", "known,label,outlier,typicality,reason")
-    result = nbtext("predict", "t.jsonl", *ask, "--coverage", "0.9", "--explain", "1", cwd=tmp_path)
-    assert result.status == 0, result.err
+    result = nbtext("predict", "t.jsonl", *ask, "--coverage", "0.9", "--explain", "1").ok()
     found = predictions(nbtext, model, "t.jsonl", "--coverage", "0.9", "--explain", "1", cwd=tmp_path)
     for line, each in zip(result.out.splitlines(), found, strict=True):
         record = json.loads(line)
         names = ("known", "label", "outlier", "typicality", "reason", "labels", "explanation")
         assert {name: record[f"nb_{name}"] for name in names} == {name: each.get(name) for name in names}
-    result = nbtext("predict", "t.csv", *ask, "--min-probability", "1", cwd=tmp_path)
+    result = nbtext("predict", "t.csv", *ask, "--min-probability", "1")
     rows = list(csv.DictReader(io.StringIO(result.out[1:]), delimiter=";"))
     assert (
         rows[0]["nb_label"] == "" and "below 1" in rows[0]["nb_reason"] and rows[0]["nb_outlier"] in ("true", "false")
@@ -82,7 +79,7 @@ def test_which_columns_and_their_names(nbtext: Any, model: str, lines: Path, tab
 def test_documents_that_cannot_be_read(nbtext: Any, model: str, tmp_path: Path) -> None:
     """A row without its text stays, without a label; the reason is a column, and is counted on standard error."""
     (tmp_path / "t.csv").write_text("id,text\n1,bins\n2\n")
-    result = nbtext("predict", "t.csv", "-m", model, "--add-columns", "--columns", "label,reason", cwd=tmp_path)
+    result = nbtext("predict", "t.csv", "-m", model, "--add-columns", "--columns", "label,reason")
     last = result.out.splitlines()[-1]
     assert last.startswith('2,,,"t.csv:3: expected 2 comma-separated columns, found 1')
     assert result.err.startswith("1 document could not be read")
@@ -98,9 +95,7 @@ def test_the_same_bytes_for_any_number_of_threads(nbtext: Any, model: str, tmp_p
     (tmp_path / "t.jsonl").write_text("".join(json.dumps({"text": text, "id": n}) + "\n\n" for n, text in rows))
     for name in ("t.csv", "t.jsonl"):
         for jobs in ("1", "3"):
-            result = nbtext(
-                "predict", name, "-m", model, "--add-columns", "-j", jobs, "-o", f"{jobs}-{name}", cwd=tmp_path
-            )
+            result = nbtext("predict", name, "-m", model, "--add-columns", "-j", jobs, "-o", f"{jobs}-{name}")
             assert (result.status, result.err) == (0, "")
         assert (tmp_path / f"1-{name}").read_bytes() == (tmp_path / f"3-{name}").read_bytes()
     with (tmp_path / "1-t.csv").open(newline="") as file:
@@ -117,9 +112,9 @@ def test_more_labels_than_fit_a_batch(nbtext: Any, tmp_path: Path) -> None:
     """Batches are cut where a model has many labels."""
     many = "".join(json.dumps({"text": f"word{n} other{n % 7}", "label": f"l{n}"}) + "\n" for n in range(20_000))
     (tmp_path / "many.jsonl").write_text(many)
-    assert nbtext("train", "many.jsonl", "-o", "m", "--model", "multinomial", cwd=tmp_path).status == 0
+    nbtext("train", "many.jsonl", "-o", "m", "--model", "multinomial").ok()
     (tmp_path / "t.csv").write_text("text\n" + "".join(f"word{n}\n" for n in range(1000)))
-    result = nbtext("predict", "t.csv", "-m", "m", "--add-columns", cwd=tmp_path)
+    result = nbtext("predict", "t.csv", "-m", "m", "--add-columns")
     assert [line.split(",")[0] for line in result.out.splitlines()] == ["text", *(f"word{n}" for n in range(1000))]
 
 
@@ -128,20 +123,19 @@ def test_compressed(nbtext: Any, model: str, table: Path, tmp_path: Path, suffix
     """A compressed source is read; an output is compressed if its name says so, without a time in it."""
     with opened(tmp_path / f"t.csv{suffix}", "wb") as file:
         file.write(table.read_bytes())
-    plain = nbtext("predict", "t.csv", "-m", model, "--add-columns", cwd=tmp_path).out
-    result = nbtext("predict", f"t.csv{suffix}", "-m", model, "--add-columns", "-o", f"o.csv{suffix}", cwd=tmp_path)
+    plain = nbtext("predict", "t.csv", "-m", model, "--add-columns").out
+    result = nbtext("predict", f"t.csv{suffix}", "-m", model, "--add-columns", "-o", f"o.csv{suffix}")
     assert (result.status, result.err) == (0, "")
     with opened(tmp_path / f"o.csv{suffix}", "rb") as file:
         assert file.read().decode() == plain
     before = (tmp_path / f"o.csv{suffix}").read_bytes()
-    nbtext("predict", "t.csv", "-m", model, "--add-columns", "-o", f"o.csv{suffix}", cwd=tmp_path)
+    nbtext("predict", "t.csv", "-m", model, "--add-columns", "-o", f"o.csv{suffix}")
     assert (tmp_path / f"o.csv{suffix}").read_bytes() == before
 
 
 def test_records_are_compressed_too(nbtext: Any, model: str, table: Path, tmp_path: Path) -> None:
-    result = nbtext("predict", "t.csv", "-m", model, "-o", "o.jsonl.gz", cwd=tmp_path)
-    assert result.status == 0
-    expected = nbtext("predict", "t.csv", "-m", model, "--to", "jsonl", cwd=tmp_path).out
+    nbtext("predict", "t.csv", "-m", model, "-o", "o.jsonl.gz").ok()
+    expected = nbtext("predict", "t.csv", "-m", model, "--to", "jsonl").out
     assert gzip.decompress((tmp_path / "o.jsonl.gz").read_bytes()).decode() == expected
 
 
@@ -175,22 +169,20 @@ def test_refused(
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a.txt").write_text("bins")
     before = table.read_bytes()
-    result = nbtext("predict", *arguments, "-m", model, "--add-columns", cwd=tmp_path)
-    assert (result.status, result.out, result.err.count("\n")) == (status, "", 1), result.err
-    assert message in result.err
+    nbtext("predict", *arguments, "-m", model, "--add-columns").refused(status, message)
     assert not list(tmp_path.glob("out*")) and table.read_bytes() == before
 
 
-def test_options_without_add_columns(nbtext: Any, model: str, table: Path, tmp_path: Path) -> None:
+def test_options_without_add_columns(nbtext: Any, model: str, table: Path) -> None:
     for option in (("--column-prefix", "nb_"), ("--columns", "label")):
-        result = nbtext("predict", "t.csv", "-m", model, *option, cwd=tmp_path)
+        result = nbtext("predict", "t.csv", "-m", model, *option)
         assert result.status == 2 and f"{option[0]}: needs --add-columns; add --add-columns" in result.err
 
 
 def test_nothing_to_read(nbtext: Any, model: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("text,n\n")
     (tmp_path / "t.jsonl").write_text("")
-    result = nbtext("predict", "t.csv", "-m", model, "--add-columns", cwd=tmp_path)
+    result = nbtext("predict", "t.csv", "-m", model, "--add-columns")
     assert (result.status, result.out) == (0, "text,n,label,probability\n")
-    result = nbtext("predict", "t.jsonl", "-m", model, "--add-columns", cwd=tmp_path)
+    result = nbtext("predict", "t.jsonl", "-m", model, "--add-columns")
     assert (result.status, result.out) == (0, "")

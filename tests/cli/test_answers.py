@@ -38,7 +38,7 @@ def test_evaluate_counts_what_was_answered(nbtext: Any, letters: Path, model: st
     change.
     """
     evaluations = [
-        json.loads(nbtext("evaluate", str(letters / "test"), "-m", model, "--to", "json", *options).out)
+        nbtext("evaluate", str(letters / "test"), "-m", model, "--to", "json", *options).json
         for options in ((), ("--min-probability", "0.8"))
     ]
     plain, careful = evaluations
@@ -57,8 +57,7 @@ def test_evaluate_coverage(nbtext: Any, letters: Path, model: str, asked: tuple[
     how = [model if word == "MODEL" else word for word in asked]
     source = str(letters / ("test" if "-m" in asked else "train"))
     for share in (0.8, 0.95):
-        result = nbtext("evaluate", source, *how, "--coverage", str(share), "--to", "json")
-        found = json.loads(result.out)
+        found = nbtext("evaluate", source, *how, "--coverage", str(share), "--to", "json").json
         assert found["coverage"] == pytest.approx(share, abs=0.08)
         assert 0.7 < found["mean_set_size"] < 2
     table = nbtext("evaluate", source, *how, "--coverage", "0.95", "--to", "table").out
@@ -90,17 +89,16 @@ def test_predict_coverage(nbtext: Any, letters: Path, model: str) -> None:
     )))  # fmt: skip
     assert rows[0] == ["id", "label", "probability", "labels"]
     assert [row[3].split(",") for row in rows[1:]] == [record["labels"] for record in found]
-    table = nbtext("predict", "-", "-m", model, "--to", "table", "--coverage", "0.98", input=QUESTIONS).out
-    assert "  [trash" in table
+    assert "  [trash" in nbtext("predict", "-", "-m", model, "--to", "table", "--coverage", "0.98", input=QUESTIONS).out
 
 
 @pytest.mark.parametrize("form", ["tsv", "csv", "jsonl"])
 def test_sets_in_a_file_are_evaluated(nbtext: Any, letters: Path, model: str, tmp_path: Path, form: str) -> None:
     """`evaluate --predictions` computes the coverage of the sets in a file, as `evaluate` does with the model."""
     path, source = str(tmp_path / f"p.{form}"), str(letters / "test")
-    assert nbtext("predict", source, "-m", model, "--to", form, "--coverage", "0.9", "-o", path).status == 0
-    direct = json.loads(nbtext("evaluate", source, "-m", model, "--coverage", "0.9", "--to", "json").out)
-    later = json.loads(nbtext("evaluate", source, "--predictions", path, "--to", "json").out)
+    nbtext("predict", source, "-m", model, "--to", form, "--coverage", "0.9", "-o", path).ok()
+    direct = nbtext("evaluate", source, "-m", model, "--coverage", "0.9", "--to", "json").json
+    later = nbtext("evaluate", source, "--predictions", path, "--to", "json").json
     for name in ("accuracy", "coverage", "mean_set_size"):
         assert later[name] == direct[name]
 
@@ -124,10 +122,8 @@ def test_optimize_raises_macro_f1(nbtext: Any, unbalanced: Path) -> None:
     found = {}
     for metric in ("", "macro_f1", "accuracy", "log_loss"):
         options = ["--model", "multinomial", *(["--optimize", metric] if metric else [])]
-        trained = nbtext("train", "train.jsonl", "-o", f"{metric}.joblib", *options, cwd=unbalanced)
-        assert trained.status == 0, trained.err
-        result = nbtext("evaluate", "test.jsonl", "-m", f"{metric}.joblib", "--to", "json", cwd=unbalanced)
-        found[metric] = json.loads(result.out)
+        nbtext("train", "train.jsonl", "-o", f"{metric}.joblib", *options, cwd=unbalanced).ok()
+        found[metric] = nbtext("evaluate", "test.jsonl", "-m", f"{metric}.joblib", "--to", "json", cwd=unbalanced).json
     assert found["macro_f1"]["macro_f1"] > found[""]["macro_f1"] + 0.02
     assert found["accuracy"]["accuracy"] >= found[""]["accuracy"]
     for metric in ("macro_f1", "accuracy"):  # decisions are shifted, and probabilities are not
@@ -140,44 +136,29 @@ def test_probability_is_that_of_the_predicted_label(nbtext: Any, unbalanced: Pat
     """With decision offsets, `probability` is that of the predicted label, also if another label has a higher one;
     folds use offsets, too.
     """
-    assert nbtext("train", "train.jsonl", "-o", "m", "--optimize", "macro_f1", cwd=unbalanced).status == 0
+    nbtext("train", "train.jsonl", "-o", "m", "--optimize", "macro_f1", cwd=unbalanced).ok()
     found = records(nbtext("predict", "test.jsonl", "-m", "m", "--to", "jsonl", cwd=unbalanced).out)
     assert all(record["probability"] == record["scores"][record["label"]] for record in found)
     assert any(record["probability"] < max(record["scores"].values()) for record in found)
     folds = [
-        json.loads(nbtext("evaluate", "train.jsonl", "--folds", "5", "--to", "json", *options, cwd=unbalanced).out)
+        nbtext("evaluate", "train.jsonl", "--folds", "5", "--to", "json", *options, cwd=unbalanced).json
         for options in ((), ("--optimize", "macro_f1"))
     ]
     assert folds[1]["macro_f1"] > folds[0]["macro_f1"]
 
 
-WRONG = [
-    (
-        "predict letters/test -m MODEL --min-probability 2",
-        "--min-probability: 2 is not a valid value; give a number from 0 to 1",
-    ),
-    ("predict letters/test -m MODEL --coverage 1", "--coverage: 1 is not above 0 and below 1"),
-    ("predict letters/test -m MODEL --coverage 95%", "'95%'"),
-    ("evaluate letters/test -m MODEL --fail-under coverage=0.8", "give --coverage too"),
-]
-
-
-@pytest.mark.parametrize(("command", "message"), WRONG)
-def test_wrong_things(nbtext: Any, letters: Path, model: str, command: str, message: str) -> None:
-    """Invalid combinations of options give one line."""
-    words = [{"MODEL": model, "letters/test": str(letters / "test")}.get(word, word) for word in command.split()]
-    result = nbtext(*words)
-    assert message in result.err
-    assert (result.status, result.err.count("\n")) == (2, 1)
+def test_a_threshold_of_coverage_needs_prediction_sets(nbtext: Any, letters: Path, model: str) -> None:
+    found = nbtext("evaluate", str(letters / "test"), "-m", model, "--fail-under", "coverage=0.8")
+    assert (found.status, found.err.count("\n"), "give --coverage too" in found.err) == (2, 1, True)
 
 
 def test_coverage_without_left_out_documents(nbtext: Any, tmp_path: Path) -> None:
     """A model for which no document could be left out refuses --coverage, and states why."""
     (tmp_path / "one.txt").write_text("__label__a red\n__label__b green\n")
-    assert nbtext("train", "one.txt", "-o", "m", cwd=tmp_path).status == 0
-    result = nbtext("predict", "one.txt", "-m", "m", "--coverage", "0.9", cwd=tmp_path)
-    assert result.status == 2
-    assert "train it on at least two documents of each label" in result.err
+    nbtext("train", "one.txt", "-o", "m").ok()
+    nbtext("predict", "one.txt", "-m", "m", "--coverage", "0.9").refused(
+        2, "train it on at least two documents of each label"
+    )
 
 
 @pytest.mark.parametrize("coverage", ["0.05", "0.3", "0.6", "0.95"])

@@ -53,12 +53,11 @@ def test_train_and_evaluate(nbtext: Any, folder: Path, name: str, tmp_path: Path
     for source, jobs in ((name, "1"), (name, "3"), ("t.csv", "1")):
         out = str(tmp_path / "m")
         asked = ("train", source, "--label-field", "kind", "--model", "multinomial", "-o", out, "-j", jobs)
-        result = nbtext(*asked, cwd=folder)
-        assert result.status == 0, result.err
+        nbtext(*asked, cwd=folder).ok()
         models.append(nbtext("inspect", out, "--to", "json").out)
     assert models[0] == models[1] == models[2]
     asked = ("evaluate", name, "--label-field", "kind", "-m", str(tmp_path / "m"), "--to", "json")
-    assert json.loads(nbtext(*asked, cwd=folder).out)["accuracy"] > 0.9
+    assert nbtext(*asked, cwd=folder).json["accuracy"] > 0.9
 
 
 @pytest.mark.exhaustive(every=2)
@@ -98,8 +97,7 @@ def test_on_a_cluster(nbtext: Any, folder: Path, model: str, name: str, tmp_path
         assert nbtext(*ask, *cluster, cwd=folder).out == nbtext(*ask, cwd=folder).out != ""
     train = ("train", name, "--label-field", "kind", "--model", "multinomial")
     for out, options in (("here", ()), ("there", cluster)):
-        result = nbtext(*train, "-o", str(tmp_path / out), *options, cwd=folder)
-        assert result.status == 0, result.err
+        nbtext(*train, "-o", str(tmp_path / out), *options, cwd=folder).ok()
     assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
 
 
@@ -110,13 +108,13 @@ def test_several_files_and_empty_ones(nbtext: Any, model: str, tmp_path: Path) -
         pq.write_table(content, tmp_path / name)
     pq.write_table(table.append_column("x", [[1]]), tmp_path / "other.parquet")
     ask = ("-m", model, "--add-columns", "-o", "out.parquet")
-    assert nbtext("predict", "a.parquet", "none.parquet", "b.parquet", *ask, cwd=tmp_path).status == 0
+    nbtext("predict", "a.parquet", "none.parquet", "b.parquet", *ask).ok()
     assert pq.read_table(tmp_path / "out.parquet")["text"].to_pylist() == ["bins", "bins"]
-    assert nbtext("predict", "none.parquet", *ask, cwd=tmp_path).status == 0
+    nbtext("predict", "none.parquet", *ask).ok()
     assert pq.read_table(tmp_path / "out.parquet").schema.names == ["text", "n", "label", "probability"]
-    result = nbtext("predict", "a.parquet", "other.parquet", *ask, cwd=tmp_path)
+    result = nbtext("predict", "a.parquet", "other.parquet", *ask)
     assert result.status == 1 and "other.parquet: its columns are not those of the first file" in result.err
-    result = nbtext("predict", "out.parquet", "-m", model, "--add-columns", "-o", "x.parquet", cwd=tmp_path)
+    result = nbtext("predict", "out.parquet", "-m", model, "--add-columns", "-o", "x.parquet")
     assert result.status == 1 and "out.parquet: there is a column `label` already; --column-prefix" in result.err
     assert not (tmp_path / "x.parquet").exists()
 
@@ -133,8 +131,7 @@ def test_output_to_a_pipe_and_a_terminal(
         "trash",
         "taxes",
     ]
-    result = nbtext("predict", "-", "-m", model, "--add-columns", "-o", str(tmp_path / "o.arrow"), input=given)
-    assert result.status == 0, result.err
+    nbtext("predict", "-", "-m", model, "--add-columns", "-o", str(tmp_path / "o.arrow"), input=given).ok()
     assert load(tmp_path / "o.arrow")["label"].to_pylist() == ["trash", "taxes"]
     shown = on_a_terminal("predict", str(tmp_path / "t.arrows"), "-m", model, "--add-columns")
     assert "-o: the result is binary, and standard output is a terminal; write it to a file with -o" in shown
@@ -143,13 +140,6 @@ def test_output_to_a_pipe_and_a_terminal(
 def test_without_pyarrow(nbtext_alone: Any, model: str, folder: Path, tmp_path: Path) -> None:
     """The extra is named in one line."""
     (tmp_path / "pyarrow.py").write_text("raise ImportError")
-    result = nbtext_alone(
-        "predict",
-        str(folder / "t.parquet"),
-        "-m",
-        model,
-        cwd=tmp_path,
-        PYTHONPATH=f"{tmp_path}:{Path(__file__).parents[2]}",
-    )
-    assert (result.status, result.out, result.err.count("\n")) == (1, "", 1)
-    assert "needs pyarrow; install it with: pip install 'nbtext[arrow]'" in result.err
+    nbtext_alone(
+        "predict", str(folder / "t.parquet"), "-m", model, PYTHONPATH=f"{tmp_path}:{Path(__file__).parents[2]}"
+    ).refused(1, "needs pyarrow; install it with: pip install 'nbtext[arrow]'")

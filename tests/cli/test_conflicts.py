@@ -86,8 +86,7 @@ def test_each_rule_is_one_line(nbtext: Any, tmp_path: Path, command: Command, ru
         if isinstance(each, Option) and each.required and each.flag not in options:
             options += [each.flag, "m.joblib"]
     before = sorted(tmp_path.iterdir())
-    result = nbtext(command.name, *arguments, *options, cwd=tmp_path)
-    assert (result.status, result.out, result.err.count("\n")) == (2, "", 1), result.err
+    result = nbtext(command.name, *arguments, *options).refused(2)
     relation = "cannot be combined with" if isinstance(rule, Excludes) else "needs"
     others = [option_of(command, each)[0] for each in rule.other.split("|")]
     assert result.err.startswith(f"nbtext: {options[0]}: {relation} "), result.err

@@ -18,7 +18,7 @@ def spam(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "abstain.csv").write_text("true,predicted,cost\nham,spam,10\nspam,,0.5\nham,,0.25\n")
     (folder / "costs.tsv").write_text("ham\tspam\t10\n")
     (folder / "semicolons.csv").write_text("\nham;spam;10\n")
-    assert nbtext("train", "spam", "-o", "m", cwd=folder).status == 0
+    nbtext("train", "spam", "-o", "m", cwd=folder).ok()
     return folder
 
 
@@ -47,14 +47,12 @@ def test_the_label_of_least_expected_cost(nbtext: Any, spam: Path) -> None:
 @pytest.mark.parametrize("how", [("-m", "m"), ("--folds", "4")])
 def test_evaluate_says_the_mean_cost(nbtext: Any, spam: Path, how: tuple[str, str]) -> None:
     """It is the confusions times what each costs, and less than that of the most probable labels."""
-    found = json.loads(nbtext("evaluate", "spam", *how, "--cost", "costs.csv", "--to", "json", cwd=spam).out)
+    found = nbtext("evaluate", "spam", *how, "--cost", "costs.csv", "--to", "json", cwd=spam).json
     (_, ham_as_spam), (spam_as_ham, _) = found["confusion_matrix"]
     assert found["mean_cost"] == pytest.approx((10 * ham_as_spam + spam_as_ham) / found["documents"])
     careful = ("--cost", "costs.csv", "--min-probability", "0.999999", "--to", "json")
-    found = json.loads(nbtext("evaluate", "spam", *how, *careful, cwd=spam).out)
-    assert found["unanswered"] > 0
-    table = nbtext("evaluate", "spam", *how, "--cost", "costs.csv", "--to", "table", cwd=spam).out
-    assert "mean cost " in table
+    assert nbtext("evaluate", "spam", *how, *careful, cwd=spam).json["unanswered"] > 0
+    assert "mean cost " in nbtext("evaluate", "spam", *how, "--cost", "costs.csv", "--to", "table", cwd=spam).out
 
 
 @pytest.mark.parametrize("line", ["ham,spam,1O", "ham,spam,", "spam,,one"])
@@ -62,21 +60,17 @@ def test_a_first_line_of_labels_is_not_a_header(nbtext: Any, spam: Path, line: s
     """Its cost is wrong, and the error names the line; a header names no labels of the model."""
     (spam / "typo.csv").write_text(f"{line}\nspam,ham,2\n")
     for command in (("predict", "spam", "-m", "m"), ("evaluate", "spam", "--folds", "3")):
-        found = nbtext(*command, "--cost", "typo.csv", cwd=spam)
-        assert (found.status, found.err.count("\n")) == (1, 1), found.err
-        assert f"typo.csv:1: {line.rpartition(',')[2]!r} is not a cost" in found.err
+        nbtext(*command, "--cost", "typo.csv", cwd=spam).refused(
+            1, f"typo.csv:1: {line.rpartition(',')[2]!r} is not a cost"
+        )
 
 
 def test_predictions_are_judged_as_they_are(nbtext: Any, spam: Path) -> None:
     """The costs of a file of predictions are those of its labels, and --fail-under mean_cost works."""
-    assert (
-        nbtext("predict", "spam", "-m", "m", "--to", "tsv", "--cost", "costs.csv", "-o", "p.tsv", cwd=spam).status == 0
-    )
-    direct = json.loads(nbtext("evaluate", "spam", "-m", "m", "--cost", "costs.csv", "--to", "json", cwd=spam).out)
+    nbtext("predict", "spam", "-m", "m", "--to", "tsv", "--cost", "costs.csv", "-o", "p.tsv", cwd=spam).ok()
+    direct = nbtext("evaluate", "spam", "-m", "m", "--cost", "costs.csv", "--to", "json", cwd=spam).json
     options = ("--predictions", "p.tsv", "--cost", "costs.csv", "--fail-under", "mean_cost=100")
-    result = nbtext("evaluate", "spam", *options, "--to", "json", cwd=spam)
-    assert result.status == 0
-    assert json.loads(result.out)["mean_cost"] == direct["mean_cost"]
+    assert nbtext("evaluate", "spam", *options, "--to", "json", cwd=spam).ok().json["mean_cost"] == direct["mean_cost"]
 
 
 def test_abstaining_may_cost_least(nbtext: Any, spam: Path) -> None:
@@ -100,7 +94,7 @@ def test_abstaining_may_cost_least(nbtext: Any, spam: Path) -> None:
 def test_evaluate_counts_abstentions_at_their_cost(nbtext: Any, spam: Path, how: tuple[str, str]) -> None:
     """The mean cost is that of the answers and of the abstentions."""
     ask = ("evaluate", "spam", *how, "--to", "json", "--cost")
-    found = json.loads(nbtext(*ask, "abstain.csv", cwd=spam).out)
+    found = nbtext(*ask, "abstain.csv", cwd=spam).json
     assert (found["unanswered"] > 0) == (how[0] == "--folds")  # it is sure of what it has learned
     (ham_right, ham_as_spam), (spam_as_ham, spam_right) = found["confusion_matrix"]
     support = {row["label"]: row["support"] for row in found["per_label"]}
@@ -132,9 +126,7 @@ def test_a_bad_file(nbtext: Any, spam: Path, data: bytes, message: str) -> None:
         ["evaluate", "spam", "-m", "m"],
         ["evaluate", "spam", "--folds", "2"],
     ):
-        result = nbtext(*command, "--cost", "c", cwd=spam)
-        assert message in result.err
-        assert (result.status, result.out, result.err.count("\n")) == (1, "", 1)
+        nbtext(*command, "--cost", "c", cwd=spam).refused(1, message)
 
 
 def test_a_missing_file(nbtext: Any, spam: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -43,14 +42,13 @@ def test_train_and_evaluate(nbtext: Any, folder: Path, letters: Path, tmp_path: 
     models = []
     for source in (("tickets.db", *QUERY), (str(letters / "train"),)):
         out = str(tmp_path / "m")
-        assert nbtext("train", *source, "--model", "multinomial", "-o", out, cwd=folder).status == 0
-        models.append(json.loads(nbtext("inspect", out, "--to", "json").out))
+        nbtext("train", *source, "--model", "multinomial", "-o", out, cwd=folder).ok()
+        models.append(nbtext("inspect", out, "--to", "json").json)
     assert models[0]["labels"] == models[1]["labels"]
     pytest.importorskip("sqlalchemy")
-    result = nbtext("train", f"sqlite:///{folder}/tickets.db", *QUERY, "-o", str(tmp_path / "u"), cwd=folder)
-    assert result.status == 0, result.err
+    nbtext("train", f"sqlite:///{folder}/tickets.db", *QUERY, "-o", str(tmp_path / "u"), cwd=folder).ok()
     result = nbtext("evaluate", "tickets.db", *QUERY, "-m", str(tmp_path / "u"), "--to", "json", cwd=folder)
-    assert json.loads(result.out)["accuracy"] > 0.9
+    assert result.json["accuracy"] > 0.9
     assert (folder / "tickets.db").read_bytes() == before
     assert sorted(path.name for path in folder.iterdir()) == ["tickets.db"]
 
@@ -71,7 +69,7 @@ def test_a_table_of_another_file(nbtext: Any, folder: Path, model: str, tmp_path
         ("label_1", "TEXT"), ("probability_1", "REAL"), ("label_2", "TEXT"), ("probability_2", "REAL"),
     ]  # fmt: skip
     ask = ("predict", "tickets.db", "--query", "select body as text, id from tickets", "-m", model, "--to", "jsonl")
-    records = map(json.loads, nbtext(*ask, cwd=folder).out.splitlines())
+    records = nbtext(*ask, cwd=folder).records
     for row, record in zip(found, records, strict=True):
         assert (str(row[0]), row[5]) == (record["id"], record["label"])
         assert row[6] == pytest.approx(record["probability"], abs=1e-6)
@@ -107,7 +105,7 @@ def test_refused(
     with closing(sqlite3.connect(tmp_path / "full.db")) as connection:
         connection.execute("create table Predictions (a)")
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    result = nbtext(*arguments, "-m", model, cwd=tmp_path)
+    result = nbtext(*arguments, "-m", model)
     assert result.status in (1, 2) and result.out == ""
     assert message in result.err, result.err
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
@@ -125,7 +123,7 @@ def test_a_run_that_fails_in_between_leaves_nothing(nbtext: Any, folder: Path, m
         connection.execute("drop table other")
     for out in ("new.db", "old.db"):
         ask = ("predict", "a.db", "b.db", "--text-field", "body", "--add-columns", "-m", model, "-o", out)
-        result = nbtext(*ask, cwd=tmp_path)
+        result = nbtext(*ask)
         assert result.status == 1 and "b.db: its columns are not those of a.db" in result.err
     assert select(tmp_path / "old.db", "select name from sqlite_schema") == [("t",)]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.db", "b.db", "old.db"]

@@ -17,7 +17,7 @@ TOP = Path(__file__).parents[2]
 
 def test_the_corpus_is_complete(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """The directory holds the same files, and the two lines say how many, and what to type next."""
-    result = nbtext("demo", cwd=tmp_path)
+    result = nbtext("demo")
     assert (result.status, result.out) == (0, "")
     assert result.err == (
         "wrote 336 training and 84 test documents to letters\nnext: nbtext train letters/train -o letters.joblib\n"
@@ -31,7 +31,7 @@ def test_the_corpus_is_complete(nbtext: Any, letters: Path, tmp_path: Path) -> N
 
 def test_the_next_command_works_as_printed(nbtext: Any, tmp_path: Path) -> None:
     """Also for a directory whose name a shell would split."""
-    line = nbtext("demo", "two words", cwd=tmp_path).err.splitlines()[1].removeprefix("next: ")
+    line = nbtext("demo", "two words").err.splitlines()[1].removeprefix("next: ")
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     subprocess.run(["sh", "-c", line], cwd=tmp_path, env=environment, check=True, capture_output=True)
     assert (tmp_path / "letters.joblib").stat().st_size
@@ -40,15 +40,12 @@ def test_the_next_command_works_as_printed(nbtext: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("make", [Path.mkdir, Path.touch, lambda path: path.symlink_to("nowhere")])
 def test_nothing_is_replaced(nbtext: Any, tmp_path: Path, make: Any) -> None:
     make(tmp_path / "letters")
-    result = nbtext("demo", cwd=tmp_path)
-    assert (result.status, result.out) == (2, "")
-    assert result.err == "nbtext: letters: this path exists already; name a new directory\n"
+    assert nbtext("demo").refused(2).err == "nbtext: letters: this path exists already; name a new directory\n"
     assert os.listdir(tmp_path) == ["letters"]
 
 
 def test_a_missing_folder(nbtext: Any, tmp_path: Path) -> None:
-    result = nbtext("demo", "missing/letters", cwd=tmp_path)
-    assert result.status == 1
+    result = nbtext("demo", "missing/letters").refused(1)
     assert result.err.startswith("nbtext: missing/letters: cannot be written: no such file or directory")
     assert not os.listdir(tmp_path)
 

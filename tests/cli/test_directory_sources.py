@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -53,22 +52,21 @@ def test_a_model_in_the_tree_is_no_document(nbtext: Any, fruit: Path) -> None:
 
 def test_results_in_the_tree_are_excluded(nbtext: Any, fruit: Path) -> None:
     """A matrix is recognized by what it holds; results and exported models are text, which --exclude leaves out."""
-    assert nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).status == 0
-    assert nbtext("vectorize", "td", "-q", "-o", "td/a/matrix", cwd=fruit).status == 0
+    nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).ok()
+    nbtext("vectorize", "td", "-q", "-o", "td/a/matrix", cwd=fruit).ok()
     for form in ("c", "js"):
-        assert nbtext("export", "m.joblib", "--to", form, "-o", f"td/b/model.{form}", cwd=fruit).status == 0
+        nbtext("export", "m.joblib", "--to", form, "-o", f"td/b/model.{form}", cwd=fruit).ok()
     patterns = ("--exclude", "model.*", "--exclude", "answers*")
     answers = nbtext("predict", "td", "-m", "m.joblib", "-o", "td/answers.tsv", *patterns, cwd=fruit)
     assert "skipped 1: nbtext matrix" in answers.err
-    again = nbtext("predict", "td", "-m", "m.joblib", "--to", "tsv", *patterns, cwd=fruit)
-    assert len(ids_of(again)) == 4
+    assert len(ids_of(nbtext("predict", "td", "-m", "m.joblib", "--to", "tsv", *patterns, cwd=fruit))) == 4
 
 
 def test_the_output_of_this_run_is_no_document(nbtext: Any, fruit: Path) -> None:
     """The output of a run is skipped; a file that is already there may be a document, and is not replaced."""
-    assert nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).status == 0
+    nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).ok()
     arguments = ("predict", "td", "-m", "m.joblib", "-o", "td/out.tsv", "--to", "tsv")
-    assert nbtext(*arguments, cwd=fruit).status == 0
+    nbtext(*arguments, cwd=fruit).ok()
     whole = (fruit / "td/out.tsv").read_bytes()
     assert whole.count(b"\n") == 4
     again = nbtext(*arguments, cwd=fruit)
@@ -80,8 +78,7 @@ def test_a_record_that_names_no_file_of_the_tree_is_a_document(nbtext: Any, frui
     """What only looks like a result stays a document."""
     (fruit / "td/a/3.jsonl").write_text('{"id": "apple-7", "text": "red apple"}\n')
     (fruit / "td/a/4.tsv").write_text("apple\tred\t0.5\n")
-    result = nbtext("train", "td", "-o", "m.joblib", cwd=fruit)
-    assert "6 documents" in result.err
+    assert "6 documents" in nbtext("train", "td", "-o", "m.joblib", cwd=fruit).err
 
 
 BINARY = {
@@ -110,26 +107,24 @@ def test_binary_files_are_skipped_and_counted(nbtext: Any, fruit: Path) -> None:
     for name, member in (("letter.docx", "[Content_Types].xml"), ("letter.odt", "mimetype"), ("some.zip", "a.txt")):
         with zipfile.ZipFile(fruit / "td/b" / name, "w") as archive:
             archive.writestr(member, "endobj endstream")
-    result = nbtext("train", "td", "-o", "m.joblib", cwd=fruit, **without_office(fruit))
-    assert result.status == 0
+    result = nbtext("train", "td", "-o", "m.joblib", cwd=fruit, **without_office(fruit)).ok()
     assert "4 documents" in result.err
     counted = dict.fromkeys(kind for _, kind in BINARY.values())
     assert all(re.search(rf"skipped \d+: {re.escape(kind)}", result.err) for kind in counted)
     assert "pdftotext" in result.err
     assert "skipped 1: zip archive" in result.err
-    words = nbtext("inspect", "m.joblib", "--to", "json", cwd=fruit).out
-    assert "endobj" not in words
+    assert "endobj" not in nbtext("inspect", "m.joblib", "--to", "json", cwd=fruit).out
 
 
 def test_a_binary_file_by_name_is_refused(nbtext: Any, fruit: Path) -> None:
     """Named by itself it is an error of one line, also as a whole file."""
-    assert nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).status == 0
+    nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).ok()
     (fruit / "report.pdf").write_bytes(BINARY["report.pdf"][0])
-    plain = nbtext("predict", "report.pdf", "-m", "m.joblib", cwd=fruit, **without_office(fruit))
-    assert plain.status == 1
-    assert "report.pdf: is a PDF file, not text" in plain.err
+    nbtext("predict", "report.pdf", "-m", "m.joblib", cwd=fruit, **without_office(fruit)).refused(
+        1, "report.pdf: is a PDF file, not text"
+    )
     whole = nbtext("predict", "report.pdf", "--input-format", "files", "-m", "m.joblib", "--to", "jsonl", cwd=fruit)
-    assert "PDF file, not text" in json.loads(whole.out)["reason"]
+    assert "PDF file, not text" in whole.json["reason"]
 
 
 def test_what_cannot_be_read_does_not_stop_a_tree(nbtext: Any, fruit: Path) -> None:
@@ -137,12 +132,10 @@ def test_what_cannot_be_read_does_not_stop_a_tree(nbtext: Any, fruit: Path) -> N
     os.mkfifo(fruit / "td/a/fifo")
     for name, target in {"memory": "/proc/self/mem", "full": "/dev/full", "pipe": "fifo", "loop": "loop"}.items():
         (fruit / "td/a" / name).symlink_to(target)
-    result = nbtext("train", "td", "-o", "m.joblib", cwd=fruit)
-    assert result.status == 0
+    result = nbtext("train", "td", "-o", "m.joblib", cwd=fruit).ok()
     assert "4 documents" in result.err
     assert "skipped 1: symbolic link to a file that cannot be read" in result.err
-    result = nbtext("predict", "td", "-m", "m.joblib", "--to", "jsonl", cwd=fruit)
-    records = [json.loads(line) for line in result.out.splitlines()]
+    records = nbtext("predict", "td", "-m", "m.joblib", "--to", "jsonl", cwd=fruit).records
     reasons = [record.get("reason", "") for record in records if record["id"].endswith("memory")]
     assert len(records) == 5 and "memory: is a symbolic link to a file that cannot be read" in reasons[0]
 
@@ -151,8 +144,8 @@ def test_html_files_are_reduced_to_text(nbtext: Any, fruit: Path) -> None:
     """Tags, scripts and styles are not words; a page named by itself is one document too."""
     page = "<!doctype html><title>Plum</title><script>function var</script><p class=x>purple\n<b>plum</b>&amp;co"
     (fruit / "td/b/page.html").write_text(page)
-    assert nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).status == 0
-    words = json.loads(nbtext("inspect", "m.joblib", "--to", "json", cwd=fruit).out)
+    nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).ok()
+    words = nbtext("inspect", "m.joblib", "--to", "json", cwd=fruit).json
     assert "plum" in str(words)
     assert "function" not in str(words)
     alone = nbtext("predict", "td/b/page.html", "-m", "m.joblib", "--to", "jsonl", cwd=fruit).out
@@ -164,8 +157,7 @@ def test_a_readme_of_the_tree_is_skipped(nbtext: Any, fruit: Path) -> None:
     (fruit / "td/README.md").write_text("About this corpus.")
     (fruit / "td/LICENSE").write_text("Free.")
     (fruit / "td/a/readme.txt").write_text("red apple")
-    result = nbtext("train", "td", "-o", "m.joblib", cwd=fruit)
-    assert result.status == 0, result.err
+    result = nbtext("train", "td", "-o", "m.joblib", cwd=fruit).ok()
     assert "5 documents" in result.err
     assert "skipped 2: file about the directory, such as README or LICENSE" in result.err
 

@@ -19,7 +19,7 @@ LINES = "red round apple\tapple\ngreen round\tapple\nlong yellow\tbanana\nlong g
 def test_the_summary_says_how_many_there_are(nbtext: Any, tmp_path: Path) -> None:
     """`train X X` counts the copies, with any number of threads."""
     (tmp_path / "x.tsv").write_text("text\tlabel\n" + LINES * 40, encoding="utf-8")
-    trained = [nbtext("train", "x.tsv", "-o", "m.joblib", "--force", "-j", jobs, cwd=tmp_path) for jobs in ("1", "3")]
+    trained = [nbtext("train", "x.tsv", "-o", "m.joblib", "--force", "-j", jobs) for jobs in ("1", "3")]
     (said,) = {each.err for each in trained}
     assert "156 duplicates" in said
 
@@ -28,7 +28,7 @@ def test_no_fold_tests_on_a_copy(nbtext: Any, tmp_path: Path) -> None:
     """`evaluate --folds` of X X finds no copy of a test document among the training documents."""
     rows = [f"only{n} {'red' if n % 2 else 'green'}\t{'a' if (n // 2) % 2 else 'b'}" for n in range(40)]
     (tmp_path / "x.tsv").write_text("\n".join(["text\tlabel", *rows * 2, ""]), encoding="utf-8")
-    result = nbtext("evaluate", "x.tsv", "--folds", "5", "--fail-under", "accuracy=0.9", cwd=tmp_path)
+    result = nbtext("evaluate", "x.tsv", "--folds", "5", "--fail-under", "accuracy=0.9")
     assert result.status == 3, result.err
 
 
@@ -60,14 +60,14 @@ def test_two_copies_of_newsgroups(nbtext: Any, corpora: Callable[[str], Path], t
     (tmp_path / "x.jsonl").write_text("".join(lines[: len(lines) // 2]))
     (tmp_path / "test.jsonl").write_text("".join(lines[len(lines) // 2 :]))
     options = ("--model", "multinomial", "-o", "m.joblib", "-q")
-    assert nbtext("train", "x.jsonl", "x.jsonl", *options, cwd=tmp_path).status == 0
-    inspected = json.loads(nbtext("inspect", "m.joblib", "--to", "json", cwd=tmp_path).out)
-    tested = json.loads(nbtext("evaluate", "test.jsonl", "-m", "m.joblib", "--to", "json", cwd=tmp_path).out)
+    nbtext("train", "x.jsonl", "x.jsonl", *options).ok()
+    inspected = nbtext("inspect", "m.joblib", "--to", "json").json
+    tested = nbtext("evaluate", "test.jsonl", "-m", "m.joblib", "--to", "json").json
     assert inspected["expected"]["accuracy"] == pytest.approx(tested["accuracy"], abs=0.015)
 
 
 @pytest.mark.exhaustive
-def test_the_halves_of_imdb_share_123_texts(corpora: Callable[[str], Path], nbtext: Any, tmp_path: Path) -> None:
+def test_the_halves_of_imdb_share_123_texts(corpora: Callable[[str], Path], nbtext: Any) -> None:
     """All of them are leaks of certainty 1; no other leak has it."""
     folder = corpora("imdb")
     texts: dict[str, set[str]] = {"train": set(), "test": set()}
@@ -76,9 +76,6 @@ def test_the_halves_of_imdb_share_123_texts(corpora: Callable[[str], Path], nbte
     shared = texts["train"] & texts["test"]
     assert len(shared) == 123
     options = ("--against", str(folder / "test"), "--only", "leak", "--to", "jsonl", "-q")
-    result = nbtext("review", str(folder / "train"), *options, cwd=tmp_path)
-    assert result.status == 0, result.err
-    leaks = [json.loads(line) for line in result.out.splitlines()]
-    equal = [leak for leak in leaks if leak["certainty"] == 1]
+    equal = [leak for leak in nbtext("review", str(folder / "train"), *options).ok().records if leak["certainty"] == 1]
     assert {Path(leak["documents"][0]["file"]).read_text() for leak in equal} >= shared
     assert len(equal) < 130

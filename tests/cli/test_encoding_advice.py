@@ -14,14 +14,14 @@ def test_the_message_of_a_command(nbtext: Any, tmp_path: Path) -> None:
     """It names the encoding if over 1 % is invalid, and the advice works."""
     lines = [f"__label__{'a' if n % 2 else 'b'} {line}" for n, line in enumerate(RUSSIAN.splitlines() * 9)]
     (tmp_path / "t.txt").write_bytes("\n".join(lines).encode("cp1251"))
-    ran = nbtext("train", "t.txt", "-o", "m", cwd=tmp_path)
+    ran = nbtext("train", "t.txt", "-o", "m")
     assert ", which seems to be cp1251; try --encoding cp1251" in ran.err
     assert "% of the text" in ran.err
-    assert "replaced" not in nbtext("train", "t.txt", "--encoding", "cp1251", "-o", "m", cwd=tmp_path).err
+    assert "replaced" not in nbtext("train", "t.txt", "--encoding", "cp1251", "-o", "m").err
     (tmp_path / "few.txt").write_bytes(b"__label__a " + b"word " * 500 + b"\xff\n__label__b other\n")
-    ran = nbtext("train", "few.txt", "-o", "m", cwd=tmp_path)
+    ran = nbtext("train", "few.txt", "-o", "m")
     assert "replaced 1 invalid byte in 1 document; give the right --encoding" in ran.err
-    ran = nbtext("train", "-", "-o", "m", input=(tmp_path / "t.txt").read_bytes(), cwd=tmp_path)
+    ran = nbtext("train", "-", "-o", "m", input=(tmp_path / "t.txt").read_bytes())
     assert "give the right --encoding, such as gb18030" in ran.err
 
 
@@ -30,14 +30,14 @@ def test_utf_16_is_named_where_a_file_is_skipped(nbtext: Any, tmp_path: Path) ->
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_bytes("some words of text\nand more words\n".encode("utf-16-le"))
     (tmp_path / "d/a/3.dat").write_text("plain")
-    ran = nbtext("train", "d", "-o", "m", cwd=tmp_path)
+    ran = nbtext("train", "d", "-o", "m")
     assert (
         "skipped 2: binary file (it seems to be UTF-16 without a byte order mark; try --encoding utf-16-le)" in ran.err
     )
     (tmp_path / "one.dat").write_bytes((tmp_path / "d/a/1.dat").read_bytes())
-    ran = nbtext("predict", "one.dat", "-m", "m", cwd=tmp_path)
+    ran = nbtext("predict", "one.dat", "-m", "m")
     assert "it seems to be UTF-16 without a byte order mark; try --encoding utf-16-le" in ran.err
-    assert nbtext("predict", "one.dat", "-m", "m", "--encoding", "utf-16-le", cwd=tmp_path).out.count("\n") == 1
+    assert nbtext("predict", "one.dat", "-m", "m", "--encoding", "utf-16-le").out.count("\n") == 1
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x.csv", "x.jsonl", "d/a/x.txt"])
@@ -47,7 +47,7 @@ def test_utf_16_is_named_whatever_the_file_is_called(nbtext: Any, model: str, tm
     (tmp_path / "d/a").mkdir(parents=True)
     (tmp_path / name).write_bytes(text.encode("utf-16-le"))
     for source in (name, name.partition("/")[0]):
-        ran = nbtext("predict", source, "-m", model, cwd=tmp_path)
+        ran = nbtext("predict", source, "-m", model)
         assert "trash" not in ran.out
         assert "UTF-16 without a byte order mark; try --encoding utf-16-le" in ran.err
-    assert "trash" in nbtext("predict", name, "-m", model, "--encoding", "utf-16-le", cwd=tmp_path).out
+    assert "trash" in nbtext("predict", name, "-m", model, "--encoding", "utf-16-le").out

@@ -30,7 +30,7 @@ def rows(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"one-{name}.jsonl").write_text("".join(one))
         (folder / f"several-{name}.jsonl").write_text("".join(several))
     for kind in ("one", "several"):
-        assert nbtext("train", f"{kind}-train.jsonl", "-q", "-o", kind, cwd=folder).status == 0
+        nbtext("train", f"{kind}-train.jsonl", "-q", "-o", kind, cwd=folder).ok()
     return folder
 
 
@@ -42,11 +42,10 @@ def test_evaluate_reads_what_predict_writes(nbtext: Any, rows: Path, kind: str, 
     """Every format and compression, of one label and of several, gives the decisions of the model."""
     source, path = f"{kind}-test.jsonl", f"{kind}.{form}{suffix}"
     options = ("--id-field", "id", "--to", "json")
-    assert nbtext("predict", source, "-m", kind, "--id-field", "id", "-o", path, cwd=rows).status == 0
-    direct = json.loads(nbtext("evaluate", source, "-m", kind, *options, cwd=rows).out)
-    ran = nbtext("evaluate", source, "--predictions", path, *options, cwd=rows)
-    assert ran.status == 0, ran.err
-    found = json.loads(ran.out)
+    nbtext("predict", source, "-m", kind, "--id-field", "id", "-o", path, cwd=rows).ok()
+    direct = nbtext("evaluate", source, "-m", kind, *options, cwd=rows).json
+    ran = nbtext("evaluate", source, "--predictions", path, *options, cwd=rows).ok()
+    found = ran.json
     names = ("documents", "unanswered", "accuracy", "macro_f1", "micro_f1", "subset_accuracy")
     assert {name: found.get(name) for name in names} == {name: direct.get(name) for name in names}
     for one, other in zip(found["per_label"], direct["per_label"], strict=True):
@@ -62,12 +61,11 @@ def test_evaluate_reads_a_pipe(nbtext: Any, rows: Path, kind: str, form: str) ->
     extra = ("--coverage", "0.9", "--top-k", "2")
     text = nbtext("predict", source, "-m", kind, "--id-field", "id", "--to", form, *extra, cwd=rows).out
     options = ("--id-field", "id", "--to", "json", "--predictions", "-")
-    ran = nbtext("evaluate", source, *options, cwd=rows, input=text.encode())
-    assert ran.status == 0, ran.err
-    direct = json.loads(
-        nbtext("evaluate", source, "-m", kind, "--coverage", "0.9", "--id-field", "id", "--to", "json", cwd=rows).out
-    )
-    found = json.loads(ran.out)
+    ran = nbtext("evaluate", source, *options, cwd=rows, input=text.encode()).ok()
+    direct = nbtext(
+        "evaluate", source, "-m", kind, "--coverage", "0.9", "--id-field", "id", "--to", "json", cwd=rows
+    ).json
+    found = ran.json
     for name in ("documents", "accuracy", "macro_f1", "micro_f1", "coverage", "mean_set_size"):
         assert found.get(name) == direct.get(name), name
 
@@ -95,3 +93,19 @@ def test_other_formats_of_predict_are_named(nbtext: Any, rows: Path) -> None:
 def _write(path: Path, text: str) -> str:
     path.write_text(text)
     return str(path)
+
+
+ANSWERS = [
+    ("p.jsonl", '{"id": "1", "label": "a", "scores": [1]}\n', "p.jsonl:1: is not a record of nbtext predict"),
+    ("p.jsonl", '{"id": "1", "label": null, "scores": null}\n', "p.jsonl: no record of the file has a predicted label"),
+    ("p.tsv", "1\t\t\n", "p.tsv: no record of the file has a predicted label"),
+    ("p.csv", "id,label,probability\n1,,\n", "p.csv: no record of the file has a predicted label"),
+]
+
+
+@pytest.mark.parametrize(("name", "answers", "message"), ANSWERS)
+def test_answers_that_cannot_be_judged(nbtext: Any, tmp_path: Path, name: str, answers: str, message: str) -> None:
+    """Of predictions that hold no label at all, nothing can be measured; other JSON is not a prediction."""
+    (tmp_path / name).write_text(answers)
+    (tmp_path / "one.jsonl").write_text('{"id": "1", "text": "red", "label": "a"}\n')
+    assert nbtext("evaluate", "one.jsonl", "--predictions", name).refused(1).err.startswith(f"nbtext: {message}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,10 @@ import pytest
 def test_it_explains_what_predict_says(nbtext: Any, letters: Path, model: str) -> None:
     """Labels and probabilities are those of `predict`, for any number of jobs, and the parts of each record add up."""
     source = str(letters / "test")
-    result = nbtext("explain", source, "-m", model, "--to", "jsonl", "-j", "1")
-    assert result.status == 0, result.err
+    result = nbtext("explain", source, "-m", model, "--to", "jsonl", "-j", "1").ok()
     assert nbtext("explain", source, "-m", model, "--to", "jsonl", "-j", "3").out == result.out
-    explained = [json.loads(line) for line in result.out.splitlines()]
-    predicted = [json.loads(line) for line in nbtext("predict", source, "-m", model, "--to", "jsonl").out.splitlines()]
+    explained = result.records
+    predicted = nbtext("predict", source, "-m", model, "--to", "jsonl").records
     assert [record["label"] for record in explained] == [record["label"] for record in predicted]
     for record, answer in zip(explained, predicted, strict=True):
         assert record["probability"] == pytest.approx(answer["probability"], abs=1e-6)
@@ -36,7 +34,7 @@ def test_without_the_kernel(nbtext: Any, letters: Path, model: str) -> None:
 def test_to_a_file(nbtext: Any, letters: Path, model: str, form: str, tmp_path: Path) -> None:
     """-o writes what standard output would show, in every form."""
     command = ["explain", str(letters / "test" / "taxes"), "-m", model, "--to", form, "--features", "3"]
-    assert nbtext(*command, "-o", "out", cwd=tmp_path).status == 0
+    nbtext(*command, "-o", "out").ok()
     assert (tmp_path / "out").read_bytes().decode() == nbtext(*command).out
 
 
@@ -47,11 +45,11 @@ def test_one_row_of_a_table_by_its_id(nbtext: Any, model: str, tmp_path: Path) -
     (tmp_path / "plain.csv").write_text(rows.replace("id,", "key,"))
     for path, ids in (("t.csv", ["a-3", "a-1"]), ("plain.csv", ["plain.csv:4", "plain.csv:2"])):
         command = ["explain", path, "-m", model, "--to", "jsonl"]
-        lines = nbtext(*command, cwd=tmp_path).out.splitlines()
+        lines = nbtext(*command).out.splitlines()
         wanted = [option for identity in ids for option in ("--id", identity)]
-        found = nbtext(*command, *wanted, cwd=tmp_path)
+        found = nbtext(*command, *wanted)
         assert (found.status, found.err, found.out.splitlines()) == (0, "", [lines[0], lines[2]])
-    missing = nbtext("explain", "t.csv", "-m", model, "--id", "a-1", "--id", "a-9", "-o", "x.jsonl", cwd=tmp_path)
+    missing = nbtext("explain", "t.csv", "-m", model, "--id", "a-1", "--id", "a-9", "-o", "x.jsonl")
     assert (missing.status, missing.err) == (
         1,
         "nbtext: SOURCE: no document has the id 'a-9'; see the ids with nbtext predict\n",
@@ -63,29 +61,25 @@ def test_against_another_label(nbtext: Any, model: str) -> None:
     """--against and --label choose the pair; mistyped, they are told from what was meant."""
     command = ["explain", "-", "-m", model, "--to", "jsonl"]
     line = b"a parking fine in my trash"
-    record = json.loads(nbtext(*command, "--label", "taxes", "--against", "noise", input=line).out)
+    record = nbtext(*command, "--label", "taxes", "--against", "noise", input=line).json
     assert (record["label"], record["against"]) == ("taxes", "noise")
-    same = nbtext(*command, "--label", "noise", "--against", "noise", input=line)
-    assert (same.status, same.err.count("\n")) == (2, 1)
-    assert "--against: is the same label as --label; give another" in same.err
+    nbtext(*command, "--label", "noise", "--against", "noise", input=line).refused(
+        2, "--against: is the same label as --label; give another"
+    )
     wrong = nbtext(*command, "--against", "noisy", input=line)
     assert (wrong.status, "did you mean noise?" in wrong.err) == (2, True)
 
 
-def test_other_features(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+def test_other_features(nbtext: Any, letters: Path) -> None:
     """Pairs of words, characters and hashed words are explained as well."""
     for options in (["--ngrams", "1,2"], ["--analyzer", "char_wb", "--ngrams", "2,4"], ["--hash-bits", "12"]):
-        assert nbtext("train", str(letters / "train"), *options, "-q", "-o", "m.joblib", cwd=tmp_path).status == 0
-        shown = nbtext("explain", "-", "-m", "m.joblib", "--to", "table", input=b"the parking permit", cwd=tmp_path)
-        assert shown.status == 0, shown.err
-        assert "park" in shown.out
+        nbtext("train", str(letters / "train"), *options, "-q", "-o", "m.joblib").ok()
+        assert "park" in nbtext("explain", "-", "-m", "m.joblib", "--to", "table", input=b"the parking permit").ok().out
 
 
 def test_predictions_with_words(nbtext: Any, model: str) -> None:
     """--explain 2 adds two words to each JSONL record; in other forms there is no place for them."""
-    record = json.loads(
-        nbtext("predict", "-", "-m", model, "--explain", "2", "--to", "jsonl", input=b"my trash bin").out
-    )
+    record = nbtext("predict", "-", "-m", model, "--explain", "2", "--to", "jsonl", input=b"my trash bin").json
     assert {part["feature"] for part in record["explanation"]} == {"bin", "trash"}
     assert len(record["explanation"]) == 2
     wrong = nbtext("predict", "-", "-m", model, "--explain", "2", input=b"my trash bin")
@@ -97,7 +91,7 @@ def test_a_page(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
     arguments = ("explain", str(letters / "test" / "trash"), "-m", model, "--html", "why.html")
     pages = []
     for more, variables in ((["-j", "1"], {}), (["-j", "3"], {}), ([], {"NBTEXT_KERNEL": "off"})):
-        result = nbtext(*arguments, *more, cwd=tmp_path, **variables)
+        result = nbtext(*arguments, *more, **variables)
         assert (result.status, result.out, result.err) == (0, "", "")
         assert [path.name for path in tmp_path.iterdir()] == ["why.html"]
         pages.append((tmp_path / "why.html").read_bytes())
@@ -108,12 +102,11 @@ def test_a_page(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
 def test_a_page_or_a_result(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
     """Not both; and without the extra one line says how to install it, before anything is read."""
     arguments = ("explain", str(letters / "test"), "-m", model, "--html", "why.html")
-    both = nbtext(*arguments, "--to", "json", cwd=tmp_path)
+    both = nbtext(*arguments, "--to", "json")
     what = "nbtext: --html: cannot be combined with --to, because the page replaces the result; leave out one of them\n"
     assert (both.status, both.err) == (2, what)
     (tmp_path / "jinja2.py").write_text("raise ImportError")
     path = f"{tmp_path}:{Path(__file__).parents[2]}"
-    missing = nbtext(*arguments, cwd=tmp_path, PYTHONPATH=path)
-    assert (missing.status, missing.out) == (1, "")
+    missing = nbtext(*arguments, PYTHONPATH=path).refused(1)
     assert missing.err == "nbtext: --html needs Jinja2; install it with: pip install 'nbtext[report]'\n"
     assert not (tmp_path / "why.html").exists()

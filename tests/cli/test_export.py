@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 def test_on_a_pipe_and_into_a_file(nbtext: Any, model: str, tmp_path: Path, form: str) -> None:
     """The same bytes; nothing on standard error."""
     for target in ("one", "two"):
-        assert nbtext("export", model, "--to", form, "-o", target, cwd=tmp_path).err == ""
+        assert nbtext("export", model, "--to", form, "-o", target).err == ""
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert nbtext("export", model, "--to", form).out.encode() == (tmp_path / "one").read_bytes()
 
@@ -25,15 +24,14 @@ def test_what_is_written(nbtext: Any, model: str) -> None:
     rows = list(csv.reader(io.StringIO(nbtext("export", model, "--to", "csv").out)))
     assert rows[0] == ["kind", "feature", "idf", "noise", "parking", "permits", "streets", "taxes", "trash"]
     assert {len(row) for row in rows} == {9}
-    assert json.loads(nbtext("export", model, "--to", "sklearn-json").out)["steps"][-1]["class"] == "MultinomialNB"
+    assert nbtext("export", model, "--to", "sklearn-json").json["steps"][-1]["class"] == "MultinomialNB"
 
 
 def test_errors(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
     """One line each, and no file: an unknown format, a model that the format cannot hold, no place to write to."""
     hashed = str(tmp_path / "hashed.joblib")
-    assert nbtext("train", str(letters / "train"), "--hash-bits", "12", "-q", "-o", hashed).status == 0
-    result = nbtext("export", model, "--to", "pmml")
-    assert (result.status, result.err.count("\n")) == (2, 1)
+    nbtext("train", str(letters / "train"), "--hash-bits", "12", "-q", "-o", hashed).ok()
+    nbtext("export", model, "--to", "pmml").refused(2)
     result = nbtext("export", model)
     problem = "is needed, because the suffix of -o does not name a format"
     expected = f"nbtext: --to: {problem}; choose one of c, csv, js, sklearn-json\n"
@@ -42,6 +40,5 @@ def test_errors(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
     assert (result.status, result.err) == (
         1, "nbtext: hashed features have no names to export; train without --hash-bits\n",
     )  # fmt: skip
-    result = nbtext("export", model, "--to", "csv", "-o", str(tmp_path / "nowhere" / "out.csv"))
-    assert (result.status, result.err.count("\n")) == (1, 1)
+    nbtext("export", model, "--to", "csv", "-o", str(tmp_path / "nowhere" / "out.csv")).refused(1)
     assert [path.name for path in tmp_path.iterdir()] == ["hashed.joblib"]

@@ -32,8 +32,8 @@ def originals(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "words.txt").write_text("red\nround\nyellow\n")
     (folder / "costs.csv").write_text("true,predicted,cost\napple,banana,5\n")
     for name, source in (("m", "d.csv"), ("n", "e.csv")):
-        assert nbtext("train", source, "--keep-sample", "9", "-q", "-o", name, cwd=folder).status == 0
-    assert nbtext("predict", "d.csv", "-m", "m", "-o", "p.tsv", cwd=folder).status == 0
+        nbtext("train", source, "--keep-sample", "9", "-q", "-o", name, cwd=folder).ok()
+    nbtext("predict", "d.csv", "-m", "m", "-o", "p.tsv", cwd=folder).ok()
     return folder
 
 
@@ -95,9 +95,7 @@ OUTPUT_IS_INPUT = [
 def test_an_output_is_no_input(nbtext: Any, folder: Path, command: str, force: bool) -> None:
     """Whatever the file is called, and --force changes nothing: one line, status 2, and all files stay."""
     before = contents(folder)
-    result = nbtext(*command.split(), *["--force"] * force, cwd=folder)
-    assert (result.status, result.out, result.err.count("\n")) == (2, "", 1), result.err
-    assert "input" in result.err
+    nbtext(*command.split(), *["--force"] * force, cwd=folder).refused(2, "input")
     assert contents(folder) == before
 
 
@@ -150,13 +148,9 @@ OTHER_KINDS = [
 def test_a_file_of_another_kind(nbtext: Any, folder: Path, command: str, part: str) -> None:
     """Only --force replaces a file that is not a model by a model, or a model by something else."""
     before = contents(folder)
-    result = nbtext(*command.split(), cwd=folder)
-    assert (result.status, result.out, result.err.count("\n")) == (2, "", 1), result.err
-    assert part in result.err
-    assert "--force" in result.err
+    nbtext(*command.split(), cwd=folder).refused(2, part, "--force")
     assert contents(folder) == before
-    result = nbtext(*command.split(), "--force", cwd=folder)
-    assert result.status == 0, result.err
+    nbtext(*command.split(), "--force", cwd=folder).ok()
     assert contents(folder) != before
 
 
@@ -166,8 +160,7 @@ def test_a_file_of_the_same_kind(nbtext: Any, folder: Path) -> None:
     for command in (
         "train d.csv -o n --keep-sample 9", "train d.csv -o empty", "predict d.csv -m m -o p.tsv", "merge m n -o m",
         "update m e.csv -o n", "update m d.csv", "predict docs -m m -o /dev/null", ):  # fmt: skip
-        result = nbtext(*command.split(), cwd=folder)
-        assert result.status == 0, (command, result.err)
+        nbtext(*command.split(), cwd=folder).ok()
 
 
 @pytest.mark.parametrize("name", ["out.tsv", "out.jsonl", "apple/out.tsv", "apple/out.jsonl"])
@@ -175,14 +168,14 @@ def test_an_output_inside_the_source(nbtext: Any, folder: Path, name: str) -> No
     """The next run is refused, because nothing tells it from a document; `train` leaves it out by --exclude."""
     expected = nbtext("predict", "docs", "-m", "m", "--to", name.partition(".")[2], cwd=folder).out
     command = ("predict", "docs", "-m", "m", "-o", f"docs/{name}")
-    assert nbtext(*command, cwd=folder).status == 0
+    nbtext(*command, cwd=folder).ok()
     result = nbtext(*command, cwd=folder)
     said = f"nbtext: -o: docs/{name} is an input, a document in SOURCE docs; write to another file\n"
     assert (result.status, result.err) == (2, said)
     assert (folder / "docs" / name).read_text() == expected
     excluded = ("--exclude", "out.*")
     for _ in range(2):
-        assert nbtext("train", "docs", "-q", *excluded, "-o", "docs/apple/model.joblib", cwd=folder).status == 0
+        nbtext("train", "docs", "-q", *excluded, "-o", "docs/apple/model.joblib", cwd=folder).ok()
         assert load_model(folder / "docs/apple/model.joblib").counts_.statistics.n_documents == 2
 
 
@@ -206,9 +199,7 @@ def test_an_output_inside_the_source(nbtext: Any, folder: Path, name: str) -> No
 )
 def test_standard_input_is_read_once(nbtext: Any, folder: Path, command: str) -> None:
     """Model and texts cannot both come from it."""
-    result = nbtext(*command.split(), input=(folder / "m").read_bytes(), cwd=folder)
-    assert (result.status, result.out, result.err.count("\n")) == (2, "", 1), result.err
-    assert "standard input" in result.err
+    nbtext(*command.split(), input=(folder / "m").read_bytes(), cwd=folder).refused(2, "standard input")
 
 
 @pytest.mark.exhaustive(every=3)
@@ -228,10 +219,7 @@ def test_standard_input_is_read_once(nbtext: Any, folder: Path, command: str) ->
 )
 def test_an_option_that_takes_one_value(nbtext: Any, folder: Path, command: str, option: str) -> None:
     """Given twice it is refused; the last value does not silently win."""
-    result = nbtext(*command.split(), cwd=folder)
-    assert (result.status, result.out, result.err.count("\n")) == (2, "", 1), result.err
-    assert option in result.err
-    assert "more than once" in result.err
+    nbtext(*command.split(), cwd=folder).refused(2, option, "more than once")
     assert not (folder / "new").exists()
 
 
@@ -253,7 +241,7 @@ def test_every_writer_of_a_model_takes_its_lock(nbtext: Any, folder: Path, comma
     assert (result.status, result.err.count("\n")) == (1, 1), result.err
     assert "another nbtext" in result.err
     assert contents(folder) == before
-    assert nbtext(*command.split(), cwd=folder).status == 0
+    nbtext(*command.split(), cwd=folder).ok()
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def threads(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def evaluation(result: Any) -> dict[str, Any]:
     assert result.status == 0, result.err
-    found: dict[str, Any] = json.loads(result.out)
+    found: dict[str, Any] = result.json
     return found
 
 
@@ -92,42 +92,3 @@ def test_each_group_in_turn(nbtext: Any, threads: Path) -> None:
     (threads / "wards.jsonl").write_text("\n".join(lines))
     found = evaluation(nbtext("evaluate", "wards.jsonl", "--group-field", "ward", "--to", "json", cwd=threads))
     assert found["documents"] == 252
-
-
-WRONG = [
-    ("evaluate letters.jsonl --group-field thred", 1, "letters.jsonl:1: the document has no `thred`"),
-    ("evaluate letters.csv --group-field thred", 1, "no column `thred`; the columns are: label, text, thread, day"),
-    ("evaluate gap.jsonl --order-field day", 1, "gap.jsonl:2: the document has no `day`"),
-    ("evaluate gap.csv --order-field day", 1, "gap.csv:3: the document has no `day`"),
-    ("evaluate letters.csv --order-field thred", 1, "name the column with --order-field"),
-    ("evaluate gap.jsonl --order-field day", 1, "--order-field needs a value for each document"),
-    ("evaluate letters.csv --group-field thred", 1, "name the column with --group-field"),
-    ("evaluate gap.jsonl --group-field day", 1, "--group-field needs a value for each document"),
-    ("train letters.jsonl -o m --group-field thread", 2, "No such option '--group-field'"),
-    ("evaluate letters --group-field thread", 2, "001.txt has no field `thread`"),
-    (
-        "evaluate letters.jsonl --group-field thread -m m",
-        2,
-        "give exactly one of -m MODEL, --predictions FILE or cross-validation",
-    ),
-    ("evaluate letters.jsonl --group-field label --folds 7", 2, "7 folds need 7 groups; found 6"),
-    ("evaluate same.jsonl --order-field day", 2, "all documents have the same timestamp"),
-    ("evaluate letters.jsonl --order-field  --folds 3", 2, "--order-field"),
-]
-
-
-@pytest.mark.parametrize(
-    ("command", "status", "message"), WRONG, ids=[f"{command}: {message}" for command, _, message in WRONG]
-)
-def test_wrong_things(nbtext: Any, letters: Path, threads: Path, command: str, status: int, message: str) -> None:
-    """One line says what is wrong."""
-    (threads / "gap.jsonl").write_text(
-        '{"text": "a b", "label": "x", "day": 1}\n{"text": "a b", "label": "x", "day": null}\n'
-    )
-    (threads / "gap.csv").write_text("text,label,day\nred one,x,1\nred two,y,\n")
-    (threads / "same.jsonl").write_text('{"text": "red one", "label": "x", "day": "2024-01-01"}\n' * 3)
-    if not (threads / "letters").exists():
-        (threads / "letters").symlink_to(letters)
-    result = nbtext(*command.split(" "), cwd=threads)
-    assert message in result.err
-    assert (result.status, result.out, result.err.count("\n")) == (status, "", 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ def folder(nbtext: Any, tmp_path: Path) -> Path:
     """A model of old documents, and some new ones that use a word otherwise."""
     (tmp_path / "old.csv").write_text("text,label\n" + "mouse cheese,animals\nkeyboard cable,computers\n" * 8)
     (tmp_path / "new.csv").write_text("text,label\n" + "mouse keyboard,computers\n" * 4)
-    assert nbtext("train", "old.csv", "-o", "old.joblib", "-q", cwd=tmp_path).status == 0
+    nbtext("train", "old.csv", "-o", "old.joblib", "-q").ok()
     return tmp_path
 
 
@@ -31,7 +30,7 @@ def test_old_documents_weigh_less(nbtext: Any, folder: Path) -> None:
         nbtext("predict", "-", "-m", f"{name}.joblib", cwd=folder, input=b"mouse\n").out for name in ("plain", "faded")
     ]
     assert [answer.split("\t")[1] for answer in answers] == ["animals", "computers"]
-    shown = json.loads(nbtext("inspect", "faded.joblib", "--word", "mouse", "--to", "json", cwd=folder).out)
+    shown = nbtext("inspect", "faded.joblib", "--word", "mouse", "--to", "json", cwd=folder).json
     assert shown["documents"] == 16 / 4 + 4
     seen = {label: view["occurrences"] for label, view in shown["words"][0]["classes"]}
     assert seen == {"animals": 2.0, "computers": 4.0}
@@ -43,7 +42,7 @@ def test_the_same_bytes(nbtext: Any, folder: Path) -> None:
     models = []
     for elapsed, jobs, kernel in (("1w", "1", {}), ("7d", "3", {}), ("168h", "2", {"NBTEXT_KERNEL": "off"})):
         how = ("--half-life", "30d", "--elapsed", elapsed, "-j", jobs, "-q", "-o", "faded.joblib")
-        assert nbtext("update", "old.joblib", "new.csv", *how, cwd=folder, **kernel).status == 0
+        nbtext("update", "old.joblib", "new.csv", *how, cwd=folder, **kernel).ok()
         models.append((folder / "faded.joblib").read_bytes())
     assert models[0] == models[1] == models[2]
 
@@ -51,45 +50,21 @@ def test_the_same_bytes(nbtext: Any, folder: Path) -> None:
 def test_what_decayed_models_refuse(nbtext: Any, folder: Path) -> None:
     """Decayed models can be updated and calibrated; merge and forget are refused in one line, and change nothing."""
     how = ("--half-life", "30d", "--elapsed", "7d")
-    assert nbtext("update", "old.joblib", "new.csv", *how, cwd=folder).status == 0
+    nbtext("update", "old.joblib", "new.csv", *how, cwd=folder).ok()
     before = (folder / "old.joblib").read_bytes()
     for command in (("forget", "old.joblib", "new.csv"), ("merge", "old.joblib", "old.joblib", "-o", "both.joblib")):
-        result = nbtext(*command, cwd=folder)
-        assert (result.status, result.err.count("\n")) == (1, 1)
-        assert "--half-life" in result.err
+        nbtext(*command, cwd=folder).refused(1, "--half-life")
     assert (folder / "old.joblib").read_bytes() == before
     for command in (("update", "old.joblib", "new.csv"), ("calibrate", "old.joblib", "old.csv")):
-        result = nbtext(*command, cwd=folder)
-        assert result.status == 0, result.err
-    assert nbtext("train", "old.joblib", "--model", "bernoulli", "-o", "other.joblib", cwd=folder).status == 0
-    assert nbtext("explain", "new.csv", "-m", "other.joblib", cwd=folder).status == 0
-    assert nbtext("sample", "-m", "old.joblib", cwd=folder).status == 0
-
-
-@pytest.mark.parametrize(
-    ("options", "status", "said"),
-    [
-        (["--half-life", "30d"], 2, "--elapsed"),
-        (["--elapsed", "30d"], 2, "--half-life"),
-        (["--half-life", "0d", "--elapsed", "1d"], 2, "give a time above 0"),
-        (["--half-life", "30d", "--elapsed=-1d"], 2, "--elapsed"),
-        (["--half-life", "a month", "--elapsed", "1d"], 2, "is not a time"),
-        (["--half-life", "nan", "--elapsed", "1d"], 2, "give a time above 0"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_what_makes_no_sense(nbtext: Any, folder: Path, options: list[str], status: int, said: str) -> None:
-    """One of two options without the other, or an invalid time, gives one line; the model does not change."""
-    before = (folder / "old.joblib").read_bytes()
-    result = nbtext("update", "old.joblib", "new.csv", *options, cwd=folder)
-    assert (result.status, result.err.count("\n")) == (status, 1)
-    assert said in result.err
-    assert (folder / "old.joblib").read_bytes() == before
+        nbtext(*command, cwd=folder).ok()
+    nbtext("train", "old.joblib", "--model", "bernoulli", "-o", "other.joblib", cwd=folder).ok()
+    nbtext("explain", "new.csv", "-m", "other.joblib", cwd=folder).ok()
+    nbtext("sample", "-m", "old.joblib", cwd=folder).ok()
 
 
 def test_models_that_keep_documents(nbtext: Any, folder: Path) -> None:
     """A model with a sample refuses, and says what to do instead."""
-    assert nbtext("train", "old.csv", "--keep-sample", "9", "-q", "-o", "kept.joblib", cwd=folder).status == 0
-    result = nbtext("update", "kept.joblib", "new.csv", "--half-life", "1d", "--elapsed", "1d", cwd=folder)
-    assert (result.status, result.err.count("\n")) == (1, 1)
-    assert "without --keep-sample" in result.err
+    nbtext("train", "old.csv", "--keep-sample", "9", "-q", "-o", "kept.joblib", cwd=folder).ok()
+    nbtext("update", "kept.joblib", "new.csv", "--half-life", "1d", "--elapsed", "1d", cwd=folder).refused(
+        1, "without --keep-sample"
+    )

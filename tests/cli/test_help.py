@@ -34,11 +34,9 @@ def folder(nbtext: Any, letters: Path, tmp_path_factory: pytest.TempPathFactory)
     (path / "letters").symlink_to(letters)
     halves = {name: str(letters / half) for name, half in (("letters", "train"), ("north", "train"), ("south", "test"))}
     for name, source in halves.items():
-        assert nbtext("train", source, "--model", "multinomial", "-q", "-o", f"{name}.joblib", cwd=path).status == 0
-    assert (
-        nbtext("train", halves["letters"], "--model", "bernoulli", "-q", "-o", "bernoulli.joblib", cwd=path).status == 0
-    )
-    assert nbtext("vectorize", halves["letters"], "-q", "-o", "letters.npz", cwd=path).status == 0
+        nbtext("train", source, "--model", "multinomial", "-q", "-o", f"{name}.joblib", cwd=path).ok()
+    nbtext("train", halves["letters"], "--model", "bernoulli", "-q", "-o", "bernoulli.joblib", cwd=path).ok()
+    nbtext("vectorize", halves["letters"], "-q", "-o", "letters.npz", cwd=path).ok()
     withdrawn = [{"text": file.read_text(), "label": "trash"} for file in sorted(letters.glob("train/trash/*.txt"))[:2]]
     (path / "withdrawn.jsonl").write_text("".join(json.dumps(document) + "\n" for document in withdrawn))
     return path
@@ -51,8 +49,7 @@ def test_the_example_works(nbtext_alone: Any, folder: Path, name: str, tmp_path:
     shutil.copytree(folder, tmp_path / "here", symlinks=True)
     program, *arguments = command_of(name).example.split()
     assert (program, arguments[0]) == ("nbtext", name)
-    result = nbtext_alone(*arguments, cwd=tmp_path / "here")
-    assert result.status == 0, result.err
+    nbtext_alone(*arguments, cwd=tmp_path / "here").ok()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -90,7 +87,7 @@ def test_short_help(nbtext: Any, name: str) -> None:
 def test_nbtext_alone(nbtext: Any) -> None:
     """It prints the help, and succeeds."""
     assert nbtext(COLUMNS="80") == nbtext("--help", COLUMNS="80")
-    assert nbtext().status == 0
+    nbtext().ok()
 
 
 def test_order_of_commands(nbtext: Any) -> None:
@@ -116,13 +113,10 @@ def test_a_model_is_an_argument_or_an_option(nbtext: Any, model: str, tmp_path: 
     (tmp_path / "m").write_bytes(Path(model).read_bytes())
     name, *others = command.split()
     others.remove("{}")
-    expected = nbtext(name, "m", *others, cwd=tmp_path)
-    assert expected.status == 0, expected.err
-    assert nbtext(name, "-m", "m", *others, cwd=tmp_path) == expected
-    assert nbtext(name, *others, "--model-file", "m", cwd=tmp_path) == expected
-    missing = nbtext(name, cwd=tmp_path)
-    assert (missing.status, missing.out) == (2, "")
-    assert "Missing argument" in missing.err
+    expected = nbtext(name, "m", *others).ok()
+    assert nbtext(name, "-m", "m", *others) == expected
+    assert nbtext(name, *others, "--model-file", "m") == expected
+    nbtext(name).refused(2, "Missing argument")
 
 
 @pytest.mark.exhaustive(every=5)
@@ -158,7 +152,7 @@ def test_the_suffix_implies_the_format(nbtext: Any, model: str, tmp_path: Path, 
     """`-o x.jsonl` writes JSON lines; --to wins, and without either it is as before."""
     (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\nthe taxes,taxes\n")
     (tmp_path / "m").write_bytes(Path(model).read_bytes())
-    result = nbtext(*command.split(), cwd=tmp_path)
+    result = nbtext(*command.split())
     assert (result.status, result.out) == (0, ""), result.err
     (output,) = tmp_path.glob("x*")
     assert output.read_bytes().startswith(start), output.read_bytes()[:50]
@@ -171,9 +165,7 @@ def test_no_format_for_the_suffix(nbtext: Any, model: str, tmp_path: Path) -> No
         (f"evaluate t.csv -m {model} -o x.html", "has no HTML output"),
         (f"export {model} -o x", "--to: is needed, because the suffix of -o does not name a format"),
     ):
-        result = nbtext(*command.split(), cwd=tmp_path)
-        assert (result.status, result.err.count("\n")) == (2, 1)
-        assert part in result.err
+        nbtext(*command.split()).refused(2, part)
 
 
 @pytest.mark.parametrize(
@@ -196,8 +188,7 @@ def test_an_output_is_never_plain_under_the_name_of_a_compression(
     """Results are compressed; models, matrices, pages and exported models are not, so the name is refused."""
     (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\nthe taxes,taxes\n")
     (tmp_path / "m").write_bytes(Path(model).read_bytes())
-    result = nbtext(*command.split(), cwd=tmp_path)
-    assert (result.status, result.out, result.err.count("\n")) == (2, "", 1), result.err
+    result = nbtext(*command.split()).refused(2)
     assert result.err.startswith(f"nbtext: {option}: x")
     assert f"this output cannot be compressed; leave out {suffix}" in result.err
     assert list(tmp_path.glob("x*")) == []
@@ -227,8 +218,7 @@ def test_options_of_other_models_are_refused(nbtext: Any, tmp_path: Path, model:
         assert named in helps[option], option
         if model not in takers:
             given = [option, value] if value is not None else [option]
-            result = nbtext("train", "t.csv", "--model", model, *given, "-o", "x", cwd=tmp_path)
-            assert (result.status, result.out) == (2, "")
+            result = nbtext("train", "t.csv", "--model", model, *given, "-o", "x").refused(2)
             assert result.err == f"nbtext: {option}: does not apply: {model} does not use it; leave out this option\n"
 
 

@@ -27,8 +27,7 @@ def test_a_token_that_is_too_long_is_said(nbtext: Any, tmp_path: Path) -> None:
     )
     said = "skipped 1: token of more than 65,535 bytes\n"
     for kernel in ("require", "off") if HAS_KERNEL else ("off",):
-        result = nbtext("train", "t.jsonl", "-o", "m.joblib", cwd=tmp_path, NBTEXT_KERNEL=kernel)
-        assert result.status == 0
+        result = nbtext("train", "t.jsonl", "-o", "m.joblib", NBTEXT_KERNEL=kernel).ok()
         assert result.err.startswith(said)
         assert "3 features" in result.err
         for command in (
@@ -38,7 +37,7 @@ def test_a_token_that_is_too_long_is_said(nbtext: Any, tmp_path: Path) -> None:
             ["evaluate", "-m", "m.joblib"],
             ["vectorize", "-o", "x.npz"],
         ):
-            result = nbtext(command[0], "t.jsonl", *command[1:], cwd=tmp_path, NBTEXT_KERNEL=kernel)
+            result = nbtext(command[0], "t.jsonl", *command[1:], NBTEXT_KERNEL=kernel)
             assert (result.status, result.err) == (0, said)
 
 
@@ -46,24 +45,20 @@ def test_labels_and_names_never_reach_a_terminal_as_they_are(nbtext: Any, tmp_pa
     """Escape sequences in labels, ids, paths and column names are spelled out in all that is said to people."""
     records = [{"text": f"word{n % 3} more", "label": HOSTILE + str(n % 2), "id": HOSTILE} for n in range(20)]
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
-    assert nbtext("train", "t.jsonl", "-o", "m.joblib", cwd=tmp_path).status == 0
+    nbtext("train", "t.jsonl", "-o", "m.joblib").ok()
     for command in ("predict", "evaluate"):
         for form in ("table", "markdown"):
-            result = nbtext(command, "t.jsonl", "-m", "m.joblib", "--to", form, cwd=tmp_path)
-            assert result.status == 0, result.err
+            result = nbtext(command, "t.jsonl", "-m", "m.joblib", "--to", form).ok()
             assert not CONTROLS.search(result.out + result.err)
             assert "\\x1b" in result.out
     name = os.fsencode(HOSTILE.replace("/", "")) + b"\xff\n\t"
     os.mkdir(os.path.join(os.fsencode(tmp_path), name))
     for arguments in (["train", os.fsdecode(name), "-o", "x"], ["predict", "t.jsonl", "-m", os.fsdecode(name)]):
-        result = nbtext(*arguments, cwd=tmp_path)
-        assert result.status == 1
+        result = nbtext(*arguments).refused(1)
         assert not CONTROLS.search(result.err)
         assert result.err.count("\n") == 1
     (tmp_path / "t.csv").write_text(f'"{HOSTILE}",b\nx,y\n')
-    result = nbtext("train", "t.csv", "-o", "x", cwd=tmp_path)
-    assert result.status == 1
-    assert not CONTROLS.search(result.err)
+    assert not CONTROLS.search(nbtext("train", "t.csv", "-o", "x").refused(1).err)
 
 
 @pytest.mark.exhaustive(every=3)
@@ -76,16 +71,15 @@ def test_any_label_comes_back_whole(nbtext: Any, tmp_path: Path, label: str) -> 
         )
     )
     label = label or "e"
-    assert nbtext("train", "t.jsonl", "-o", "m.joblib", "--smoothing", "0.1", cwd=tmp_path).status == 0
+    nbtext("train", "t.jsonl", "-o", "m.joblib", "--smoothing", "0.1").ok()
     asked = ["predict", "t.jsonl", "-m", "m.joblib"]
     written = label.encode("utf-8", "backslashreplace").decode()
-    as_json = [json.loads(line) for line in nbtext(*asked, "--to", "jsonl", cwd=tmp_path).out.splitlines()]
+    as_json = nbtext(*asked, "--to", "jsonl").records
     assert as_json[0]["label"] == (label if written == label else written.replace("\\ud800", "\ud800"))
-    assert nbtext(*asked, "-o", "t.csv", "--to", "csv", cwd=tmp_path).status == 0
+    nbtext(*asked, "-o", "t.csv", "--to", "csv").ok()
     rows = list(csv.reader(io.StringIO((tmp_path / "t.csv").read_bytes().decode(), newline="")))
     assert rows[1][1] == written
-    lines = nbtext(*asked, cwd=tmp_path).out.split("\n")
-    assert [line.count("\t") for line in lines] == [2, 2, 0]
+    assert [line.count("\t") for line in nbtext(*asked).out.split("\n")] == [2, 2, 0]
 
 
 JSON_LINES: list[tuple[str, str]] = [
@@ -105,10 +99,10 @@ JSON_LINES: list[tuple[str, str]] = [
 def test_hostile_json_has_its_answer(nbtext: Any, model: str, tmp_path: Path) -> None:
     """Duplicate keys, huge numbers, lone surrogates, depth: a record each, and a reason where it cannot be read."""
     (tmp_path / "t.jsonl").write_text("\n".join(line for line, _ in JSON_LINES))
-    result = nbtext("predict", "t.jsonl", "-m", model, "--to", "jsonl", cwd=tmp_path)
+    result = nbtext("predict", "t.jsonl", "-m", model, "--to", "jsonl")
     assert (result.status, result.err.count("\n")) == (0, 1)
     assert result.err.startswith("5 documents could not be read; the first is t.jsonl:")
-    records = [json.loads(line) for line in result.out.splitlines()]
+    records = result.records
     assert len(records) == len(JSON_LINES)
     for record, (line, reason) in zip(records, JSON_LINES, strict=True):
         assert reason in record.get("reason", "") if reason else not record.get("reason", "").startswith("t.jsonl"), (
@@ -119,20 +113,16 @@ def test_hostile_json_has_its_answer(nbtext: Any, model: str, tmp_path: Path) ->
 def test_hostile_tables_have_their_answer(nbtext: Any, model: str, tmp_path: Path) -> None:
     """NULs, unclosed quotes and long fields in CSV and TSV."""
     (tmp_path / "nul.csv").write_bytes(b"text,id\nred\x00round,1\n\x00,2\n")
-    result = nbtext("predict", "nul.csv", "-m", model, cwd=tmp_path)
+    result = nbtext("predict", "nul.csv", "-m", model)
     assert (result.status, len(result.out.splitlines())) == (0, 2)
     (tmp_path / "open.csv").write_text('text,id\n"red round,1\nnever closed,2\n')
-    result = nbtext("predict", "open.csv", "-m", model, cwd=tmp_path)
-    assert "never closed" in nbtext("train", "open.csv", "-o", "x", cwd=tmp_path).err
+    result = nbtext("predict", "open.csv", "-m", model)
+    assert "never closed" in nbtext("train", "open.csv", "-o", "x").err
     (tmp_path / "long.csv").write_text("text,id\n" + "word " * 1_000_000 + ",1\nred,2\n")
-    result = nbtext("predict", "long.csv", "-m", model, "--max-document-bytes", "1000000", cwd=tmp_path)
-    assert result.status == 0
-    assert len(result.out.splitlines()) == 2
+    assert len(nbtext("predict", "long.csv", "-m", model, "--max-document-bytes", "1000000").ok().out.splitlines()) == 2
     assert (
         "1,000,000 bytes"
-        in nbtext(
-            "predict", "long.csv", "-m", model, "--max-document-bytes", "1000000", "--to", "jsonl", cwd=tmp_path
-        ).out
+        in nbtext("predict", "long.csv", "-m", model, "--max-document-bytes", "1000000", "--to", "jsonl").out
     )
 
 
@@ -150,8 +140,7 @@ def test_hostile_mail_has_its_answer(nbtext: Any, model: str, tmp_path: Path) ->
     }
     for name, mail in mails.items():
         (tmp_path / f"{name}.eml").write_text(mail)
-    result = nbtext("predict", *(f"{name}.eml" for name in mails), "-m", model, "--to", "jsonl", cwd=tmp_path)
-    assert result.status == 0
+    result = nbtext("predict", *(f"{name}.eml" for name in mails), "-m", model, "--to", "jsonl").ok()
     assert result.err.startswith("replaced 3 invalid bytes in 1 document;")  # of what was no base64
     assert [json.loads(line)["id"].split(".")[0] for line in result.out.splitlines()] == list(mails)
 
@@ -159,8 +148,8 @@ def test_hostile_mail_has_its_answer(nbtext: Any, model: str, tmp_path: Path) ->
 def test_a_document_of_nothing_but_nuls(nbtext: Any, model: str, tmp_path: Path) -> None:
     """It holds no token, in whatever format, and is told."""
     (tmp_path / "t.txt").write_bytes(bytes(100_000))
-    result = nbtext("predict", "t.txt", "-m", model, "--to", "jsonl", cwd=tmp_path)
-    assert (result.status, json.loads(result.out)["reason"]) == (0, "the document holds no token")
+    result = nbtext("predict", "t.txt", "-m", model, "--to", "jsonl")
+    assert (result.status, result.json["reason"]) == (0, "the document holds no token")
 
 
 @pytest.mark.exhaustive(every=3)
@@ -173,17 +162,16 @@ def test_data_shown_on_a_terminal_are_harmless(
     record = {"text": "red word", "label": HOSTILE, "id": HOSTILE}
     (tmp_path / "t.jsonl").write_text(json.dumps(record) + "\n" + json.dumps({**record, "label": "y"}) + "\n")
     model = str(tmp_path / "m")
-    assert nbtext("train", "t.jsonl", "-o", model, cwd=tmp_path).status == 0
+    nbtext("train", "t.jsonl", "-o", model).ok()
     asked = {"inspect": [model], "sample": ["-m", model]}.get(command, [str(tmp_path / "t.jsonl"), "-m", model])
-    shown = on_a_terminal(command, *asked, "--to", form, TERM="dumb")
-    assert not CONTROLS.search(shown.replace("\r\n", "\n"))
+    assert not CONTROLS.search(on_a_terminal(command, *asked, "--to", form, TERM="dumb").replace("\r\n", "\n"))
 
 
 def test_a_terminal_by_another_name(nbtext: Any, on_a_terminal: Any, tmp_path: Path) -> None:
     """It is spared what it would obey as /dev/stdout too."""
     (tmp_path / "t.jsonl").write_text(json.dumps({"text": "red", "label": HOSTILE, "id": HOSTILE}) + "\n")
     model, texts = str(tmp_path / "m"), str(tmp_path / "t.jsonl")
-    assert nbtext("train", texts, "-o", model).status == 0
+    nbtext("train", texts, "-o", model).ok()
     for form in ("jsonl", "csv"):
         shown = on_a_terminal("predict", texts, "-m", model, "--to", form, "-o", "/dev/stdout", TERM="dumb")
         assert "owned" in shown

@@ -17,7 +17,7 @@ def fruit(nbtext: Any, tmp_path: Path) -> Path:
     for name, text in TEXTS.items():
         (tmp_path / "td" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "td" / name).write_text(text)
-    assert nbtext("train", "td", "-q", "-o", "m.joblib", cwd=tmp_path).status == 0
+    nbtext("train", "td", "-q", "-o", "m.joblib").ok()
     return tmp_path
 
 
@@ -34,18 +34,16 @@ def test_a_file_is_answered_as_in_its_directory(nbtext: Any, fruit: Path, comman
 
 def test_the_format_that_is_asked_for_wins(nbtext: Any, fruit: Path) -> None:
     """So does what the name of a file tells."""
-    lines = nbtext("predict", "td/a/1.txt", "-m", "m.joblib", "--input-format", "lines", cwd=fruit).out
-    assert lines.count("\n") == 2
+    assert nbtext("predict", "td/a/1.txt", "-m", "m.joblib", "--input-format", "lines", cwd=fruit).out.count("\n") == 2
     (fruit / "x.jsonl").write_text('{"text": "red"}\n{"text": "banana"}\n')
     assert nbtext("predict", "x.jsonl", "-m", "m.joblib", cwd=fruit).out.count("\n") == 2
-    lines = nbtext("predict", "-", "-m", "m.joblib", input=b"red\nbanana\n", cwd=fruit).out
-    assert lines.count("\n") == 2
+    assert nbtext("predict", "-", "-m", "m.joblib", input=b"red\nbanana\n", cwd=fruit).out.count("\n") == 2
 
 
 def test_a_model_of_lines_reads_lines(nbtext: Any, fruit: Path) -> None:
     """As it did before."""
     (fruit / "train.txt").write_text("__label__a red apple\n__label__b yellow banana\n")
-    assert nbtext("train", "train.txt", "-q", "-o", "lines.joblib", cwd=fruit).status == 0
+    nbtext("train", "train.txt", "-q", "-o", "lines.joblib", cwd=fruit).ok()
     assert nbtext("predict", "td/a/1.txt", "-m", "lines.joblib", cwd=fruit).out.count("\n") == 2
 
 
@@ -54,15 +52,15 @@ def test_growth_keeps_the_unit(nbtext: Any, fruit: Path) -> None:
     (fruit / "more/a").mkdir(parents=True)
     (fruit / "more/a/3.txt").write_text("an apple\nred")
     keep = ("--keep-sample", "100")
-    assert nbtext("train", "td", "-q", *keep, "-o", "m.joblib", cwd=fruit).status == 0
-    assert nbtext("train", "td", "more", "-q", *keep, "-o", "both.joblib", cwd=fruit).status == 0
-    assert nbtext("train", "more", "-q", *keep, "-o", "more.joblib", cwd=fruit).status == 0
-    assert nbtext("merge", "m.joblib", "more.joblib", "-q", "-o", "merged.joblib", cwd=fruit).status == 0
-    assert nbtext("update", "m.joblib", "more", "-q", "-o", "updated.joblib", cwd=fruit).status == 0
+    nbtext("train", "td", "-q", *keep, "-o", "m.joblib", cwd=fruit).ok()
+    nbtext("train", "td", "more", "-q", *keep, "-o", "both.joblib", cwd=fruit).ok()
+    nbtext("train", "more", "-q", *keep, "-o", "more.joblib", cwd=fruit).ok()
+    nbtext("merge", "m.joblib", "more.joblib", "-q", "-o", "merged.joblib", cwd=fruit).ok()
+    nbtext("update", "m.joblib", "more", "-q", "-o", "updated.joblib", cwd=fruit).ok()
     both = (fruit / "both.joblib").read_bytes()
     assert both == (fruit / "merged.joblib").read_bytes() == (fruit / "updated.joblib").read_bytes()
     assert nbtext("forget", "both.joblib", "more/a/3.txt", "-q", "-o", "less.joblib", cwd=fruit).status != 0
-    assert nbtext("forget", "both.joblib", "more", "-q", "-o", "less.joblib", cwd=fruit).status == 0
+    nbtext("forget", "both.joblib", "more", "-q", "-o", "less.joblib", cwd=fruit).ok()
     assert (fruit / "less.joblib").read_bytes() == (fruit / "m.joblib").read_bytes()
     answer = nbtext("predict", "td/a/1.txt", "-m", "less.joblib", "--to", "jsonl", cwd=fruit).out
     assert json.loads(answer)["id"] == "td/a/1.txt"
@@ -72,8 +70,8 @@ def test_fields_that_are_typed_hold_for_sources_of_another_kind(nbtext: Any, mod
     """A model of files predicts a table if its column is named; only the stored fields apply to files alone."""
     (tmp_path / "t.csv").write_text("body,kind\nthe bins,trash\n")
     asked = ("t.csv", "-m", model, "--text-field", "body")
-    assert nbtext("predict", *asked, cwd=tmp_path).out.startswith("t.csv:2\ttrash\t")
-    assert nbtext("evaluate", *asked, "--label-field", "kind", cwd=tmp_path).status == 0
+    assert nbtext("predict", *asked).out.startswith("t.csv:2\ttrash\t")
+    nbtext("evaluate", *asked, "--label-field", "kind").ok()
 
 
 @pytest.mark.parametrize("envelope", ["", "From ada@example.org Thu Nov 21 03:37:00 2024\n"])
@@ -83,11 +81,11 @@ def test_a_raw_mail_is_read_as_in_its_directory(nbtext: Any, tmp_path: Path, env
         (tmp_path / "td" / name).parent.mkdir(parents=True, exist_ok=True)
         mail = f"{envelope}From: {name[0]}@example.org\nSubject: fruit\nX-Farm: {name[0]}land\n\n{words}\n"
         (tmp_path / "td" / name).write_text(mail)
-    assert nbtext("train", "td", "-q", "-o", "m.joblib", cwd=tmp_path).status == 0
+    nbtext("train", "td", "-q", "-o", "m.joblib").ok()
     arguments = ("predict", "-m", "m.joblib", "--to", "jsonl")
-    whole = nbtext(*arguments, "td", cwd=tmp_path).out
-    each = [nbtext(*arguments, f"td/{name}", cwd=tmp_path).out for name in ("a/1", "a/2", "b/1", "b/2")]
+    whole = nbtext(*arguments, "td").out
+    each = [nbtext(*arguments, f"td/{name}").out for name in ("a/1", "a/2", "b/1", "b/2")]
     assert "".join(each) == whole
-    piped = nbtext(*arguments, "-", input=(tmp_path / "td/a/1").read_bytes(), cwd=tmp_path).out
+    piped = nbtext(*arguments, "-", input=(tmp_path / "td/a/1").read_bytes()).out
     assert json.loads(piped) | {"id": "td/a/1"} == json.loads(each[0])
-    assert "aland" not in nbtext("explain", "td/a/1", "-m", "m.joblib", "--input-format", "mbox", cwd=tmp_path).out
+    assert "aland" not in nbtext("explain", "td/a/1", "-m", "m.joblib", "--input-format", "mbox").out

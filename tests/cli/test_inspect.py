@@ -1,4 +1,4 @@
-"""`nbtext inspect` as a user types it."""
+"""`nbtext inspect` and `nbtext diff` as a user types them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_every_form(nbtext: Any, model: str, form: str) -> None:
 
 def test_what_it_says(nbtext: Any, model: str) -> None:
     """Sizes, priors, the smoothing and how it was chosen, what to expect, and the words by the criterion."""
-    record = json.loads(nbtext("inspect", model, "--to", "json", "--by", "mi", "--features", "3").out)
+    record = nbtext("inspect", model, "--to", "json", "--by", "mi", "--features", "3").json
     assert (record["model"], record["documents"], record["n_labels"]) == ("multinomial", 336, 6)
     assert record["chosen_by"] == "leave-one-out"
     assert 0.9 < record["expected"]["accuracy"] < 1
@@ -44,15 +44,15 @@ def test_confused_labels(nbtext: Any, letters: Path, tmp_path: Path) -> None:
         ("3", ["--jobs", "3"], {}),
         ("0", [], {"NBTEXT_KERNEL": "off"}),
     ):
-        assert nbtext(*options, *more, "-o", name, cwd=tmp_path, **variables).status == 0
+        nbtext(*options, *more, "-o", name, **variables).ok()
     assert len({(tmp_path / name).read_bytes() for name in "130"}) == 1
-    record = json.loads(nbtext("inspect", "1", "--to", "json", cwd=tmp_path).out)
+    record = nbtext("inspect", "1", "--to", "json").json
     wrong = sum(pair["first_as_second"] + pair["second_as_first"] for pair in record["confused"])
     assert wrong == round((1 - record["expected"]["accuracy"]) * 336) > 0
     first = record["confused"][0]
     row = [first["first"], first["second"], str(first["first_as_second"] + first["second_as_first"])]
     for form in ("table", "markdown"):
-        shown = nbtext("inspect", "1", "--to", form, cwd=tmp_path).out
+        shown = nbtext("inspect", "1", "--to", form).out
         line = next(line for line in shown.splitlines() if set(row) <= set(line.split()))
         assert line.split().index(row[0]) < line.split().index(row[1])
 
@@ -60,11 +60,11 @@ def test_confused_labels(nbtext: Any, letters: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "found"), [([], "1 (default)"), (["--C", "auto"], "(folds)"), (["--C", "2"], "2 (given)")]
 )
-def test_a_linear_model(nbtext: Any, letters: Path, tmp_path: Path, options: list[str], found: str) -> None:
+def test_a_linear_model(nbtext: Any, letters: Path, options: list[str], found: str) -> None:
     """A linear model has no smoothing; its C is shown with how it was chosen."""
     arguments = ("train", str(letters / "train"), "--max-features", "50", "--model", "nbsvm", "-q", "-o", "m")
-    assert nbtext(*arguments, *options, cwd=tmp_path).status == 0
-    shown = nbtext("inspect", "m", "--to", "table", cwd=tmp_path).out
+    nbtext(*arguments, *options).ok()
+    shown = nbtext("inspect", "m", "--to", "table").out
     assert "smoothing" not in shown
     assert next(line for line in shown.splitlines() if line.startswith("C ")).endswith(found)
 
@@ -76,63 +76,56 @@ def test_a_word(nbtext: Any, model: str) -> None:
     assert "zebra  is not in the vocabulary" in shown
 
 
-def test_what_is_approximate(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
+def test_what_is_approximate(nbtext: Any, letters: Path, model: str) -> None:
     """A model that was updated without a sample names the parameters that were fitted before, and shows no confusions;
     after calibration on labeled texts it does.
     """
-    assert nbtext("update", model, str(letters / "test"), "-q", "-o", "m", cwd=tmp_path).status == 0
-    record = json.loads(nbtext("inspect", "m", "--to", "json", cwd=tmp_path).out)
+    nbtext("update", model, str(letters / "test"), "-q", "-o", "m").ok()
+    record = nbtext("inspect", "m", "--to", "json").json
     assert (record["expected"], record["confused"]) == (None, [])
     assert record["approximate"] == ["smoothing", "calibration", "outlier_threshold", "nonconformity"]
-    assert (
-        "outlier threshold, nonconformity: fitted before"
-        in nbtext("inspect", "m", "--to", "markdown", cwd=tmp_path).out
-    )
-    assert nbtext("calibrate", "m", str(letters / "test"), "-q", cwd=tmp_path).status == 0
-    record = json.loads(nbtext("inspect", "m", "--to", "json", cwd=tmp_path).out)
+    assert "outlier threshold, nonconformity: fitted before" in nbtext("inspect", "m", "--to", "markdown").out
+    nbtext("calibrate", "m", str(letters / "test"), "-q").ok()
+    record = nbtext("inspect", "m", "--to", "json").json
     assert record["approximate"] == []
     wrong = sum(pair["first_as_second"] + pair["second_as_first"] for pair in record["confused"])
     assert wrong == round((1 - record["expected"]["accuracy"]) * 84) > 0
 
 
-def test_hashed_words(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+def test_hashed_words(nbtext: Any, letters: Path) -> None:
     """A model does not keep the words that it hashed, and says so; the texts name them, as the words of the same model
     without hashing; with and without the kernel."""
     train = str(letters / "train")
     for name, more in (("hashed", ["--hash-bits", "16"]), ("plain", [])):
-        assert nbtext("train", train, "--smoothing", "1", "-q", "-o", name, *more, cwd=tmp_path).status == 0
-    assert "--words-from SOURCE" in nbtext("inspect", "hashed", "--to", "table", cwd=tmp_path).out
-    numbered = nbtext("inspect", "hashed", cwd=tmp_path).out.splitlines()
+        nbtext("train", train, "--smoothing", "1", "-q", "-o", name, *more).ok()
+    assert "--words-from SOURCE" in nbtext("inspect", "hashed", "--to", "table").out
+    numbered = nbtext("inspect", "hashed").out.splitlines()
     assert all(re.fullmatch(r"#\d+", row.split("\t")[1]) for row in numbered)
     options = ("--words-from", train, "--to", "json", "--by", "frequency")
-    named = nbtext("inspect", "hashed", *options, cwd=tmp_path)
+    named = nbtext("inspect", "hashed", *options)
     assert (named.status, named.err) == (0, "")
-    assert nbtext("inspect", "hashed", *options, cwd=tmp_path, NBTEXT_KERNEL="off").out == named.out
-    plain = nbtext("inspect", "plain", "--to", "json", "--by", "frequency", cwd=tmp_path).out
-    for hashed, known in zip(json.loads(named.out)["labels"], json.loads(plain)["labels"], strict=True):
+    assert nbtext("inspect", "hashed", *options, NBTEXT_KERNEL="off").out == named.out
+    plain = nbtext("inspect", "plain", "--to", "json", "--by", "frequency").out
+    for hashed, known in zip(named.json["labels"], json.loads(plain)["labels"], strict=True):
         counts = {feature["feature"]: feature["occurrences"] for feature in known["features"]}
         found = {feature["feature"].split()[1]: feature["occurrences"] for feature in hashed["features"]}
         assert len(found.items() & counts.items()) > 15
-    result = nbtext("inspect", "plain", "--words-from", train, cwd=tmp_path)
-    assert "the features of the model are not hashed" in result.err
+    assert "the features of the model are not hashed" in nbtext("inspect", "plain", "--words-from", train).err
 
 
 def test_one_label(nbtext: Any, model: str) -> None:
     """--label shows one; mistyped, it is asked whether another was meant."""
-    rows = nbtext("inspect", model, "--label", "taxes").out.splitlines()
-    assert {row.split("\t")[0] for row in rows} == {"taxes"}
-    wrong = nbtext("inspect", model, "--label", "taxs")
-    assert wrong.status == 2
-    assert "did you mean taxes?" in wrong.err
+    assert {row.split("\t")[0] for row in nbtext("inspect", model, "--label", "taxes").out.splitlines()} == {"taxes"}
+    nbtext("inspect", model, "--label", "taxs").refused(2, "did you mean taxes?")
 
 
-def test_a_matrix(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+def test_a_matrix(nbtext: Any, letters: Path) -> None:
     """Its shape, entries, labels and settings."""
-    assert nbtext("vectorize", str(letters / "train"), "--ngrams", "1,2", "-o", "m.npz", cwd=tmp_path).status == 0
-    record = json.loads(nbtext("inspect", "m.npz", "--to", "json", cwd=tmp_path).out)
+    nbtext("vectorize", str(letters / "train"), "--ngrams", "1,2", "-o", "m.npz").ok()
+    record = nbtext("inspect", "m.npz", "--to", "json").json
     assert (record["documents"], record["kind"], record["settings"]) == (336, "counts", {"ngrams": [1, 2]})
     assert record["labels"][0] == ["noise", 56]
-    assert "336 documents" in nbtext("inspect", "m.npz", "--to", "table", cwd=tmp_path).out
+    assert "336 documents" in nbtext("inspect", "m.npz", "--to", "table").out
 
 
 def test_without_the_kernel(nbtext: Any, model: str) -> None:
@@ -146,14 +139,27 @@ def test_without_the_kernel(nbtext: Any, model: str) -> None:
 def test_a_blank_among_characters_is_shown(nbtext: Any, letters: Path, tmp_path: Path, options: list[str]) -> None:
     """As ␣, in the tables of inspect, explain and diff; records keep the feature, and word pairs their blank."""
     path = str(tmp_path / "m")
-    assert nbtext("train", str(letters / "train"), *options, "-o", path).status == 0
+    nbtext("train", str(letters / "train"), *options, "-o", path).ok()
     other = str(tmp_path / "other")
-    assert nbtext("train", str(letters / "test"), *options, "-o", other).status == 0
+    nbtext("train", str(letters / "test"), *options, "-o", other).ok()
     for command in (["inspect", path], ["explain", "-", "-m", path], ["diff", path, other]):
         table = nbtext(*command, "--to", "table", input=b"bins not emptied\n")
         assert "␣" in table.out, table.err
     assert "␣" not in nbtext("explain", "-", "-m", path, "--to", "json", input=b"bins not emptied\n").out
-    assert nbtext("train", str(letters / "train"), "--ngrams", "1,2", "--force", "-o", path).status == 0
+    nbtext("train", str(letters / "train"), "--ngrams", "1,2", "--force", "-o", path).ok()
     pairs = nbtext("explain", "-", "-m", path, "--to", "table", input=b"the bins were not emptied\n").out
     assert re.search("^ (the bins|bins were|were not|not emptied) +1 ", pairs, re.MULTILINE), pairs
     assert "␣" not in pairs
+
+
+def test_two_models(nbtext: Any, letters: Path, model: str) -> None:
+    """The result has sizes, settings, and features whose log-odds changed; it is the same without the kernel."""
+    halves = [str(letters / half) for half in ("train", "test")]
+    nbtext("train", *halves, "--ngrams", "1,2", "-q", "-o", "b.joblib").ok()
+    result = nbtext("diff", model, "b.joblib", "--features", "2")
+    assert (result.status, result.err) == (0, "")
+    assert "size\t\tdocuments\t336\t420\n" in result.out
+    assert "setting\t\tngrams\t–\t1,2\n" in result.out
+    assert sum(line.startswith("log-odds\t") for line in result.out.splitlines()) == 12
+    assert nbtext("diff", model, "b.joblib", "--features", "2", NBTEXT_KERNEL="off").out == result.out
+    assert "in both" in nbtext("diff", model, "b.joblib", "--to", "table").out

@@ -52,9 +52,7 @@ def test_the_definition(nbtext: Any, tmp_path: Path, options: tuple[str, ...]) -
     """Probabilities equal those of the definition, computed with scikit-learn's counts."""
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n")
     command = ("train", "texts.txt", "--keywords", write_toml(tmp_path), "-o", "m", *options)
-    result = nbtext(*command, cwd=tmp_path)
-    assert result.status == 0, result.err
-    assert "keywords: 5 of 7 documents contain one (71%)" in result.err
+    assert "keywords: 5 of 7 documents contain one (71%)" in nbtext(*command).ok().err
     labels, vectorizer, weights = expected_weights(TEXTS, KEYWORDS, is_binary=not options)
     questions = ["goal goal market", "the rates", "unknown", ""]
     counts = vectorizer.transform(questions).toarray()
@@ -70,7 +68,7 @@ def test_an_ordinary_model(nbtext: Any, tmp_path: Path) -> None:
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS * 20) + "\n")
     keywords = write_toml(tmp_path)
     for jobs in ("1", "3"):
-        nbtext("train", "texts.txt", "--keywords", keywords, "-q", "-j", jobs, "-o", f"m{jobs}", cwd=tmp_path)
+        nbtext("train", "texts.txt", "--keywords", keywords, "-q", "-j", jobs, "-o", f"m{jobs}")
     assert (tmp_path / "m1").read_bytes() == (tmp_path / "m3").read_bytes()
     (tmp_path / "l.tsv").write_text("label\ttext\nsport\tsave the goal\nmoney\trates\nmoney\tbank rates\nsport\tsave\n")
     for command in (
@@ -82,11 +80,8 @@ def test_an_ordinary_model(nbtext: Any, tmp_path: Path) -> None:
         ("calibrate", "m1", "l.tsv", "-o", "m4"),
         ("predict", "texts.txt", "-m", "m2"),
     ):
-        result = nbtext(*command, cwd=tmp_path)
-        assert result.status == 0, (command, result.err)
-    result = nbtext("forget", "m1", "l.tsv", cwd=tmp_path)
-    assert (result.status, result.err.count("\n")) == (1, 1)
-    assert "--keywords" in result.err
+        nbtext(*command).ok()
+    nbtext("forget", "m1", "l.tsv").refused(1, "--keywords")
 
 
 def test_csv_and_phrases(nbtext: Any, tmp_path: Path) -> None:
@@ -95,11 +90,9 @@ def test_csv_and_phrases(nbtext: Any, tmp_path: Path) -> None:
     (tmp_path / "k.csv").write_text('label,words\nspam,Free prize\nham,love,"love,"\n')
     write_toml(tmp_path, {"spam": ["Free prize"], "ham": ["love", "love,"]})
     for name in ("k.csv", "keywords.toml"):
-        result = nbtext("train", "texts.txt", "--keywords", name, "-o", name + ".m", cwd=tmp_path)
-        assert result.status == 0, result.err
-        assert "15 of 15 documents" in result.err
+        assert "15 of 15 documents" in nbtext("train", "texts.txt", "--keywords", name, "-o", name + ".m").ok().err
     assert (tmp_path / "k.csv.m").read_bytes() == (tmp_path / "keywords.toml.m").read_bytes()
-    result = nbtext("predict", "-", "-m", "k.csv.m", input=b"free prize\nfree love\n", cwd=tmp_path)
+    result = nbtext("predict", "-", "-m", "k.csv.m", input=b"free prize\nfree love\n")
     assert [line.split("\t")[1] for line in result.out.splitlines()] == ["spam", "ham"]
 
 
@@ -120,27 +113,22 @@ def test_labeled_documents_join(nbtext: Any, tmp_path: Path) -> None:
     (tmp_path / "l.tsv").write_text("label\ttext\n" + "\n".join(rows) + "\n")
     keywords = write_toml(tmp_path)
     ask = ("train", "l.tsv", "--unlabeled", "texts.txt", "--keywords", keywords, "-o", "m")
-    result = nbtext(*ask, cwd=tmp_path)
-    assert result.status == 0, result.err
-    alone = nbtext("train", "texts.txt", "--keywords", keywords, "-o", "alone", cwd=tmp_path)
-    assert alone.status == 0
+    nbtext(*ask).ok()
+    nbtext("train", "texts.txt", "--keywords", keywords, "-o", "alone").ok()
     both, one = (load_model(str(tmp_path / name)) for name in ("m", "alone"))
     assert both.fitted_.calibration.temperature is not None
     assert one.fitted_.calibration.temperature is None
     total = both.counts_.statistics.n_documents - one.counts_.statistics.n_documents
     assert total == pytest.approx(12)
     (tmp_path / "l.tsv").write_text("label\ttext\nweather\tsave the goal\n")
-    result = nbtext(*ask, cwd=tmp_path)
-    assert (result.status, result.err.count("\n")) == (1, 1)
-    assert "'weather' has no keywords" in result.err
+    nbtext(*ask).refused(1, "'weather' has no keywords")
 
 
 def test_expectation_maximization(nbtext: Any, tmp_path: Path) -> None:
     """--em N reports the agreement with hidden keywords before and after."""
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS * 20) + "\n")
     keywords = write_toml(tmp_path, {"money": ["bank", "market"], "sport": ["goal", "save"]})
-    result = nbtext("train", "texts.txt", "--keywords", keywords, "--em", "3", "-o", "m", cwd=tmp_path)
-    assert result.status == 0, result.err
+    result = nbtext("train", "texts.txt", "--keywords", keywords, "--em", "3", "-o", "m").ok()
     assert "agreement with hidden keywords: " in result.err
 
 
@@ -155,7 +143,7 @@ def test_a_warning_where_em_harms(nbtext: Any, tmp_path: Path) -> None:
         lines.append(" ".join(words))
     (tmp_path / "texts.txt").write_text("\n".join(lines) + "\n")
     keywords = write_toml(tmp_path, {f"l{k}": [f"sign{k}x{n}" for n in range(2)] for k in range(2)})
-    result = nbtext("train", "texts.txt", "--keywords", keywords, "--em", "10", "-o", "m", cwd=tmp_path)
+    result = nbtext("train", "texts.txt", "--keywords", keywords, "--em", "10", "-o", "m")
     assert "warning: EM may make the model worse" in result.err
 
 
@@ -180,9 +168,7 @@ def test_wrong_files(nbtext: Any, tmp_path: Path, name: str, content: str, messa
     """One line names the file, what is wrong, and how to write it; no model is written."""
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n")
     (tmp_path / name).write_bytes(content.encode("utf-8", "surrogateescape"))
-    result = nbtext("train", "texts.txt", "--keywords", name, "-o", "m", cwd=tmp_path)
-    assert (result.status, result.err.count("\n")) == (1, 1), result.err
-    assert message in result.err
+    nbtext("train", "texts.txt", "--keywords", name, "-o", "m").refused(1, message)
     assert not (tmp_path / "m").exists()
 
 
@@ -205,9 +191,9 @@ def test_keywords_of_two_labels_that_become_one_feature(
     """The error names both labels and both words, whether or not they occur; no label wins silently."""
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n")
     keywords = write_toml(tmp_path, {"spam": [one, "bank"], "ham": [other, "goal and"]})
-    found = nbtext("train", "texts.txt", "--keywords", keywords, *options, "-o", "m", cwd=tmp_path)
-    assert (found.status, found.err.count("\n")) == (1, 1), found.err
-    assert f"'{other}' of 'ham' and '{one}' of 'spam' are read as the same feature" in found.err
+    nbtext("train", "texts.txt", "--keywords", keywords, *options, "-o", "m").refused(
+        1, f"'{other}' of 'ham' and '{one}' of 'spam' are read as the same feature"
+    )
     assert {path.name for path in tmp_path.iterdir()} == {"texts.txt", "keywords.toml"}
 
 
@@ -220,37 +206,14 @@ def test_keywords_that_the_features_tell_apart(nbtext: Any, tmp_path: Path) -> N
         ({"a": ["bank", "bank!", "Bank"], "b": ["goal"]}, ()),
     ):
         ask = ("train", "texts.txt", "--keywords", write_toml(tmp_path, words), *options, "-o", "m")
-        found = nbtext(*ask, cwd=tmp_path)
-        assert found.status == 0, found.err
-
-
-@pytest.mark.parametrize(
-    ("options", "where"),
-    [
-        (("--model", "bernoulli"), "--model"),
-        (("--model", "best"), "--keywords"),
-        (("--hash-bits", "10"), "--hash-bits"),
-        (("--weighting", "tfidf"), "--weighting"),
-        (("--optimize", "accuracy"), "--optimize"),
-        (("--keep-sample", "5"), "--keep-sample"),
-        (("--min-recall", "sport=0.9"), "--min-recall"),
-        (("--smoothing", "0"), "--smoothing"),
-    ],
-)
-def test_options_that_do_not_fit(nbtext: Any, tmp_path: Path, options: tuple[str, ...], where: str) -> None:
-    """An option that needs labeled documents, or other features, is refused by name."""
-    (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n")
-    command = ("train", "texts.txt", "--keywords", write_toml(tmp_path), "-o", "m", *options)
-    result = nbtext(*command, cwd=tmp_path)
-    assert (result.status, result.err.count("\n")) == (2, 1), result.err
-    assert where in result.err
+        nbtext(*ask).ok()
 
 
 def test_a_keyword_that_does_not_occur(nbtext: Any, tmp_path: Path) -> None:
     """It is named, without control characters."""
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n")
     keywords = write_toml(tmp_path, {"money": ["bank", "un\u001bheard"], "sport": ["goal"]})
-    result = nbtext("train", "texts.txt", "--keywords", keywords, "-o", "m", cwd=tmp_path)
+    result = nbtext("train", "texts.txt", "--keywords", keywords, "-o", "m")
     assert "occur in no document: un\\x1bheard" in result.err
     assert "\x1b" not in result.err
 
@@ -260,8 +223,7 @@ def test_keywords_of_characters(nbtext: Any, tmp_path: Path) -> None:
     texts = ["อาหารอร่อยมาก", "ร้านนี้อร่อยและถูก", "รสชาติแย่มาก", "บริการแย่", "อาหารไม่อร่อย", "เปิดวันนี้"]
     (tmp_path / "texts.txt").write_text("\n".join(texts) + "\n")
     keywords = write_toml(tmp_path, {"neg": ["แย่", "ไม่อร่อย"], "pos": ["อร่อย"]})
-    result = nbtext("train", "texts.txt", "--keywords", keywords, "--analyzer", "char", "-o", "m", cwd=tmp_path)
-    assert result.status == 0, result.err
+    result = nbtext("train", "texts.txt", "--keywords", keywords, "--analyzer", "char", "-o", "m").ok()
     assert "5 of 6 documents contain one" in result.err
     assert "only a part" not in result.err
     model = load_model(str(tmp_path / "m"))
@@ -290,9 +252,8 @@ def test_keywords_of_which_a_part_is_read(nbtext: Any, tmp_path: Path) -> None:
     (tmp_path / "texts.txt").write_text("an e-mail of the bank\nthe mail\nred goal\n")
     keywords = write_toml(tmp_path, {"mail": ["e-mail", "bank"], "sport": ["goal"]})
     ask = ("train", "texts.txt", "--keywords", keywords, "-o", "m")
-    result = nbtext(*ask, cwd=tmp_path)
-    assert "only a part is read: e-mail as mail; to read every character, give --analyzer char" in result.err
-    result = nbtext(*ask, "--analyzer", "char_wb", cwd=tmp_path)
+    assert "only a part is read: e-mail as mail; to read every character, give --analyzer char" in nbtext(*ask).err
+    result = nbtext(*ask, "--analyzer", "char_wb")
     assert (result.status, "a part" in result.err, "3 of 3 documents" in result.err) == (0, False, False)
 
 
@@ -308,16 +269,15 @@ def test_keywords_of_which_a_part_is_read(nbtext: Any, tmp_path: Path) -> None:
     ],
 )
 def test_real_corpora(
-    nbtext: Any, corpora: Callable[[str], Path], tmp_path: Path, name: str, source: str, options: Any, minimum: float
+    nbtext: Any, corpora: Callable[[str], Path], name: str, source: str, options: Any, minimum: float
 ) -> None:
     """The keyword files in corpora/keywords reach the accuracy that the guide names."""
     folder, file = corpora(name), "reviews" if name.startswith("rt-") else name
     keywords = str(TOP / "corpora" / "keywords" / f"{file}.toml")
     ask = ("train", str(folder / source.format("train")), *options, "--keywords", keywords, "-q", "-o", "m")
-    assert nbtext(*ask, cwd=tmp_path).status == 0
+    nbtext(*ask).ok()
     test = str(folder / source.format("test"))
-    found = json.loads(nbtext("evaluate", test, *options, "-m", "m", "-q", "--to", "json", cwd=tmp_path).out)
-    assert found["accuracy"] >= minimum
+    assert nbtext("evaluate", test, *options, "-m", "m", "-q", "--to", "json").json["accuracy"] >= minimum
 
 
 @pytest.mark.parametrize(
@@ -331,7 +291,7 @@ def test_real_corpora(
 def test_keywords_that_are_no_text(nbtext: Any, letters: Path, tmp_path: Path, content: bytes, what: str) -> None:
     """One line says what the file is, and no model is written."""
     (tmp_path / "k.csv").write_bytes(content)
-    found = nbtext("train", str(letters / "train"), "--keywords", "k.csv", "-o", "m", cwd=tmp_path)
+    found = nbtext("train", str(letters / "train"), "--keywords", "k.csv", "-o", "m")
     assert found.status != 0
     assert what in found.err
     assert len(found.err.strip().splitlines()) == 1

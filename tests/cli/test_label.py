@@ -174,7 +174,7 @@ def test_all_keys(start: Start, tmp_path: Path, nbtext: Any) -> None:
     assert terminal.end("q") == 0
     assert "labels.jsonl: 2 answers; to train a model: nbtext train labels.jsonl -o model.joblib" in terminal.shown
     assert terminal.shown.index("\x1b[?1049l") < terminal.shown.index("to train")
-    result = nbtext("train", "labels.jsonl", "-o", "m.joblib", "--model", "multinomial", cwd=tmp_path)
+    result = nbtext("train", "labels.jsonl", "-o", "m.joblib", "--model", "multinomial")
     assert (result.status, "2 documents" in result.err) == (0, True), result.err
 
 
@@ -248,7 +248,7 @@ def test_an_existing_model_and_keywords(start: Start, tmp_path: Path, nbtext: An
     """Both predict from the first document on; Enter accepts, and the model file stays."""
     lines = [{"text": text, "label": LABELS[name[0]]} for name, text in DOCUMENTS.items()]
     (tmp_path / "train.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert nbtext("train", "train.jsonl", "-o", "m.joblib", cwd=tmp_path).status == 0
+    nbtext("train", "train.jsonl", "-o", "m.joblib").ok()
     model = (tmp_path / "m.joblib").read_bytes()
     (tmp_path / "words.csv").write_text("sport,match\nbaking,oven,flour\nspace,orbit\n")
     for options in (("-m", "m.joblib"), ("--keywords", "words.csv")):
@@ -291,9 +291,9 @@ def test_the_command_at_the_end(
     for name, rows in (("train.jsonl", lines), ("others.jsonl", others)):
         (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in rows))
     if "-m" in options:
-        assert nbtext("train", "train.jsonl", "-o", "m.joblib", cwd=tmp_path).status == 0
+        nbtext("train", "train.jsonl", "-o", "m.joblib").ok()
         fields = ("--text-field", "body", "--label-field", "kind")
-        assert nbtext("train", "others.jsonl", *fields, "-o", "b.joblib", cwd=tmp_path).status == 0
+        nbtext("train", "others.jsonl", *fields, "-o", "b.joblib").ok()
     (tmp_path / "words.csv").write_text("sport,match\nbaking,oven,flour\nspace,orbit\n")
     terminal = start("--labels", "sport,baking", *options)
     terminal.wait("left")
@@ -302,16 +302,14 @@ def test_the_command_at_the_end(
     assert terminal.end("q") == 0
     shown = " ".join(terminal.shown.split("to train a model: ")[1].split())
     assert shown.startswith(command)
-    result = nbtext(*shlex.split(shown)[1:], cwd=tmp_path)
-    assert result.status == 0, result.err
+    nbtext(*shlex.split(shown)[1:]).ok()
     assert (tmp_path / "model.joblib").exists()
 
 
 @pytest.mark.exhaustive
 def test_errors(start: Start, tmp_path: Path, nbtext: Any) -> None:
     """Each is one line, and nothing is written: no terminal, an empty source, another file, a file in use."""
-    result = nbtext("label", "docs.jsonl", "-o", "labels.jsonl", cwd=tmp_path)
-    assert result.status == 2
+    result = nbtext("label", "docs.jsonl", "-o", "labels.jsonl").refused(2)
     assert result.err.startswith("nbtext: label needs a terminal, and standard input is not one")
     assert not (tmp_path / "labels.jsonl").exists()
     (tmp_path / "empty.jsonl").write_text("")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ def tree(nbtext: Any, tmp_path: Path) -> Path:
     }.items():
         (tmp_path / "td" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "td" / name).write_text(text)
-    assert nbtext("train", "td", "-q", "-o", "m", cwd=tmp_path).status == 0
+    nbtext("train", "td", "-q", "-o", "m").ok()
     (tmp_path / "td/a/2.png").write_bytes(PNG)
     (tmp_path / "td/b/.hidden").write_text("x")
     (tmp_path / "td/README.md").write_text("about")
@@ -39,7 +38,7 @@ def tree(nbtext: Any, tmp_path: Path) -> Path:
 def test_a_file_that_is_not_text_has_a_record_in_its_place(nbtext: Any, tree: Path, jobs: str) -> None:
     """Outputs of nbtext and files about the folder are not documents; they are counted."""
     ran = nbtext("predict", "td", "-m", "m", "--to", "jsonl", "-j", jobs, cwd=tree)
-    records = [json.loads(line) for line in ran.out.splitlines()]
+    records = ran.records
     assert [record["id"] for record in records] == [
         f"td/{name}" for name in ("a/1.txt", "a/2.png", "a/3.txt", "b/1.txt", "b/2.txt")
     ]
@@ -71,12 +70,12 @@ def test_an_office_document_is_not_a_matrix(nbtext: Any, model: str, tmp_path: P
     (tmp_path / "cut.docx").write_bytes((tmp_path / "table.xlsx").read_bytes()[:60])
     options = {"train": ("-o", "m"), "inspect": ()}.get(command, ("-m", model))
     for name in ("table.xlsx", "broken.docx", "cut.docx"):
-        ran = nbtext(command, name, *options, cwd=tmp_path)
+        ran = nbtext(command, name, *options)
         assert "vectorize" not in ran.err and "holds a matrix" not in ran.err and "on a matrix" not in ran.err
         assert ran.err.count("\n") == 1 and f"{name}: " in ran.err
         assert any(hint in ran.err for hint in ("save it", "write it again", "nbtext train")), ran.err
     (tmp_path / "broken.npz").write_bytes(b"PK\x03\x04" + bytes(40))
-    assert "is not a valid matrix file" in nbtext("train", "broken.npz", "-o", "m", cwd=tmp_path).err
+    assert "is not a valid matrix file" in nbtext("train", "broken.npz", "-o", "m").err
 
 
 def test_rows_without_a_label_are_left_out_on_request(nbtext: Any, tmp_path: Path) -> None:
@@ -85,9 +84,9 @@ def test_rows_without_a_label_are_left_out_on_request(nbtext: Any, tmp_path: Pat
     (tmp_path / "labeled.csv").write_text(TABLE.replace("no idea,\n", ""))
     plain = ("--model", "multinomial")
     for options in (plain, ()):
-        ran = nbtext("train", "t.csv", *options, "--skip-unlabeled", "-o", "m", cwd=tmp_path)
+        ran = nbtext("train", "t.csv", *options, "--skip-unlabeled", "-o", "m")
         assert ran.status == 0 and "skipped 1: without a label (--skip-unlabeled)\n" in ran.err
-        assert nbtext("train", "labeled.csv", *options, "-o", "n", cwd=tmp_path).status == 0
+        nbtext("train", "labeled.csv", *options, "-o", "n").ok()
         assert (tmp_path / "m").read_bytes() == (tmp_path / "n").read_bytes()
     for command in (
         ("train", "t.csv", "-o", "x"),
@@ -98,12 +97,12 @@ def test_rows_without_a_label_are_left_out_on_request(nbtext: Any, tmp_path: Pat
         ("forget", "m", "t.csv", "-o", "x"),
         ("calibrate", "m", "t.csv", "-o", "x"),
     ):
-        ran = nbtext(*command, cwd=tmp_path)
+        ran = nbtext(*command)
         assert ran.status == 1 and "t.csv:3" in ran.err and "--skip-unlabeled" in ran.err, (command, ran.err)
-        ran = nbtext(*command, "--skip-unlabeled", cwd=tmp_path)
+        ran = nbtext(*command, "--skip-unlabeled")
         assert "t.csv:3" not in ran.err, ran.err
         assert "skipped 1: without a label" in ran.err or command[0] == "forget", ran.err
-    assert nbtext("predict", "t.csv", "-m", "m", "--skip-unlabeled", cwd=tmp_path).status == 2
+    nbtext("predict", "t.csv", "-m", "m", "--skip-unlabeled").refused(2)
 
 
 DATES = [
@@ -133,5 +132,5 @@ def test_versions_and_names_are_ordered_as_texts() -> None:
 def test_an_order_of_dates_as_typed(nbtext: Any, tmp_path: Path) -> None:
     rows = "".join(f"word{n % 3},{'ab'[n % 2]},{n + 1:02}.{12 - n % 12:02}.2024\n" for n in range(20))
     (tmp_path / "t.csv").write_text(f"text,label,day\n{rows}")
-    ran = nbtext("evaluate", "t.csv", "--folds", "3", "--order-field", "day", cwd=tmp_path)
+    ran = nbtext("evaluate", "t.csv", "--folds", "3", "--order-field", "day")
     assert ran.status == 2 and "--order-field: the order of dates such as '" in ran.err

@@ -60,37 +60,6 @@ def test_folds(nbtext: Any, letters: Path) -> None:
     assert (found["documents"], found["accuracy"] > 0.85) == (336, True)
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (["--C", "3"], "nbtext: --C: does not apply: auto does not use it; leave out this option"),
-        (
-            ["--model", "logistic", "--loss", "logistic"],
-            "nbtext: --loss: does not apply: logistic does not use it; leave out this option",
-        ),
-        (
-            ["--model", "nbsvm", "--smoothing", "1"],
-            "nbtext: --smoothing: does not apply: nbsvm does not use it; leave out this option",
-        ),
-        (
-            ["--model", "nbsvm", "--prior", "uniform"],
-            "nbtext: --prior: does not apply: nbsvm does not use it; leave out this option",
-        ),
-        (["--values", "3"], "nbtext: --values: does not apply: auto does not use it; leave out this option"),
-        (
-            ["--model", "nbsvm", "--C", "0"],
-            "nbtext: --C: 0 is not a valid value; give auto, or a number from 1e-20 to 1e+20",
-        ),
-        (["--model", "nbsvm", "--C", "much"], "nbtext: Invalid value for '--C': 'much' is neither a number nor `auto`"),
-    ],
-)
-def test_options_that_make_no_sense(nbtext: Any, letters: Path, options: list[str], says: str) -> None:
-    """Each invalid option gives one line."""
-    result = nbtext("train", str(letters / "train"), "-o", "-", *options)
-    assert result.status == 2
-    assert result.err.startswith(says)
-
-
 def test_a_model_of_two_labels_is_kept_whole(nbtext: Any, tmp_path: Path) -> None:
     """A saved model of two labels, which has one hyperplane, predicts as before; linear models find no outliers."""
     (tmp_path / "texts.jsonl").write_text(
@@ -191,6 +160,7 @@ def test_the_bytes_do_not_depend_on_the_threads_of_blas(nbtext: Any, letters: Pa
     assert models[0].read_bytes() == models[1].read_bytes()
 
 
+@pytest.mark.exhaustive(every=2)
 @pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled")
 @pytest.mark.parametrize("model", ["svm", "nbsvm"])
 def test_without_the_kernel_the_same_accuracy(letters: Path, tmp_path: Path, model: str) -> None:

@@ -30,9 +30,7 @@ def test_linear_models(nbtext: Any, tmp_path: Path, model: str) -> None:
     """They go through all commands; those that need additive counts refuse them in one line."""
 
     def run(*arguments: str) -> Any:
-        done = nbtext(*arguments, cwd=tmp_path)
-        assert done.status == 0, done.err
-        return done
+        return nbtext(*arguments).ok()
 
     for name, n, seed in (("train", 150, 1), ("test", 60, 2)):
         write(tmp_path / f"{name}.jsonl", n, seed)
@@ -43,22 +41,18 @@ def test_linear_models(nbtext: Any, tmp_path: Path, model: str) -> None:
     assert trained.startswith(f"{model}, multi-label: 150 documents, 3 labels")
     assert "; C 1; estimated micro F1 " in trained
     assert "(5 folds, 10 duplicates left out together)" in trained
-    evaluated = json.loads(run("evaluate", "test.jsonl", "-m", "s", "--to", "json", "--report", "p.html").out)
+    evaluated = run("evaluate", "test.jsonl", "-m", "s", "--to", "json", "--report", "p.html").json
     assert evaluated["micro_f1"] > 0.9
     assert len({each["threshold"] for each in evaluated["per_label"]}) > 1
-    folds = json.loads(run("evaluate", "train.jsonl", "--folds", "3", *options, "--to", "json").out)
-    assert folds["micro_f1"] > 0.85
+    assert run("evaluate", "train.jsonl", "--folds", "3", *options, "--to", "json").json["micro_f1"] > 0.85
     assert len(run("predict", "test.jsonl", "-m", "s", "--at-least-one").out.splitlines()) == 60
-    explained = [json.loads(line) for line in run("explain", "test.jsonl", "-m", "s", "--to", "jsonl").out.splitlines()]
-    assert {each["label"] for each in explained} == set(WORDS)
+    assert {each["label"] for each in run("explain", "test.jsonl", "-m", "s", "--to", "jsonl").records} == set(WORDS)
     inspected = run("inspect", "s", "--to", "table").out
     assert "C" in inspected
     assert "one for each label, from" in inspected
-    compared = json.loads(run("compare", "test.jsonl", "-m", "s", "-m", "m", "--to", "json").out)
+    compared = run("compare", "test.jsonl", "-m", "s", "-m", "m", "--to", "json").json
     assert [each["model"] for each in compared["models"]] == [model, "multi-label"]
     assert run("diff", "s", "m").out
     for command in (("update", "s", "train.jsonl"), ("forget", "s", "train.jsonl"), ("merge", "s", "s")):
-        refused = nbtext(*command, "-o", "x", cwd=tmp_path)
-        assert refused.status == 1
-        assert f"documents cannot be added to or removed from {model} models" in refused.err
+        refused = nbtext(*command, "-o", "x").refused(1, f"documents cannot be added to or removed from {model} models")
         assert refused.err.count("\n") == 1

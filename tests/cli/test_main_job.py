@@ -18,32 +18,31 @@ import pytest
 
 def test_train_says_what_it_found(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """Training writes the model, and one summary line to standard error; nothing goes to standard output."""
-    result = nbtext("train", str(letters / "train"), "-o", "model.joblib", cwd=tmp_path)
+    result = nbtext("train", str(letters / "train"), "-o", "model.joblib")
     assert (result.status, result.out) == (0, "")
     assert result.err.startswith("complement: 336 documents, 6 labels, ")
     assert "leave-one-out" in result.err
     assert json.loads(joblib.load(tmp_path / "model.joblib")["header"])["format"] == "nbtext model"
 
 
-def test_train_says_what_its_figures_are_of(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+def test_train_says_what_its_figures_are_of(nbtext: Any, letters: Path) -> None:
     """If leave-one-out scores few documents, or there is one label, the summary states it."""
-    result = nbtext("train", str(letters / "train"), "--keep-sample", "20", "-o", "m", cwd=tmp_path)
+    result = nbtext("train", str(letters / "train"), "--keep-sample", "20", "-o", "m")
     assert result.err.endswith(" (leave-one-out of 20 documents)\n")
-    result = nbtext("train", "-", "-o", "m", cwd=tmp_path, input=b'{"text": "one word", "label": "x"}\n')
+    result = nbtext("train", "-", "-o", "m", input=b'{"text": "one word", "label": "x"}\n')
     assert result.err.startswith("multinomial: 1 document, 1 label, 2 features; smoothing 1; ")
     assert result.err.endswith("; there is only one label, which is predicted for every document\n")
 
 
-def test_quiet(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+def test_quiet(nbtext: Any, letters: Path) -> None:
     """With --quiet it says nothing at all."""
-    result = nbtext("train", str(letters / "train"), "-q", "-o", "model.joblib", cwd=tmp_path)
+    result = nbtext("train", str(letters / "train"), "-q", "-o", "model.joblib")
     assert (result.status, result.out, result.err) == (0, "", "")
 
 
 def test_through_a_pipe(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """Without -o the model goes to standard output, the same bytes as to a file."""
-    to_file = nbtext("train", str(letters / "train"), "-o", "model.joblib", cwd=tmp_path)
-    assert to_file.status == 0
+    nbtext("train", str(letters / "train"), "-o", "model.joblib").ok()
     import subprocess
     import sys
 
@@ -55,8 +54,7 @@ def test_through_a_pipe(nbtext: Any, letters: Path, tmp_path: Path) -> None:
 
 def test_predict_gives_one_record_for_each_document_in_order(nbtext: Any, letters: Path, model: str) -> None:
     """Over a directory: sorted paths as typed, a label and a probability each."""
-    result = nbtext("predict", str(letters / "test"), "-m", model)
-    rows = [line.split("\t") for line in result.out.splitlines()]
+    rows = [line.split("\t") for line in nbtext("predict", str(letters / "test"), "-m", model).out.splitlines()]
     expected = sorted(letters.glob("test/*/*.txt"), key=lambda path: path.parts)
     assert [Path(row[0]) for row in rows] == expected
     assert all(0 < float(row[2]) <= 1 for row in rows)
@@ -70,7 +68,7 @@ def test_predict_lines(nbtext: Any, model: str, end: bytes) -> None:
     result = nbtext(
         "predict", "-", "-m", model, "--to", "jsonl", input=b"my trash was not collected\n\nparking fine" + end
     )
-    records = [json.loads(line) for line in result.out.splitlines()]
+    records = result.records
     assert [record["id"] for record in records] == ["1", "2", "3"]
     assert records[0]["label"] == "trash"
     assert records[1]["label"] is None
@@ -91,8 +89,8 @@ def test_a_line_alone_and_in_a_batch(nbtext: Any, model: str) -> None:
 def test_broken_json_gets_its_record(nbtext: Any, model: str, tmp_path: Path) -> None:
     """A line of JSONL that is broken is answered with the reason, and the lines after it as usual."""
     (tmp_path / "mail.jsonl").write_text('{"id": "a", "text": "my taxes"}\n{"text": \n{"text": "parking"}\n')
-    result = nbtext("predict", "mail.jsonl", "-m", model, "--to", "jsonl", cwd=tmp_path)
-    records = [json.loads(line) for line in result.out.splitlines()]
+    result = nbtext("predict", "mail.jsonl", "-m", model, "--to", "jsonl")
+    records = result.records
     assert [record["label"] for record in records] == ["taxes", None, "parking"]
     assert "mail.jsonl:2" in records[1]["reason"]
     assert result.status == 0
@@ -102,15 +100,14 @@ def test_broken_json_gets_its_record(nbtext: Any, model: str, tmp_path: Path) ->
 def test_predict_to_a_file(nbtext: Any, letters: Path, model: str, form: str, tmp_path: Path) -> None:
     """-o writes what standard output would show, in every form."""
     shown = nbtext("predict", str(letters / "test"), "-m", model, "--to", form)
-    done = nbtext("predict", str(letters / "test"), "-m", model, "--to", form, "-o", "out", cwd=tmp_path)
+    done = nbtext("predict", str(letters / "test"), "-m", model, "--to", form, "-o", "out")
     assert (done.status, done.out) == (0, "")
     assert (tmp_path / "out").read_bytes().decode() == shown.out
 
 
 def test_evaluate_a_model(nbtext: Any, letters: Path, model: str) -> None:
     """As JSON: the figures of DESIGN, and a confusion matrix that adds up to the documents."""
-    result = nbtext("evaluate", str(letters / "test"), "-m", model, "--to", "json")
-    record = json.loads(result.out)
+    record = nbtext("evaluate", str(letters / "test"), "-m", model, "--to", "json").json
     assert record["documents"] == 84
     assert sum(map(sum, record["confusion_matrix"])) == 84
     assert record["accuracy"] == sum(row[k] for k, row in enumerate(record["confusion_matrix"])) / 84
@@ -119,8 +116,7 @@ def test_evaluate_a_model(nbtext: Any, letters: Path, model: str) -> None:
 
 def test_fail_under(nbtext: Any, letters: Path, model: str) -> None:
     """A threshold that is met gives status 0. One that is missed gives the same result, one line, and status 3."""
-    reached = nbtext("evaluate", str(letters / "test"), "-m", model, "--fail-under", "accuracy=0.5,macro_f1=0.5")
-    assert reached.status == 0
+    nbtext("evaluate", str(letters / "test"), "-m", model, "--fail-under", "accuracy=0.5,macro_f1=0.5").ok()
     missed = nbtext("evaluate", str(letters / "test"), "-m", model, "--fail-under", "accuracy=0.999")
     assert missed.status == 3
     assert missed.err.count("\n") == 1
@@ -160,8 +156,7 @@ def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path) -> None:
         ("shuffled", {"TZ": "UTC+12", "LC_ALL": "C"}, "7"),
     ]
     for number, (source, environment, jobs) in enumerate(sources):
-        result = nbtext("train", source, "-j", jobs, "-o", f"{number}.joblib", cwd=tmp_path, **environment)
-        assert result.status == 0, result.err
+        nbtext("train", source, "-j", jobs, "-o", f"{number}.joblib", **environment).ok()
     models = [(tmp_path / f"{number}.joblib").read_bytes() for number in range(len(sources))]
     rows, files = models[3:5], models[:3] + models[5:]
     assert (len(set(rows)), len(set(files))) == (1, 1)
@@ -177,13 +172,11 @@ def test_vectorize_and_train_from_the_matrix(nbtext: Any, letters: Path, tmp_pat
     from scipy.sparse import load_npz
 
     texts, matrix = str(letters / "train"), "matrix.npz"
-    assert nbtext("vectorize", texts, "-o", matrix, cwd=tmp_path).status == 0
+    nbtext("vectorize", texts, "-o", matrix).ok()
     assert load_npz(tmp_path / matrix).shape[0] == 336
-    assert nbtext("train", matrix, "--model", "bernoulli", "-o", "a.joblib", cwd=tmp_path).status == 0
-    assert nbtext("train", texts, "--model", "bernoulli", "-o", "b.joblib", cwd=tmp_path).status == 0
-    asked = [
-        nbtext("predict", str(letters / "test"), "-m", name, cwd=tmp_path).out for name in ("a.joblib", "b.joblib")
-    ]
+    nbtext("train", matrix, "--model", "bernoulli", "-o", "a.joblib").ok()
+    nbtext("train", texts, "--model", "bernoulli", "-o", "b.joblib").ok()
+    asked = [nbtext("predict", str(letters / "test"), "-m", name).out for name in ("a.joblib", "b.joblib")]
     assert asked[0] == asked[1]
 
 
@@ -206,12 +199,12 @@ def test_several_labels_with_and_without_the_kernel(nbtext: Any, letters: Path, 
     models, outputs, linear = [], [], []
     for kernel in ("require", "off"):
         options = ("--model", "svm", "--C", "1", "-q", "-o", f"{kernel}.svm")
-        assert nbtext("train", "train.jsonl", *options, cwd=tmp_path, NBTEXT_KERNEL=kernel).status == 0
+        nbtext("train", "train.jsonl", *options, NBTEXT_KERNEL=kernel).ok()
         command = ("predict", "test.jsonl", "-m", f"{kernel}.svm", "--to", "jsonl")
-        asked = nbtext(*command, cwd=tmp_path, NBTEXT_KERNEL=kernel)
+        asked = nbtext(*command, NBTEXT_KERNEL=kernel)
         linear.append([list(json.loads(line)["scores"].values()) for line in asked.out.splitlines()])
-        trained = nbtext("train", "train.jsonl", "-q", "-o", kernel, cwd=tmp_path, NBTEXT_KERNEL=kernel)
-        done = nbtext("predict", "test.jsonl", "-m", kernel, "--to", "jsonl", cwd=tmp_path, NBTEXT_KERNEL=kernel)
+        trained = nbtext("train", "train.jsonl", "-q", "-o", kernel, NBTEXT_KERNEL=kernel)
+        done = nbtext("predict", "test.jsonl", "-m", kernel, "--to", "jsonl", NBTEXT_KERNEL=kernel)
         assert (trained.status, done.status) == (0, 0), trained.err + done.err
         models.append((tmp_path / kernel).read_bytes())
         outputs.append(done.out)

@@ -1,4 +1,4 @@
-"""Models that TextClassifier fitted to a matrix, and the commands, which have texts."""
+"""Models of matrices: the commands, which have texts; texts, their matrix, and its rows in any order."""
 
 from __future__ import annotations
 
@@ -20,15 +20,38 @@ def test_texts_are_refused(nbtext: Any, tmp_path: Path, command: str) -> None:
     """In one line; nothing is written."""
     TextClassifier().fit(np.array([[1, 0], [0, 2], [3, 0]]), ["a", "b", "a"]).save(tmp_path / "m.joblib")
     (tmp_path / "t.csv").write_text("text,label\nred,a\n")
-    result = nbtext(*command.split(), cwd=tmp_path)
-    assert (result.status, result.out, result.err.count("\n")) == (1, "", 1)
-    assert "the model was trained on the columns of a matrix, not on words" in result.err
+    nbtext(*command.split()).refused(1, "the model was trained on the columns of a matrix, not on words")
     assert not (tmp_path / "u.joblib").exists()
 
 
 def test_what_needs_no_text_works(nbtext: Any, tmp_path: Path) -> None:
     """The columns are named by their numbers."""
     TextClassifier().fit(np.array([[1, 0], [0, 2], [3, 0]]), ["a", "b", "a"]).save(tmp_path / "m.joblib")
-    assert nbtext("inspect", "m.joblib", cwd=tmp_path).status == 0
-    assert nbtext("merge", "m.joblib", "m.joblib", "-o", "n.joblib", cwd=tmp_path).status == 0
-    assert nbtext("diff", "m.joblib", "n.joblib", cwd=tmp_path).status == 0
+    nbtext("inspect", "m.joblib").ok()
+    nbtext("merge", "m.joblib", "m.joblib", "-o", "n.joblib").ok()
+    nbtext("diff", "m.joblib", "n.joblib").ok()
+
+
+def test_texts_and_matrices_select_the_same(nbtext: Any, tmp_path: Path) -> None:
+    """Smoothing and expectation of the texts, of their matrix, and of that of the texts in another order."""
+    random = np.random.default_rng(5)
+    words = [f"w{number}" for number in range(60)]
+    lines = [
+        "\t".join((" ".join(random.choice(words[k * 12 :], random.integers(3, 20))), f"class{k}"))
+        for k in range(3)
+        for _ in range(200)
+    ]
+    shuffled = [lines[place] for place in random.permutation(len(lines))]
+    for name, rows in (("a", lines), ("b", shuffled)):
+        (tmp_path / f"{name}.tsv").write_text("\n".join(["text\tlabel", *rows, ""]), encoding="utf-8")
+        nbtext("vectorize", f"{name}.tsv", "-o", f"{name}.npz").ok()
+    said = {nbtext("train", source, "-o", f"{source}.joblib").err for source in ("a.tsv", "a.npz", "b.tsv", "b.npz")}
+    assert len(said) == 1, said
+
+
+def test_negative_idf_is_refused(nbtext: Any, tmp_path: Path) -> None:
+    """A word in every document makes `--idf plus-one` negative; training says so instead of running for ever."""
+    (tmp_path / "a.tsv").write_text(
+        "text\tlabel\nred one\ta\nred two\tb\nred three\ta\nred four\tb\n", encoding="utf-8"
+    )
+    nbtext("train", "a.tsv", "--idf", "plus-one", "-o", "m.joblib").refused(1, "multinomial needs weights >= 0")

@@ -49,10 +49,9 @@ def originals(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
         texts = documents(n, seed)
         write_jsonl(folder / f"{name}.jsonl", texts)
         write_csv(folder / f"{name}.csv", texts)
-    done = nbtext("train", "train.jsonl", "-o", "m", cwd=folder)
-    assert done.status == 0, done.err
+    nbtext("train", "train.jsonl", "-o", "m", cwd=folder).ok()
     options = ("--label-field", "topics", "--label-separator", "|")
-    assert nbtext("train", "train.csv", *options, "-o", "c", cwd=folder).status == 0
+    nbtext("train", "train.csv", *options, "-o", "c", cwd=folder).ok()
     return folder
 
 
@@ -65,9 +64,7 @@ def folder(originals: Path, tmp_path: Path) -> Path:
 
 def records(nbtext: Any, folder: Path, *arguments: str) -> list[dict[str, Any]]:
     """Return the records of predict."""
-    done = nbtext("predict", *arguments, "--to", "jsonl", cwd=folder)
-    assert done.status == 0, done.err
-    return [json.loads(line) for line in done.out.splitlines()]
+    return nbtext("predict", *arguments, "--to", "jsonl", cwd=folder).ok().records
 
 
 def test_train_says_so(nbtext: Any, folder: Path) -> None:
@@ -82,7 +79,7 @@ def test_train_says_so(nbtext: Any, folder: Path) -> None:
 
 def test_texts_that_are_much_shorter_than_the_training_documents(nbtext: Any, tmp_path: Path) -> None:
     """A word, or a sentence with a clear word, gets its label from a model of letters of 50 words or more."""
-    assert nbtext("demo", cwd=tmp_path).status == 0
+    nbtext("demo").ok()
     letters, rng = sorted((tmp_path / "letters" / "train").glob("*/*.txt")), random.Random(1)
     rng.shuffle(letters)
     joined: Documents = []
@@ -91,7 +88,7 @@ def test_texts_that_are_much_shorter_than_the_training_documents(nbtext: Any, tm
         joined.append((" ".join(path.read_text() for path in parts), sorted({path.parent.name for path in parts})))
     assert min(len(text.split()) for text, _ in joined) >= 50
     write_jsonl(tmp_path / "train.jsonl", joined)
-    assert nbtext("train", "train.jsonl", "-o", "m", cwd=tmp_path).status == 0
+    nbtext("train", "train.jsonl", "-o", "m").ok()
     short = {
         "bins": ["trash"],
         "noise": ["noise"],
@@ -122,7 +119,7 @@ def test_all_kinds_of_input(nbtext: Any, folder: Path) -> None:
     with (folder / columns).open("w", newline="") as file:
         rows = [(text, *(int(label in labels) for label in LABELS)) for text, labels in documents(150, 1)]
         csv.writer(file).writerows([("text", *LABELS), *rows])
-    assert nbtext("train", columns, "--label-fields", ",".join(LABELS), "-o", "w", cwd=folder).status == 0
+    nbtext("train", columns, "--label-fields", ",".join(LABELS), "-o", "w", cwd=folder).ok()
     first = records(nbtext, folder, "test.jsonl", "-m", "m")
     for model in ("c", "w"):
         found = records(nbtext, folder, "test.jsonl", "-m", model)
@@ -131,8 +128,8 @@ def test_all_kinds_of_input(nbtext: Any, folder: Path) -> None:
                  for kind, model in (("jsonl", "m"), ("csv", "c"))]  # fmt: skip
     assert json.loads(evaluated[0]) == json.loads(evaluated[1])
     assert json.loads(evaluated[0])["micro_f1"] > 0.9
-    assert nbtext("evaluate", columns, "-m", "w", cwd=folder).status == 0
-    assert nbtext("update", "c", "test.csv", "-o", "d", cwd=folder).status == 0
+    nbtext("evaluate", columns, "-m", "w", cwd=folder).ok()
+    nbtext("update", "c", "test.csv", "-o", "d", cwd=folder).ok()
 
 
 def test_fasttext_lines(nbtext: Any, folder: Path) -> None:
@@ -144,8 +141,7 @@ def test_fasttext_lines(nbtext: Any, folder: Path) -> None:
     assert "multi-label" in nbtext("train", "two.txt", "-o", "two", cwd=folder).err
     found = nbtext("predict", "-", "-m", "two", "--to", "fasttext", input=b"cheese soup dog horse\n", cwd=folder).out
     assert set(found.split()) <= {"__label__food", "__label__animals", "__label__cities"}
-    refused = nbtext("train", "two.txt", "--single-label", "-o", "x", cwd=folder)
-    assert refused.status == 1
+    refused = nbtext("train", "two.txt", "--single-label", "-o", "x", cwd=folder).refused(1)
     said = (
         f"two.txt:{len(lines) + 1}: the document has 2 labels (food, animals), but exactly one is expected; leave out"
     )
@@ -165,9 +161,9 @@ def test_a_missing_label_is_not_an_empty_list(nbtext: Any, folder: Path) -> None
     """`[]` is a document without label; a document without the key is an error."""
     with (folder / "train.jsonl").open("a") as file:
         file.write('{"text": "no key"}\n')
-    done = nbtext("train", "train.jsonl", "-o", "x", cwd=folder)
-    assert done.status == 1
-    assert "train.jsonl:151: the document has no label; its keys or columns are: text" in done.err
+    nbtext("train", "train.jsonl", "-o", "x", cwd=folder).refused(
+        1, "train.jsonl:151: the document has no label; its keys or columns are: text"
+    )
 
 
 def test_predictions(nbtext: Any, folder: Path) -> None:
@@ -207,41 +203,16 @@ def test_tables_and_fasttext(nbtext: Any, folder: Path) -> None:
     (folder / "empty.txt").write_text("")
     empty = nbtext("predict", "empty.txt", "--input-format", "lines", "-m", "c", "--to", "csv", cwd=folder)
     assert empty.out == "id,labels,probabilities\n"
-    refused = nbtext(*command, "-m", "m", "--to", "fasttext", cwd=folder)
-    assert "the label 'cities & towns' is empty or contains a space" in refused.err
-    assert refused.status == 2
+    nbtext(*command, "-m", "m", "--to", "fasttext", cwd=folder).refused(
+        2, "the label 'cities & towns' is empty or contains a space"
+    )
     header = nbtext(*command, "-m", "m", "--to", "header", cwd=folder)
     assert "a mail header can hold one label, and the model is a multi-label model" in header.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--min-probability", "0.5"), "--min-probability: cannot be used with a multi-label model"),
-        (("--threshold", "0.5", "--threshold", "auto"), "the threshold of all labels is given twice"),
-        (("--threshold", "foot=0.5"), "the model has no label 'foot'"),
-    ],
-)
-def test_options_of_one_label(nbtext: Any, folder: Path, arguments: tuple[str, ...], message: str) -> None:
-    """Options that choose one label are refused."""
-    done = nbtext("predict", "test.jsonl", "-m", "m", *arguments, cwd=folder)
-    assert (done.status, done.out) == (2, "")
-    assert message in done.err
-
-
-@pytest.mark.parametrize("arguments", [("--threshold", "0.5"), ("--threshold", "auto"), ("--at-least-one",)])
-def test_options_of_several_labels(nbtext: Any, model: str, tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    """Options of several labels are refused by a single-label model."""
-    (tmp_path / "t.txt").write_text("bins\n")
-    done = nbtext("predict", "t.txt", "-m", model, *arguments, cwd=tmp_path)
-    assert done.status == 2
-    assert f"{arguments[0]}: cannot be used with a single-label model" in done.err
-
-
 def test_added_columns(nbtext: Any, folder: Path) -> None:
     """Lists in JSON, texts with the separator in CSV."""
-    done = nbtext("predict", "test.jsonl", "-m", "m", "--add-columns", cwd=folder)
-    rows = list(map(json.loads, done.out.splitlines()))
+    rows = nbtext("predict", "test.jsonl", "-m", "m", "--add-columns", cwd=folder).records
     found = records(nbtext, folder, "test.jsonl", "-m", "m")
     assert [row["labels"] for row in rows] == [record["labels"] for record in found]
     assert [row["probabilities"] for row in rows] == [record["probabilities"] for record in found]
@@ -264,7 +235,7 @@ def test_parquet(nbtext: Any, folder: Path) -> None:
         nbtext("evaluate", name, "-m", "m", "--to", "json", cwd=folder).out for name in ("t.parquet", "test.jsonl")
     )
     assert one == other
-    assert nbtext("predict", "t.parquet", "-m", "m", "--add-columns", "-o", "o.parquet", cwd=folder).status == 0
+    nbtext("predict", "t.parquet", "-m", "m", "--add-columns", "-o", "o.parquet", cwd=folder).ok()
     added = pq.read_table(folder / "o.parquet").column("labels").to_pylist()
     assert added == [record["labels"] for record in records(nbtext, folder, "test.jsonl", "-m", "m")]
 
@@ -273,9 +244,8 @@ def test_evaluate(nbtext: Any, folder: Path) -> None:
     """All metrics, thresholds for scripts, folds; the label of a hostile file name or label is escaped."""
     done = nbtext(
         "evaluate", "test.jsonl", "-m", "m", "--to", "json", "--fail-under", "micro_f1=0.8,f1:food=0.5", cwd=folder
-    )
-    assert done.status == 0, done.err
-    found = json.loads(done.out)
+    ).ok()
+    found = done.json
     for name in ("micro_f1", "macro_f1", "example_f1", "subset_accuracy", "precision_at_1", "precision_at_3",
                  "precision_at_5", "label_ranking_average_precision", "classwise_calibration_error"):  # fmt: skip
         assert 0 <= found[name] <= 1
@@ -284,8 +254,8 @@ def test_evaluate(nbtext: Any, folder: Path) -> None:
     failed = nbtext("evaluate", "test.jsonl", "-m", "m", *below, cwd=folder)
     assert (failed.status, "micro_f1 is 0." in failed.err) == (3, True)
     folds = nbtext("evaluate", "train.jsonl", "--folds", "5", "--to", "json", cwd=folder)
-    assert json.loads(folds.out)["documents"] == 150
-    assert json.loads(folds.out)["micro_f1"] > 0.9
+    assert folds.json["documents"] == 150
+    assert folds.json["micro_f1"] > 0.9
     assert nbtext("evaluate", "train.jsonl", "--folds", "5", "--to", "json", "-j", "2", cwd=folder).out == folds.out
     foreign = nbtext("evaluate", "test.jsonl", "-m", "m", "--foreign", "train.jsonl", cwd=folder)
     assert "--foreign: needs a model that gives the likelihood of documents" in foreign.err
@@ -293,14 +263,13 @@ def test_evaluate(nbtext: Any, folder: Path) -> None:
 
 def test_a_file_of_predictions(nbtext: Any, folder: Path) -> None:
     """The records of predict give the evaluation of the model, except for its thresholds."""
-    assert nbtext("predict", "test.jsonl", "-m", "m", "--coverage", "0.9", "-o", "p.jsonl", cwd=folder).status == 0
-    found = nbtext("evaluate", "test.jsonl", "--predictions", "p.jsonl", "--to", "json", cwd=folder)
-    assert found.status == 0, found.err
-    model = json.loads(nbtext("evaluate", "test.jsonl", "-m", "m", "--coverage", "0.9", "--to", "json", cwd=folder).out)
-    for name, value in json.loads(found.out).items():
+    nbtext("predict", "test.jsonl", "-m", "m", "--coverage", "0.9", "-o", "p.jsonl", cwd=folder).ok()
+    found = nbtext("evaluate", "test.jsonl", "--predictions", "p.jsonl", "--to", "json", cwd=folder).ok()
+    model = nbtext("evaluate", "test.jsonl", "-m", "m", "--coverage", "0.9", "--to", "json", cwd=folder).json
+    for name, value in found.json.items():
         if isinstance(value, float):
             assert value == pytest.approx(model[name], abs=1e-5), name
-    assert json.loads(found.out)["per_label"][0]["threshold"] is None
+    assert found.json["per_label"][0]["threshold"] is None
     refused = nbtext("evaluate", "test.jsonl", "--predictions", "p.jsonl", "--threshold", "0.5", cwd=folder)
     assert "cannot be combined with --predictions, whose labels are final" in refused.err
 
@@ -310,18 +279,17 @@ def test_compare(nbtext: Any, folder: Path) -> None:
     """Multi-label models are compared by micro F1, and by the documents with exactly the right labels."""
     options = ("--label-field", "topics", "--label-separator", "|")
     (folder / "half.csv").write_text("".join((folder / "train.csv").read_text().splitlines(keepends=True)[:40]))
-    assert nbtext("train", "half.csv", *options, "-o", "h", cwd=folder).status == 0
-    done = nbtext("compare", "test.csv", "-m", "h", "-m", "c", "--to", "json", "--report", "p.html", cwd=folder)
-    assert done.status == 0, done.err
-    found = json.loads(done.out)
-    expected = json.loads(nbtext("evaluate", "test.csv", "-m", "h", "--to", "json", cwd=folder).out)
+    nbtext("train", "half.csv", *options, "-o", "h", cwd=folder).ok()
+    done = nbtext("compare", "test.csv", "-m", "h", "-m", "c", "--to", "json", "--report", "p.html", cwd=folder).ok()
+    found = done.json
+    expected = nbtext("evaluate", "test.csv", "-m", "h", "--to", "json", cwd=folder).json
     for name in ("micro_f1", "subset_accuracy", "precision_at_1"):
         assert found["models"][0][name]["value"] == pytest.approx(expected[name])
     assert found["models"][0]["model"] == "multi-label"
     assert found["labels"] == list(LABELS)
     assert "Differences in subset accuracy" in (folder / "p.html").read_text()
     (folder / "one.csv").write_text("text,label\ndog cat,a\nsoup,c\nbread,c\ncow,a\n")
-    assert nbtext("train", "one.csv", "-o", "one", cwd=folder).status == 0
+    nbtext("train", "one.csv", "-o", "one", cwd=folder).ok()
     mixed = nbtext("compare", "test.csv", "-m", "one", "-m", "c", cwd=folder)
     assert "some models predict one label for a document, others several" in mixed.err
 
@@ -329,25 +297,20 @@ def test_compare(nbtext: Any, folder: Path) -> None:
 def test_models_of_different_kinds(nbtext: Any, folder: Path, model: str) -> None:
     """What compares, merges or calibrates says in one line that it cannot, and what to do."""
     for arguments in (("diff", "m", model), ("diff", model, "m"), ("merge", "m", model, "-o", "both")):
-        result = nbtext(*arguments, cwd=folder)
-        assert (result.status, result.out, result.err.count("\n")) == (1, "", 1)
-        assert "one of the models gives documents several labels, and the other gives one" in result.err
-    assert nbtext("diff", "m", "m", cwd=folder).status == 0
-    result = nbtext("calibrate", "m", "test.jsonl", "-o", "again", cwd=folder)
-    assert (result.status, result.out, result.err.count("\n")) == (1, "", 1)
-    assert "--keep-sample" in result.err
+        nbtext(*arguments, cwd=folder).refused(
+            1, "one of the models gives documents several labels, and the other gives one"
+        )
+    nbtext("diff", "m", "m", cwd=folder).ok()
+    nbtext("calibrate", "m", "test.jsonl", "-o", "again", cwd=folder).refused(1, "--keep-sample")
 
 
 def test_a_model_of_one_label_refuses_lists(nbtext: Any, folder: Path) -> None:
     """Nothing is dropped silently: the document with several labels is named."""
     (folder / "one.csv").write_text("text,label\ndog cat,a\nsoup,c\nbread,c\ncow,a\n")
-    assert nbtext("train", "one.csv", "-o", "one", cwd=folder).status == 0
+    nbtext("train", "one.csv", "-o", "one", cwd=folder).ok()
     for command in (("evaluate", "test.jsonl", "-m", "one"), ("vectorize", "test.jsonl", "-o", "x.npz")):
-        done = nbtext(*command, cwd=folder)
-        assert done.status == 1
-        assert "the document has" in done.err
-        assert "test.jsonl:" in done.err
-    assert nbtext("predict", "test.jsonl", "-m", "one", cwd=folder).status == 0
+        nbtext(*command, cwd=folder).refused(1, "the document has", "test.jsonl:")
+    nbtext("predict", "test.jsonl", "-m", "one", cwd=folder).ok()
 
 
 @pytest.mark.exhaustive
@@ -357,20 +320,17 @@ def test_the_page_escapes_labels(nbtext: Any, tmp_path: Path) -> None:
     bad = "<script>alert(1)</script>\x1b[31m"
     texts = [(text, [bad if label == "food" else label for label in labels]) for text, labels in documents(80, 3)]
     write_jsonl(tmp_path / "t.jsonl", texts)
-    assert nbtext("train", "t.jsonl", "-o", "m", cwd=tmp_path).status == 0
+    nbtext("train", "t.jsonl", "-o", "m").ok()
     texts = [
         (f"{text} <b>", [*labels, bad] if k % 3 == 0 else labels) for k, (text, labels) in enumerate(documents(80, 4))
     ]
     write_jsonl(tmp_path / "t.jsonl", [(text, list(dict.fromkeys(labels))) for text, labels in texts])
-    done = nbtext("evaluate", "t.jsonl", "-m", "m", "--to", "table", "--report", "p.html", cwd=tmp_path)
-    assert done.status == 0, done.err
-    assert "\x1b" not in done.out
+    assert "\x1b" not in nbtext("evaluate", "t.jsonl", "-m", "m", "--to", "table", "--report", "p.html").ok().out
     page = (tmp_path / "p.html").read_text()
     assert "<script>alert" not in page
     assert "\x1b" not in page
     assert "&lt;script&gt;alert(1)" in page
     for title in ("Labels added or missed", "Reliability of the probabilities", "Documents with the largest errors"):
         assert title in page
-    folds = nbtext("evaluate", "t.jsonl", "--folds", "3", "--report", "q.html", cwd=tmp_path)
-    assert folds.status == 0, folds.err
+    nbtext("evaluate", "t.jsonl", "--folds", "3", "--report", "q.html").ok()
     assert "cross-validation keeps documents as counts only" in (tmp_path / "q.html").read_text()

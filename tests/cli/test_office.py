@@ -117,15 +117,14 @@ def test_files_are_read_as_text(nbtext: Any, tree: Path, jobs: str) -> None:
 
 def test_models_and_bytes_for_any_number_of_threads(nbtext: Any, tree: Path) -> None:
     for jobs in ("1", "3"):
-        assert nbtext("train", "td", "-q", "-o", f"m{jobs}", "-j", jobs, cwd=tree).status == 0
+        nbtext("train", "td", "-q", "-o", f"m{jobs}", "-j", jobs, cwd=tree).ok()
     assert (tree / "m1").read_bytes() == (tree / "m3").read_bytes()
 
 
 def test_without_the_libraries(nbtext: Any, tree: Path) -> None:
     """They are skipped with a count and a hint, or refused where they are named."""
     lacking = without_libraries(tree)
-    ran = nbtext("train", "td", "-o", "m", cwd=tree, **lacking)
-    assert ran.status == 0
+    ran = nbtext("train", "td", "-o", "m", cwd=tree, **lacking).ok()
     assert "2 documents" in ran.err
     assert (
         "skipped 2: PDF file (install nbtext[office], or extract its text first, for example with pdftotext)" in ran.err
@@ -134,8 +133,7 @@ def test_without_the_libraries(nbtext: Any, tree: Path) -> None:
         "skipped 2: office document (save it as plain text, or a table as CSV; nbtext[office] reads Word files)"
         in ran.err
     )
-    ran = nbtext("predict", "td/trash/1.pdf", "-m", "m", cwd=tree, **lacking)
-    assert (ran.status, ran.out) == (1, "")
+    ran = nbtext("predict", "td/trash/1.pdf", "-m", "m", cwd=tree, **lacking).refused(1)
     assert ran.err == (
         "nbtext: td/trash/1.pdf: is a PDF file, not text; install nbtext[office], or extract its text first, "
         "for example with pdftotext\n"
@@ -205,8 +203,7 @@ def test_hostile_files(nbtext_alone: Any, model: str, tmp_path: Path, name: str)
     (tmp_path / "d" / name).write_bytes(make())
     (tmp_path / "d/plain.txt").write_text(TRASH)
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    ran = nbtext_alone("predict", "d", "-m", model, cwd=tmp_path)
-    assert ran.status == 0
+    ran = nbtext_alone("predict", "d", "-m", model).ok()
     assert "d/plain.txt\ttrash" in ran.out
     assert ran.out.count("\n") == 2
     is_skipped = "could not be read" in ran.err
@@ -214,7 +211,7 @@ def test_hostile_files(nbtext_alone: Any, model: str, tmp_path: Path, name: str)
         assert (kind.partition(" (")[0] in ran.err) == is_skipped
         assert is_skipped or name in ("loop.pdf", "deep.pdf", "laughs.docx")
     assert ran.err.count("\n") == is_skipped
-    named = nbtext_alone("predict", f"d/{name}", "-m", model, cwd=tmp_path)
+    named = nbtext_alone("predict", f"d/{name}", "-m", model)
     assert named.err.count("\n") <= 1
     assert "Traceback" not in named.err
     if is_skipped:
@@ -225,14 +222,14 @@ def test_hostile_files(nbtext_alone: Any, model: str, tmp_path: Path, name: str)
 
 def test_a_password_for_changes_only_is_no_obstacle(nbtext: Any, model: str, tmp_path: Path) -> None:
     (tmp_path / "x.pdf").write_bytes(encrypted(""))
-    assert nbtext("predict", "x.pdf", "-m", model, cwd=tmp_path).out.split("\t")[1] == "trash"
+    assert nbtext("predict", "x.pdf", "-m", model).out.split("\t")[1] == "trash"
 
 
 def test_a_text_above_the_limit(nbtext: Any, model: str, tmp_path: Path) -> None:
     (tmp_path / "x.docx").write_bytes(word(*[TRASH] * 5000))
-    ran = nbtext("predict", "x.docx", "-m", model, "--max-document-bytes", "100000", "--to", "jsonl", cwd=tmp_path)
+    ran = nbtext("predict", "x.docx", "-m", model, "--max-document-bytes", "100000", "--to", "jsonl")
     assert "the document has more than 100,000 bytes" in ran.out
-    assert nbtext("predict", "x.docx", "-m", model, cwd=tmp_path).out.split("\t")[1] == "trash"
+    assert nbtext("predict", "x.docx", "-m", model).out.split("\t")[1] == "trash"
 
 
 def test_text_is_data(nbtext: Any, model: str, tmp_path: Path) -> None:
@@ -242,5 +239,5 @@ def test_text_is_data(nbtext: Any, model: str, tmp_path: Path) -> None:
     (tmp_path / "x.pdf").write_bytes(pdf(TRASH))
     (tmp_path / "x.docx").write_bytes(word(TRASH))
     for name in ("x.pdf", "x.docx"):
-        assert nbtext("predict", name, "-m", model, cwd=tmp_path).out.split("\t")[1] == "trash"
+        assert nbtext("predict", name, "-m", model).out.split("\t")[1] == "trash"
     assert not list(tmp_path.glob("ran-*"))

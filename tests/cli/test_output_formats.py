@@ -44,7 +44,7 @@ def test_line_ends_and_headers(nbtext: Any, letters: Path, model: str, command: 
 def test_evaluate_has_the_same_figures_in_csv(nbtext: Any, letters: Path, model: str) -> None:
     """The summary and the precision, recall and F1 of each label are in every format."""
     asked = ("evaluate", str(letters / "test"), "-m", model, "--to")
-    record = json.loads(nbtext(*asked, "json").out)
+    record = nbtext(*asked, "json").json
     rows = list(csv.DictReader(io.StringIO(nbtext(*asked, "csv").out)))
     found = {(row["metric"], row["label"]): float(row["value"]) for row in rows}
     for name in ("accuracy", "macro_f1", "log_loss"):
@@ -58,7 +58,7 @@ def test_scores_of_many_labels_sum_to_one(nbtext: Any, tmp_path: Path) -> None:
     """3,000 labels: rounding adds up to less than 1e-6."""
     lines = (json.dumps({"text": f"word{k} common", "label": f"label{k}"}) + "\n" for k in range(3000))
     (tmp_path / "many.jsonl").write_text("".join(lines))
-    assert nbtext("train", "many.jsonl", "-o", "m", "-q", cwd=tmp_path).status == 0
-    found = nbtext("predict", "-", "-m", "m", "--to", "jsonl", input=b"word7 common\ncommon\n", cwd=tmp_path)
+    nbtext("train", "many.jsonl", "-o", "m", "-q").ok()
+    found = nbtext("predict", "-", "-m", "m", "--to", "jsonl", input=b"word7 common\ncommon\n")
     for line in found.out.splitlines():
         assert abs(sum(json.loads(line)["scores"].values()) - 1) <= 1e-6

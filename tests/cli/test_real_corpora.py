@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -18,13 +17,9 @@ def test_newsgroups(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
     """20 Newsgroups by date: multinomial is calibrated to 0.04, beats Laplace's smoothing, and repairs broken bytes;
     its page is below 3 MB, and says what is confused most."""
     folder = corpora("20news")
-    trained = nbtext("train", str(folder / "train"), "--model", "multinomial", "-o", "m.joblib", cwd=tmp_path)
-    assert trained.status == 0
+    trained = nbtext("train", str(folder / "train"), "--model", "multinomial", "-o", "m.joblib").ok()
     assert "invalid bytes in" in trained.err
-    judged = nbtext(
-        "evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json", "--report", "p.html", cwd=tmp_path
-    )
-    record = json.loads(judged.out)
+    record = nbtext("evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json", "--report", "p.html").json
     assert record["documents"] == 7532
     assert record["accuracy"] > 0.80
     assert record["expected_calibration_error"] < 0.04
@@ -34,33 +29,32 @@ def test_newsgroups(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
     assert re.search(r"At a threshold of 0\.\d+, 95&nbsp;% of the predictions are correct", page)
 
 
-def test_newsgroups_by_default(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
+def test_newsgroups_by_default(nbtext: Any, corpora: Corpora) -> None:
     """20 Newsgroups by date: complement is selected, and finds the group that multinomial almost never predicts."""
     folder = corpora("20news")
-    trained = nbtext("train", str(folder / "train"), "-o", "m.joblib", cwd=tmp_path)
+    trained = nbtext("train", str(folder / "train"), "-o", "m.joblib")
     assert "complement with binary counts: 11,314 documents" in trained.err
-    record = json.loads(nbtext("evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json", cwd=tmp_path).out)
+    record = nbtext("evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json").json
     assert record["accuracy"] >= 0.820
     (group,) = (each for each in record["per_label"] if each["label"] == "comp.os.ms-windows.misc")
     assert group["recall"] >= 0.5
 
 
 @pytest.mark.exhaustive(plain=0)
-def test_movie_reviews_by_default(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
+def test_movie_reviews_by_default(nbtext: Any, corpora: Corpora) -> None:
     """IMDB: binary counts are selected."""
     folder = corpora("imdb")
-    trained = nbtext("train", str(folder / "train"), "-o", "m.joblib", cwd=tmp_path)
+    trained = nbtext("train", str(folder / "train"), "-o", "m.joblib")
     assert "multinomial with binary counts: 25,000 documents" in trained.err
-    record = json.loads(nbtext("evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json", cwd=tmp_path).out)
-    assert record["accuracy"] >= 0.823
+    assert nbtext("evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json").json["accuracy"] >= 0.823
 
 
 @pytest.mark.exhaustive
-def test_movie_reviews(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
+def test_movie_reviews(nbtext: Any, corpora: Corpora) -> None:
     """IMDB: 25,000 reviews learned and 25,000 judged."""
     folder = corpora("imdb")
-    assert nbtext("train", str(folder / "train"), "--ngrams", "1,2", "-q", "-o", "m.joblib", cwd=tmp_path).status == 0
-    record = json.loads(nbtext("evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json", cwd=tmp_path).out)
+    nbtext("train", str(folder / "train"), "--ngrams", "1,2", "-q", "-o", "m.joblib").ok()
+    record = nbtext("evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json").json
     assert record["documents"] == 25_000
     assert record["accuracy"] > 0.84
 
@@ -73,9 +67,8 @@ def test_short_messages(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
     (tmp_path / "train.tsv").write_bytes(b"".join(lines[:1672]))
     (tmp_path / "test.tsv").write_bytes(b"".join(lines[1672:]))
     columns = ["--label-field", "1", "--text-field", "2"]
-    assert nbtext("train", "train.tsv", *columns, "-o", "m.joblib", cwd=tmp_path).status == 0
-    judged = nbtext("evaluate", "test.tsv", *columns, "-m", "m.joblib", "--to", "json", cwd=tmp_path)
-    record = json.loads(judged.out)
+    nbtext("train", "train.tsv", *columns, "-o", "m.joblib").ok()
+    record = nbtext("evaluate", "test.tsv", *columns, "-m", "m.joblib", "--to", "json").json
     assert record["documents"] == 5574 - 1672
     assert record["accuracy"] > 0.975
 
@@ -87,7 +80,7 @@ def test_raw_mail(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
         if folder.is_dir():  # beside them lies a note, which has no label
             (tmp_path / folder.name).symlink_to(folder)
     result = nbtext("evaluate", str(tmp_path), "--input-format", "mbox", "--folds", "3", "--to", "json")
-    record = json.loads(result.out)
+    record = result.json
     assert record["documents"] == 6046
     assert record["accuracy"] > 0.8
     assert "Traceback" not in result.err
@@ -115,18 +108,17 @@ def test_no_document_is_lost(nbtext: Any, corpora: Corpora, model: str) -> None:
         ([str(news / "train"), str(news / "test")], 18_846, True),
     ]
     for source, n_documents, has_broken in sources:
-        result = nbtext("predict", *source, "-m", model, "--to", "jsonl")
-        assert result.status == 0, result.err
-        records = [json.loads(line) for line in result.out.splitlines()]
+        result = nbtext("predict", *source, "-m", model, "--to", "jsonl").ok()
+        records = result.records
         assert len(records) == n_documents, source[:2]
         assert len({record["id"] for record in records}) == n_documents
         assert (replaced(result.err) > 0) == has_broken, (source[:2], result.err)
 
 
-def test_binary_counts_of_japanese_by_characters(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
+def test_binary_counts_of_japanese_by_characters(nbtext: Any, corpora: Corpora) -> None:
     """Two models are equally good in 10 folds. A log-loss that is lower by 2.2 standard deviations, by chance, does not
     outweigh the higher accuracy."""
     source = corpora("ja-chabsa") / "posneg.tsv"
     options = ["--label-field", "1", "--text-field", "2", "--analyzer", "char", "--ngrams", "1,3"]
-    trained = nbtext("train", str(source), *options, "-o", "m.joblib", cwd=tmp_path)
+    trained = nbtext("train", str(source), *options, "-o", "m.joblib")
     assert "multinomial with binary counts: 2,330 documents" in trained.err

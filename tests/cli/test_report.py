@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ def test_a_page_beside_the_figures(nbtext: Any, letters: Path, model: str, tmp_p
     plain = nbtext(*arguments)
     pages = []
     for jobs in ("1", "2"):
-        result = nbtext(*arguments, "--report", "page.html", "-j", jobs, cwd=tmp_path)
+        result = nbtext(*arguments, "--report", "page.html", "-j", jobs)
         assert (result.status, result.out, result.err) == (0, plain.out, "")
         assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
         pages.append((tmp_path / "page.html").read_bytes())
@@ -32,8 +31,7 @@ def test_settings_as_they_were_typed(nbtext: Any, letters: Path, tmp_path: Path)
         "--folds", "2", "--cost", "costs.csv", "--stop-words", "english", "--ngrams", "1,2", "--no-lowercase",
         "--model", "logistic", "--C", "2",
     ]  # fmt: skip
-    result = nbtext("evaluate", str(letters / "test"), *asked, "--report", "p.html", "-q", "-j", "2", cwd=tmp_path)
-    assert result.status == 0, result.err
+    nbtext("evaluate", str(letters / "test"), *asked, "--report", "p.html", "-q", "-j", "2").ok()
     settings = said(tmp_path / "p.html").rpartition("Settings SOURCE ")[2].partition(" What is not shown")[0]
     assert settings.removeprefix(str(letters / "test")).split() == asked
 
@@ -43,25 +41,21 @@ def test_without_the_extra(nbtext: Any, letters: Path, model: str, tmp_path: Pat
     (tmp_path / "vl_convert.py").write_text("raise ImportError")
     top = Path(__file__).parents[2]
     result = nbtext(
-        "evaluate", str(letters / "test"), "-m", model, "--report", "page.html", cwd=tmp_path,
-        PYTHONPATH=f"{tmp_path}:{top}",
-    )  # fmt: skip
-    assert (result.status, result.out) == (1, "")
+        "evaluate", str(letters / "test"), "-m", model, "--report", "page.html", PYTHONPATH=f"{tmp_path}:{top}"
+    ).refused(1)
     assert result.err == "nbtext: --report needs vl-convert-python; install it with: pip install 'nbtext[report]'\n"
     assert not (tmp_path / "page.html").exists()
 
 
-def test_where_it_cannot_be_written(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
+def test_where_it_cannot_be_written(nbtext: Any, letters: Path, model: str) -> None:
     """One line says so."""
-    result = nbtext("evaluate", str(letters / "test"), "-m", model, "--report", "no/page.html", cwd=tmp_path)
-    assert (result.status, result.out) == (1, "")
+    result = nbtext("evaluate", str(letters / "test"), "-m", model, "--report", "no/page.html").refused(1)
     assert result.err.startswith("nbtext: no/page.html: cannot be written: no such file or directory; ")
 
 
 def test_not_among_the_figures(nbtext: Any, letters: Path, model: str) -> None:
     """Standard output is theirs."""
-    result = nbtext("evaluate", str(letters / "test"), "-m", model, "--report", "-")
-    assert (result.status, result.out) == (2, "")
+    result = nbtext("evaluate", str(letters / "test"), "-m", model, "--report", "-").refused(2)
     assert result.err == "nbtext: --report: the page and the result cannot both go to standard output; name a file\n"
 
 
@@ -73,10 +67,7 @@ def said(page: Path) -> str:
 
 def test_what_it_says(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
     """Accuracy with its interval, what is confused most, the threshold for 95 %, and what was asked for."""
-    result = nbtext(
-        "evaluate", str(letters / "test"), "-m", model, "--report", "page.html", "--coverage", "0.9", cwd=tmp_path
-    )
-    assert result.status == 0, result.err
+    nbtext("evaluate", str(letters / "test"), "-m", model, "--report", "page.html", "--coverage", "0.9").ok()
     text = said(tmp_path / "page.html")
     assert "The predicted label of 90.5 % of the documents is correct" in text
     assert "The labels that are confused most often are noise and permits : 2 documents." in text
@@ -84,17 +75,14 @@ def test_what_it_says(nbtext: Any, letters: Path, model: str, tmp_path: Path) ->
     assert "--coverage 0.9" in text
     threshold = re.search(r"At a threshold of (\S+), 95&nbsp;% of the predictions are correct", text)
     assert threshold is not None
-    again = nbtext(
-        "evaluate", str(letters / "test"), "-m", model, "--min-probability", threshold[1], "--to", "json", cwd=tmp_path
-    )
-    assert json.loads(again.out)["accuracy_among_answered"] >= 0.95
+    again = nbtext("evaluate", str(letters / "test"), "-m", model, "--min-probability", threshold[1], "--to", "json")
+    assert again.json["accuracy_among_answered"] >= 0.95
 
 
 @pytest.mark.exhaustive
 def test_with_folds(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """All that figures alone can say; what needs texts or one model is named as missing."""
-    result = nbtext("evaluate", str(letters / "train"), "--folds", "3", "--report", "page.html", cwd=tmp_path)
-    assert result.status == 0, result.err
+    nbtext("evaluate", str(letters / "train"), "--folds", "3", "--report", "page.html").ok()
     text = said(tmp_path / "page.html")
     assert "336 documents, 6 labels" in text
     assert "cross-validation keeps documents as counts only" in text
@@ -108,9 +96,8 @@ def test_of_predictions_made_before(
 ) -> None:
     """With names and texts; curves of every label where its probabilities are known."""
     source = str(letters / "test")
-    assert nbtext("predict", source, "-m", model, "--to", form, "-o", "answers", cwd=tmp_path).status == 0
-    result = nbtext("evaluate", source, "--predictions", "answers", "--report", "page.html", cwd=tmp_path)
-    assert result.status == 0, result.err
+    nbtext("predict", source, "-m", model, "--to", form, "-o", "answers").ok()
+    nbtext("evaluate", source, "--predictions", "answers", "--report", "page.html").ok()
     text = said(tmp_path / "page.html")
     assert ("Curves are not shown" in text) is not has_curves
     assert "they need the one model that made all predictions (-m)" in text

@@ -44,9 +44,7 @@ def rows() -> list[dict[str, Any]]:
 
 
 def review(nbtext: Any, folder: Path, *options: str) -> list[dict[str, Any]]:
-    result = nbtext("review", "x.jsonl", *options, "--to", "jsonl", cwd=folder)
-    assert result.status == 0, result.err
-    return [json.loads(line) for line in result.out.splitlines()]
+    return nbtext("review", "x.jsonl", *options, "--to", "jsonl", cwd=folder).ok().records
 
 
 def of_kind(records: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
@@ -62,8 +60,8 @@ def test_label_errors(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -
     for n in FLIPPED:
         rows[n]["label"] = {"fruit": "tools", "tools": "fruit"}[rows[n]["label"]]
     write_rows(tmp_path / "x.jsonl", rows)
-    result = nbtext("review", "x.jsonl", "--to", "jsonl", cwd=tmp_path)
-    records = [json.loads(line) for line in result.out.splitlines()]
+    result = nbtext("review", "x.jsonl", "--to", "jsonl")
+    records = result.records
     errors = of_kind(records, "label_error")
     assert {record["documents"][0]["id"] for record in errors} == {f"d{n}" for n in FLIPPED}
     (record,) = (each for each in errors if ids(each) == ["d21"])
@@ -84,7 +82,7 @@ def test_a_label_that_is_often_given_for_another(nbtext: Any, tmp_path: Path) ->
         text = " ".join(chance.choices(words, weights, k=chance.randint(3, 60)))
         rows.append({"text": text, "label": "bio" if n % 3 == 0 and n < 180 else labels[n % 3]})
     write_rows(tmp_path / "x.jsonl", rows)
-    summary = nbtext("review", "x.jsonl", cwd=tmp_path).err
+    summary = nbtext("review", "x.jsonl").err
     found = re.search(r"^bio is often really art: about (\d+) documents, ([\d.]+)% of bio$", summary, re.MULTILINE)
     assert found is not None, summary
     assert 30 < int(found[1]) < 75
@@ -209,15 +207,13 @@ def test_formats(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> Non
     """TSV has a line for each finding; CSV has a header; the table names places, without control characters."""
     rows += [rows[0] | {"id": "a,b\x1b[31m"}]
     write_rows(tmp_path / "x.jsonl", rows)
-    lines = nbtext("review", "x.jsonl", "--only", "duplicate", cwd=tmp_path).out.splitlines()
+    lines = nbtext("review", "x.jsonl", "--only", "duplicate").out.splitlines()
     assert lines == ["duplicate\t1.000000\t\t\td0,a\\,b\x1b[31m\tx.jsonl:1,x.jsonl:201\t"]
-    table = nbtext("review", "x.jsonl", "--only", "duplicate", "--to", "table", cwd=tmp_path).out
+    table = nbtext("review", "x.jsonl", "--only", "duplicate", "--to", "table").out
     assert "x.jsonl:1" in table
     assert "x.jsonl:201" in table
     assert "\x1b" not in table
-    (header, row) = csv.reader(
-        io.StringIO(nbtext("review", "x.jsonl", "--only", "duplicate", "--to", "csv", cwd=tmp_path).out)
-    )
+    (header, row) = csv.reader(io.StringIO(nbtext("review", "x.jsonl", "--only", "duplicate", "--to", "csv").out))
     assert header == ["finding", "certainty", "label", "likely_label", "ids", "places", "reason"]
     assert row[5] == "x.jsonl:1,x.jsonl:201"
 
@@ -225,8 +221,7 @@ def test_formats(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> Non
 def test_threads_change_nothing(nbtext: Any, letters: Path) -> None:
     """The output is the same for any number of threads, and of the plain version of the kernel."""
     source = (str(letters / "train"), "--against", str(letters / "test"), "--to", "jsonl")
-    one = nbtext("review", *source, "-j", "1")
-    assert one.status == 0, one.err
+    one = nbtext("review", *source, "-j", "1").ok()
     assert nbtext("review", *source, "-j", "3").out == one.out
     assert nbtext("review", *source, "-j", "2", NBTEXT_KERNEL="off").out == one.out
 
@@ -235,9 +230,8 @@ def test_without_labels(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path)
     """Documents without labels are searched for duplicates; the message says that no label was judged."""
     unlabeled = [{"id": row["id"], "text": row["text"]} for row in [*rows, rows[4] | {"id": "copy"}]]
     write_rows(tmp_path / "x.jsonl", unlabeled)
-    result = nbtext("review", "x.jsonl", "--only", "duplicate", "--to", "jsonl", cwd=tmp_path)
-    assert result.status == 0, result.err
-    (record,) = map(json.loads, result.out.splitlines())
+    result = nbtext("review", "x.jsonl", "--only", "duplicate", "--to", "jsonl").ok()
+    (record,) = result.records
     assert [document["label"] for document in record["documents"]] == [None, None]
     assert "no label was judged" in result.err
 
@@ -245,35 +239,29 @@ def test_without_labels(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path)
 def test_nothing_to_review(nbtext: Any, tmp_path: Path) -> None:
     """A matrix has no texts."""
     (tmp_path / "x.txt").write_text("one two\tthree\n")
-    assert nbtext("vectorize", "x.txt", "-o", "m.npz", cwd=tmp_path).status == 0
-    refused = nbtext("review", "m.npz", cwd=tmp_path)
-    assert refused.status == 1
-    assert "matrix" in refused.err
+    nbtext("vectorize", "x.txt", "-o", "m.npz").ok()
+    nbtext("review", "m.npz").refused(1, "matrix")
 
 
-def test_reads_standard_input(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_reads_standard_input(nbtext: Any, rows: list[dict[str, Any]]) -> None:
     """A stream has places, too."""
     lines = "".join(json.dumps(row) + "\n" for row in [*rows, rows[0] | {"id": "copy"}])
     result = nbtext(
         "review", "-", "--input-format", "jsonl", "--only", "duplicate", "--to", "jsonl", input=lines.encode()
-    )
-    assert result.status == 0, result.err
-    (record,) = map(json.loads, result.out.splitlines())
+    ).ok()
+    (record,) = result.records
     assert [document["line"] for document in record["documents"]] == [1, 201]
 
 
 def test_the_page_needs_the_texts_twice(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
     """--report writes a page of the findings; standard input cannot be read again for it."""
     write_rows(tmp_path / "x.jsonl", [*rows, rows[0] | {"id": "copy"}])
-    result = nbtext("review", "x.jsonl", "--report", "p.html", "--to", "jsonl", cwd=tmp_path)
-    assert result.status == 0, result.err
+    nbtext("review", "x.jsonl", "--report", "p.html", "--to", "jsonl").ok()
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
     assert rows[0]["text"] in page
     assert "default-src &#39;none&#39;" in page
     lines = (tmp_path / "x.jsonl").read_bytes()
-    refused = nbtext("review", "-", "--input-format", "jsonl", "--report", "q.html", input=lines, cwd=tmp_path)
-    assert refused.status == 2
-    assert "--report" in refused.err
+    nbtext("review", "-", "--input-format", "jsonl", "--report", "q.html", input=lines).refused(2, "--report")
     assert not (tmp_path / "q.html").exists()
 
 
@@ -282,7 +270,7 @@ def test_no_documents(nbtext: Any, content: bytes, tmp_path: Path) -> None:
     """A review of nothing is an error, as for all commands, and writes nothing."""
     (tmp_path / "x.csv").write_bytes(content)
     for source in ("-", "x.csv"):
-        result = nbtext("review", source, "--input-format", "csv", "-o", "found.jsonl", input=content, cwd=tmp_path)
-        assert (result.status, result.out) == (1, ""), result.err
-        assert "SOURCE has no documents to review" in result.err
+        nbtext("review", source, "--input-format", "csv", "-o", "found.jsonl", input=content).refused(
+            1, "SOURCE has no documents to review"
+        )
         assert not (tmp_path / "found.jsonl").exists()

@@ -50,15 +50,13 @@ def folder(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("svm", "several", "--model", "svm"),
         ("lost", "train", "--model", "gaussian"),
     ):
-        trained = nbtext("train", f"{source}.jsonl", "-o", f"{name}.model", *options, "-q", cwd=folder)
-        assert trained.status == 0, trained.err
+        nbtext("train", f"{source}.jsonl", "-o", f"{name}.model", *options, "-q", cwd=folder).ok()
     return folder
 
 
 def review(nbtext: Any, folder: Path, *arguments: str, **environment: Any) -> tuple[Rows, str]:
-    result = nbtext("review", *arguments, "--to", "jsonl", cwd=folder, **environment)
-    assert result.status == 0, result.err
-    return [json.loads(line) for line in result.out.splitlines()], result.err
+    result = nbtext("review", *arguments, "--to", "jsonl", cwd=folder, **environment).ok()
+    return result.records, result.err
 
 
 def errors(records: Rows) -> set[str]:
@@ -125,8 +123,7 @@ def test_labels_that_the_model_lacks(nbtext: Any, folder: Path, tmp_path: Path) 
 def test_threads_and_the_plain_version_change_nothing(nbtext: Any, folder: Path) -> None:
     for model in ("m.model", "several.model"):
         source = ("train.jsonl" if model == "m.model" else "several.jsonl", "-m", model, "--to", "jsonl")
-        one = nbtext("review", *source, "-j", "1", cwd=folder)
-        assert one.status == 0, one.err
+        one = nbtext("review", *source, "-j", "1", cwd=folder).ok()
         assert nbtext("review", *source, "-j", "3", cwd=folder).out == one.out
         assert nbtext("review", *source, "-j", "2", cwd=folder, NBTEXT_KERNEL="off").out == one.out
 
@@ -142,8 +139,7 @@ def test_other_findings(nbtext: Any, folder: Path, tmp_path: Path) -> None:
     kinds = {record["finding"] for record in records}
     assert {"duplicate", "leak", "not_text", "outlier"} <= kinds
     outliers = {record["documents"][0]["id"] for record in records if record["finding"] == "outlier"}
-    predicted = nbtext("predict", "x.jsonl", "-m", str(folder / "m.model"), "--to", "jsonl", cwd=tmp_path)
-    found = [json.loads(line) for line in predicted.out.splitlines()]
+    found = nbtext("predict", "x.jsonl", "-m", str(folder / "m.model"), "--to", "jsonl").records
     assert outliers == {each["id"] for each in found if each["outlier"]} >= {"foreign"}
 
 
@@ -152,16 +148,14 @@ def test_the_page_and_its_decisions(nbtext: Any, folder: Path, model: str, tmp_p
     """The page marks the words of the documents of the model; the decisions are applied without it."""
     source = folder / ("several.jsonl" if model == "several.model" else "new.jsonl")
     options = ("-m", str(folder / model), "--report", "page.html", "-o", "found.jsonl", "-q")
-    result = nbtext("review", str(source), *options, cwd=tmp_path)
-    assert result.status == 0, result.err
+    nbtext("review", str(source), *options).ok()
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     (error,) = (json.loads(line) for line in (tmp_path / "found.jsonl").read_text().splitlines()[:1])
     assert error["documents"][0]["id"] in page
     assert ('<mark class="for2">' in page) == (model != "hashed.model")
     decision = {"id": error["documents"][0]["id"], "decision": "remove"}
     write(tmp_path / "decisions.jsonl", [decision])
-    applied = nbtext("review", str(source), "--apply", "decisions.jsonl", "-o", "clean.jsonl", cwd=tmp_path)
-    assert applied.status == 0, applied.err
+    nbtext("review", str(source), "--apply", "decisions.jsonl", "-o", "clean.jsonl").ok()
     assert decision["id"] not in {
         json.loads(line)["id"] for line in (tmp_path / "clean.jsonl").read_text().splitlines()
     }
@@ -196,13 +190,11 @@ def test_wrong_things(nbtext: Any, folder: Path, command: str, status: int, mess
     """One line says what is wrong."""
     if "decayed" in command and not (folder / "decayed.model").exists():
         options = ("-o", "decayed.model", "--half-life", "30", "--elapsed", "10", "-q")
-        assert nbtext("update", "m.model", "new.jsonl", *options, cwd=folder).status == 0
+        nbtext("update", "m.model", "new.jsonl", *options, cwd=folder).ok()
     if "learned" in command:
         options = ("-o", "learned.model", "--unlabeled", "new.jsonl", "--model", "multinomial", "--em", "2", "-q")
-        assert nbtext("train", "train.jsonl", *options, cwd=folder).status == 0
+        nbtext("train", "train.jsonl", *options, cwd=folder).ok()
     (folder / "decisions.jsonl").touch()
     before = (folder / "m.model").read_bytes()
-    result = nbtext("review", *command.split(), cwd=folder)
-    assert message in result.err
-    assert (result.status, result.out, result.err.count("\n")) == (status, "", 1)
+    nbtext("review", *command.split(), cwd=folder).refused(status, message)
     assert (folder / "m.model").read_bytes() == before

@@ -47,21 +47,20 @@ def test_applies_decisions(nbtext: Any, folder: Path) -> None:
 def test_never_touches_the_source(nbtext: Any, folder: Path) -> None:
     """The output cannot be the source."""
     write(folder / "decisions.jsonl", [{"id": "a", "decision": "remove"}])
-    result = nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "x.jsonl", cwd=folder)
-    assert result.status == 2
-    assert "is also an input" in result.err
+    nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "x.jsonl", cwd=folder).refused(
+        2, "is also an input"
+    )
 
 
 def test_places_tell_equal_ids_apart(nbtext: Any, folder: Path) -> None:
     """An id that two documents have needs the file and the line."""
     write(folder / "x.jsonl", [ROWS[0], ROWS[1] | {"id": "a"}])
     write(folder / "decisions.jsonl", [{"id": "a", "decision": "remove"}])
-    result = nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder)
-    assert (result.status, result.out) == (1, "")
-    assert "decisions.jsonl:1: several documents have this id: x.jsonl:1 and x.jsonl:2" in result.err
+    nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder).refused(
+        1, "decisions.jsonl:1: several documents have this id: x.jsonl:1 and x.jsonl:2"
+    )
     write(folder / "decisions.jsonl", [{"id": "a", "file": "x.jsonl", "line": 2, "decision": "remove"}])
-    result = nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder)
-    assert [json.loads(line) for line in result.out.splitlines()] == [ROWS[0]]
+    assert nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder).records == [ROWS[0]]
 
 
 @pytest.mark.parametrize(
@@ -80,10 +79,9 @@ def test_places_tell_equal_ids_apart(nbtext: Any, folder: Path) -> None:
 def test_wrong_decisions(nbtext: Any, folder: Path, line: str, what: str) -> None:
     """Each is one line that names the place, and nothing is written."""
     (folder / "decisions.jsonl").write_text(line + "\n")
-    result = nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "clean.jsonl", cwd=folder)
-    assert result.status == 1
-    assert "decisions.jsonl:1: " in result.err
-    assert what in result.err
+    result = nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "clean.jsonl", cwd=folder).refused(
+        1, "decisions.jsonl:1: ", what
+    )
     assert result.err.count("\n") == 1
     assert not (folder / "clean.jsonl").exists()
 
@@ -97,8 +95,7 @@ def test_characters_that_end_a_line_elsewhere(nbtext: Any, folder: Path, charact
     made = [{"id": name, "decision": "relabel", "label": label}, {"id": "c", "decision": "remove"}]
     lines = [json.dumps(each, ensure_ascii=is_ascii) + "\n" for each in made]
     (folder / "d.jsonl").write_text("\ufeff" + "\ufeff".join(lines), encoding="utf-8", newline="")
-    result = nbtext("review", "x.jsonl", "--apply", "d.jsonl", "-o", "y.jsonl", cwd=folder)
-    assert result.status == 0, result.err
+    nbtext("review", "x.jsonl", "--apply", "d.jsonl", "-o", "y.jsonl", cwd=folder).ok()
     found = [json.loads(line) for line in (folder / "y.jsonl").read_bytes().split(b"\n")[:-1]]
     assert found == [ROWS[0], ROWS[1] | {"id": name, "label": label}]
 
@@ -109,14 +106,14 @@ def test_two_decisions_for_one_document(nbtext: Any, folder: Path) -> None:
     others: list[dict[str, Any]] = [{"label": "fruit"}, {"decision": "keep"}, {"label": ["tools", "fruit"]}]
     for other in others:
         write(folder / "d.jsonl", [first, first | other])
-        result = nbtext("review", "x.jsonl", "--apply", "d.jsonl", "-o", "y.jsonl", cwd=folder)
-        assert (result.status, result.err.count("\n")) == (1, 1)
-        assert "d.jsonl:2: an earlier line has another decision for this document; keep one of them" in result.err
+        nbtext("review", "x.jsonl", "--apply", "d.jsonl", "-o", "y.jsonl", cwd=folder).refused(
+            1, "d.jsonl:2: an earlier line has another decision for this document; keep one of them"
+        )
         assert not (folder / "y.jsonl").exists()
     both = first | {"label": ["b", "a"]}
     for same in ([first, first, first | {"label": ["tools"]}], [both, first | {"label": ["a", "b"]}]):
         write(folder / "d.jsonl", same)
-        assert nbtext("review", "x.jsonl", "--apply", "d.jsonl", "-o", "y.jsonl", cwd=folder).status == 0
+        nbtext("review", "x.jsonl", "--apply", "d.jsonl", "-o", "y.jsonl", cwd=folder).ok()
 
 
 def test_decisions_about_unreadable_documents(nbtext: Any, folder: Path) -> None:
@@ -124,44 +121,38 @@ def test_decisions_about_unreadable_documents(nbtext: Any, folder: Path) -> None
     with (folder / "x.jsonl").open("a") as file:
         file.write("{broken\n")
     write(folder / "decisions.jsonl", [{"id": "a", "decision": "keep"}])
-    refused = nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "clean.jsonl", cwd=folder)
-    assert refused.status == 1
-    assert "x.jsonl:5" in refused.err
+    nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "clean.jsonl", cwd=folder).refused(1, "x.jsonl:5")
     write(folder / "decisions.jsonl", [{"id": "x.jsonl:5", "file": "x.jsonl", "line": 5, "decision": "remove"}])
-    result = nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder)
-    assert result.status == 0, result.err
-    assert len(result.out.splitlines()) == 4
+    assert len(nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder).ok().out.splitlines()) == 4
 
 
 def test_options_that_search(nbtext: Any, folder: Path) -> None:
     """--only and --against have no effect with --apply; the output is JSON lines."""
     write(folder / "decisions.jsonl", [{"id": "a", "decision": "keep"}])
     for options in (("--only", "duplicate"), ("--against", "x.jsonl"), ("--to", "csv"), ("-o", "clean.csv")):
-        result = nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", *options, cwd=folder)
-        assert result.status == 2, options
+        nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", *options, cwd=folder).refused(2)
 
 
 def test_train_without_some_documents(nbtext: Any, folder: Path) -> None:
     """--exclude-ids leaves documents out, with any number of threads; the model equals that of the others."""
     write(folder / "y.jsonl", [ROWS[0], ROWS[3]])
     (folder / "ids.txt").write_text("b\nc\nunknown\n")
-    result = nbtext("train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder)
-    assert result.status == 0, result.err
+    result = nbtext("train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder).ok()
     assert "skipped 2: listed in --exclude-ids" in result.err
-    assert nbtext("train", "y.jsonl", "-o", "n.joblib", cwd=folder).status == 0
+    nbtext("train", "y.jsonl", "-o", "n.joblib", cwd=folder).ok()
     assert (folder / "m.joblib").read_bytes() == (folder / "n.joblib").read_bytes()
-    refused = nbtext("train", "m.joblib", "--exclude-ids", "ids.txt", "-o", "o.joblib", cwd=folder)
-    assert refused.status == 2
-    assert "SOURCE is a model, whose features are already extracted" in refused.err
+    nbtext("train", "m.joblib", "--exclude-ids", "ids.txt", "-o", "o.joblib", cwd=folder).refused(
+        2, "SOURCE is a model, whose features are already extracted"
+    )
 
 
 def test_an_excluded_document_may_be_unreadable(nbtext: Any, folder: Path) -> None:
     """A document that cannot be used does not stop the training if it is left out."""
     with (folder / "x.jsonl").open("a") as file:
         file.write('{"id": "bad", "text": "no label"}\n')
-    assert nbtext("train", "x.jsonl", "-o", "m.joblib", cwd=folder).status == 1
+    nbtext("train", "x.jsonl", "-o", "m.joblib", cwd=folder).refused(1)
     (folder / "ids.txt").write_text("bad\n")
-    assert nbtext("train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder).status == 0
+    nbtext("train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder).ok()
 
 
 TABLE = b'id,label,text,note\r\na,fruit,"red, round",x\r\nb,fruit,"hammer\r\nand nail",\r\nc,tools,saw, y \r\n'
@@ -174,12 +165,12 @@ def test_a_table_stays_a_table(nbtext: Any, folder: Path) -> None:
     write(folder / "d.jsonl", DECIDED)
     command = ("review", "x.csv", "--apply", "d.jsonl")
     expected = b'id,label,text,note\r\nb,tools,"hammer\r\nand nail",\r\nc,tools,saw, y \r\n'
-    assert nbtext(*command, "-o", "y.csv", cwd=folder).status == 0
+    nbtext(*command, "-o", "y.csv", cwd=folder).ok()
     assert (folder / "y.csv").read_bytes() == expected
     assert nbtext(*command, cwd=folder).out.encode() == expected
     piped = nbtext("review", "-", "--input-format", "csv", "--apply", "d.jsonl", input=TABLE, cwd=folder)
     assert piped.out.encode() == expected
-    assert nbtext(*command, "-o", "y.jsonl", cwd=folder).status == 0
+    nbtext(*command, "-o", "y.jsonl", cwd=folder).ok()
     records = list(map(json.loads, (folder / "y.jsonl").read_text(encoding="utf-8").splitlines()))
     assert records == [
         {"id": "b", "label": "tools", "text": "hammer\r\nand nail", "note": ""},
@@ -210,14 +201,13 @@ def test_blank_lines_stay(nbtext: Any, folder: Path, suffix: str, end: str, code
         ],
     )
     command = ("review", f"q.{suffix}", "--apply", "d.jsonl")
-    result = nbtext(*command, "-o", f"y.{suffix}", cwd=folder)
-    assert result.status == 0, result.err
+    nbtext(*command, "-o", f"y.{suffix}", cwd=folder).ok()
     kept = [line.replace("ham", "eggs").replace("spam", "ham").replace("seggs", "ham") for line in lines]
     del kept[-3:-1]
     assert (folder / f"y.{suffix}").read_bytes().decode(codec) == "".join(line + end for line in kept)
     if suffix == "jsonl":
         return
-    assert nbtext(*command, "-o", "z.jsonl", "--to", "jsonl", cwd=folder).status == 0
+    nbtext(*command, "-o", "z.jsonl", "--to", "jsonl", cwd=folder).ok()
     records = list(map(json.loads, (folder / "z.jsonl").read_text(encoding="utf-8").splitlines()))
     assert [(each["text"], each["label"]) for each in records] == [("hello, dear", "ham"), ('b"c', "eggs")]
 
@@ -230,11 +220,11 @@ def test_several_sources(nbtext: Any, folder: Path) -> None:
     found = nbtext("review", "x.csv", "z.csv", "--apply", "d.jsonl", cwd=folder)
     assert found.out == 'id,label,text,note\r\nb,tools,"hammer\r\nand nail",\r\nd,tools,drill,\r\n'
     write(folder / "e.jsonl", [{"id": "c", "file": "x.csv", "decision": "remove"}])
-    mixed = nbtext("review", "x.csv", "x.jsonl", "--apply", "e.jsonl", "-o", "all.csv", cwd=folder)
-    assert (mixed.status, mixed.out) == (1, "")
-    assert "its format is not csv, the format of the first SOURCE; write JSON lines: -o FILE.jsonl" in mixed.err
+    nbtext("review", "x.csv", "x.jsonl", "--apply", "e.jsonl", "-o", "all.csv", cwd=folder).refused(
+        1, "its format is not csv, the format of the first SOURCE; write JSON lines: -o FILE.jsonl"
+    )
     assert not (folder / "all.csv").exists()
-    assert nbtext("review", "x.csv", "x.jsonl", "--apply", "e.jsonl", "-o", "all.jsonl", cwd=folder).status == 0
+    nbtext("review", "x.csv", "x.jsonl", "--apply", "e.jsonl", "-o", "all.jsonl", cwd=folder).ok()
     assert len((folder / "all.jsonl").read_text(encoding="utf-8").splitlines()) == 6
 
 
@@ -245,8 +235,8 @@ def test_directories_become_json_lines(nbtext: Any, folder: Path) -> None:
     (folder / "lines.txt").write_text("__label__fruit red  apple\n__label__fruit saw\n")
     write(folder / "d.jsonl", [{"id": "a/fruit/1.txt", "decision": "relabel", "label": "tools"}])
     found = nbtext("review", "a", "--apply", "d.jsonl", cwd=folder)
-    assert json.loads(found.out) == {"id": "a/fruit/1.txt", "text": "red", "label": "tools"}
-    assert nbtext("review", "a", "--apply", "d.jsonl", "-o", "a.csv", cwd=folder).status == 2
+    assert found.json == {"id": "a/fruit/1.txt", "text": "red", "label": "tools"}
+    nbtext("review", "a", "--apply", "d.jsonl", "-o", "a.csv", cwd=folder).refused(2)
     write(folder / "d.jsonl", [{"id": "lines.txt:2", "decision": "relabel", "label": "tools"}])
     found = nbtext("review", "lines.txt", "--apply", "d.jsonl", cwd=folder)
     assert found.out == "__label__fruit red  apple\n__label__tools saw\n"
@@ -267,16 +257,15 @@ def test_a_json_array_keeps_its_fields(nbtext: Any, folder: Path, indent: int | 
     write(folder / "d.jsonl", DECIDED)
     command = ("review", "x.json", "--apply", "d.jsonl")
     for output in ("y.json", "-"):
-        done = nbtext(*command, "-o", output, cwd=folder)
-        assert done.status == 0, done.err
+        done = nbtext(*command, "-o", output, cwd=folder).ok()
         text = done.out if output == "-" else (folder / output).read_text()
         assert text == json.dumps(CORRECTED, indent=indent)
-    assert nbtext(*command, "-o", "y.jsonl", cwd=folder).status == 0
+    nbtext(*command, "-o", "y.jsonl", cwd=folder).ok()
     assert list(map(json.loads, (folder / "y.jsonl").read_text().splitlines())) == CORRECTED
     write(folder / "d.jsonl", [{"id": each["id"], "decision": "remove"} for each in FULL])
-    assert json.loads(nbtext(*command, cwd=folder).out) == []
+    assert nbtext(*command, cwd=folder).json == []
     write(folder / "d.jsonl", [{"id": "c", "decision": "remove"}])
-    assert json.loads(nbtext(*command, cwd=folder).out) == FULL[:2]
+    assert nbtext(*command, cwd=folder).json == FULL[:2]
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
@@ -311,23 +300,21 @@ def test_a_parquet_file_keeps_its_columns_and_types(nbtext: Any, folder: Path, s
 
     store(folder / f"x{suffix}")
     command = ("review", f"x{suffix}", "--apply", "d.jsonl", "-q")
-    done = nbtext(*command, "-o", f"y{suffix}", cwd=folder)
-    assert done.status == 0, done.err
+    nbtext(*command, "-o", f"y{suffix}", cwd=folder).ok()
     found = load(folder / f"y{suffix}")
     assert found.schema.equals(table.schema)
     expected = table.slice(1).to_pylist()
     expected[0]["label"] = int(new) if label_type == "int" else new
     assert str(found.to_pylist()) == str(expected)
-    done = nbtext(*command, "-o", "y.jsonl", cwd=folder)
-    assert done.status == 0, done.err
+    nbtext(*command, "-o", "y.jsonl", cwd=folder).ok()
     first = json.loads((folder / "y.jsonl").read_text().splitlines()[0])
     assert first == {"id": "b", "text": "a nail", "label": new, "day": "2024-01-02", "price": "1.10",
                      "nested": {"x": [1.5, None]}}  # fmt: skip
     if label_type == "int":
         write(folder / "d.jsonl", [{"id": "b", "decision": "relabel", "label": "two"}])
-        refused = nbtext(*command, "-o", f"z{suffix}", cwd=folder)
-        assert (refused.status, refused.err.count("\n")) == (1, 1)
-        assert "does not fit into the column `label`, whose type is int32" in refused.err
+        nbtext(*command, "-o", f"z{suffix}", cwd=folder).refused(
+            1, "does not fit into the column `label`, whose type is int32"
+        )
         assert not (folder / f"z{suffix}").exists()
 
 
@@ -339,11 +326,11 @@ def test_bytes_are_not_lost(nbtext: Any, folder: Path) -> None:
     table = pa.table({"id": ["b"], "text": ["a nail"], "label": ["fruit"], "image": [b"\xff\0"]})
     parquet.write_table(table, folder / "x.parquet")
     write(folder / "d.jsonl", DECIDED[:1])
-    refused = nbtext("review", "x.parquet", "--apply", "d.jsonl", "-o", "y.jsonl", cwd=folder)
-    assert (refused.status, refused.err.count("\n")) == (1, 1)
-    assert "JSON cannot hold the value of the column `image`, whose type is bytes" in refused.err
+    nbtext("review", "x.parquet", "--apply", "d.jsonl", "-o", "y.jsonl", cwd=folder).refused(
+        1, "JSON cannot hold the value of the column `image`, whose type is bytes"
+    )
     assert not (folder / "y.jsonl").exists()
-    assert nbtext("review", "x.parquet", "--apply", "d.jsonl", "-o", "y.parquet", cwd=folder).status == 0
+    nbtext("review", "x.parquet", "--apply", "d.jsonl", "-o", "y.parquet", cwd=folder).ok()
     assert parquet.read_table(folder / "y.parquet").to_pylist()[0]["image"] == b"\xff\0"
 
 
@@ -362,19 +349,16 @@ def test_a_database_becomes_json_lines_of_all_columns(nbtext: Any, folder: Path)
     before = (folder / "x.db").read_bytes()
     write(folder / "d.jsonl", DECIDED)
     command = ("review", "x.db", "--apply", "d.jsonl")
-    done = nbtext(*command, cwd=folder)
-    assert done.status == 0, done.err
-    assert list(map(json.loads, done.out.splitlines())) == [
+    done = nbtext(*command, cwd=folder).ok()
+    assert done.records == [
         {"id": "b", "text": "a nail", "label": "tools", "n": 10**17 + 1, "x": None},
         {"id": "c", "text": "saw", "label": "tools", "n": 3, "x": 2.5},
     ]
     assert (folder / "x.db").read_bytes() == before
-    refused = nbtext(*command, "-o", "y.db", cwd=folder)
-    assert refused.status == 2
-    assert "the documents are written as jsonl" in refused.err
-    blob = nbtext(*command, "--query", "select id, text, label, x'ff00' as image from t", cwd=folder)
-    assert (blob.status, blob.out) == (1, "")
-    assert "JSON cannot hold the value of the column `image`" in blob.err
+    nbtext(*command, "-o", "y.db", cwd=folder).refused(2, "the documents are written as jsonl")
+    nbtext(*command, "--query", "select id, text, label, x'ff00' as image from t", cwd=folder).refused(
+        1, "JSON cannot hold the value of the column `image`"
+    )
 
 
 def test_columns_of_labels_keep_the_other_columns(nbtext: Any, folder: Path) -> None:
@@ -382,9 +366,8 @@ def test_columns_of_labels_keep_the_other_columns(nbtext: Any, folder: Path) -> 
     (folder / "x.csv").write_text("id,text,fruit,tools,note\na,red,1,0,x\nb,nail,1,0,y\n")
     write(folder / "d.jsonl", [{"id": "b", "decision": "relabel", "label": ["tools"]}])
     options = ("--label-fields", "fruit,tools", "--apply", "d.jsonl")
-    found = nbtext("review", "x.csv", *options, "--to", "jsonl", cwd=folder)
-    assert found.status == 0, found.err
-    assert list(map(json.loads, found.out.splitlines())) == [
+    found = nbtext("review", "x.csv", *options, "--to", "jsonl", cwd=folder).ok()
+    assert found.records == [
         {"id": "a", "text": "red", "fruit": "1", "tools": "0", "note": "x"},
         {"id": "b", "text": "nail", "fruit": 0, "tools": 1, "note": "y"},
     ]

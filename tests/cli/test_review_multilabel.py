@@ -47,9 +47,8 @@ WRONG = {
 
 def review(nbtext: Any, *arguments: str, cwd: Path) -> tuple[list[dict[str, Any]], str]:
     """The records of a review, and its summary."""
-    result = nbtext("review", *arguments, "--to", "jsonl", cwd=cwd)
-    assert result.status == 0, result.err
-    return [json.loads(line) for line in result.out.splitlines()], result.err
+    result = nbtext("review", *arguments, "--to", "jsonl", cwd=cwd).ok()
+    return result.records, result.err
 
 
 def test_labels_to_add_and_to_remove(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
@@ -64,7 +63,7 @@ def test_labels_to_add_and_to_remove(nbtext: Any, rows: list[dict[str, Any]], tm
     assert min(certainties) > 0.5
     assert found[0]["documents"][0]["line"] == int(found[0]["documents"][0]["id"][1:]) + 1
     assert "documents lack about" in summary
-    table = nbtext("review", "x.jsonl", "--to", "table", "-q", cwd=tmp_path).out
+    table = nbtext("review", "x.jsonl", "--to", "table", "-q").out
     assert "remove fruit" in table
     assert "add tools" in table
 
@@ -107,13 +106,12 @@ def test_decisions_are_lists(nbtext: Any, rows: list[dict[str, Any]], tmp_path: 
         {"id": "d20", "decision": "remove"},
     ]
     write(tmp_path / "decisions.jsonl", decisions)
-    result = nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "clean.jsonl", cwd=tmp_path)
-    assert result.status == 0, result.err
+    nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "clean.jsonl").ok()
     cleaned = {row["id"]: row for row in map(json.loads, (tmp_path / "clean.jsonl").read_text().splitlines())}
     assert [cleaned[name]["label"] for name in ("d4", "d15", "d5")] == [["fruit", "tools"], ["fruit"], []]
     assert len(cleaned) == len(rows) - 1
     assert cleaned["d1"] == rows[1]
-    assert nbtext("train", "clean.jsonl", "-o", "m.joblib", cwd=tmp_path).status == 0
+    nbtext("train", "clean.jsonl", "-o", "m.joblib").ok()
 
 
 def test_columns_of_labels(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
@@ -131,7 +129,7 @@ def test_columns_of_labels(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Pa
 
 def test_threads_change_nothing(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
     write(tmp_path / "x.jsonl", rows)
-    outputs = {nbtext("review", "x.jsonl", "-j", jobs, "--to", "jsonl", cwd=tmp_path).out for jobs in ("1", "3")}
+    outputs = {nbtext("review", "x.jsonl", "-j", jobs, "--to", "jsonl").out for jobs in ("1", "3")}
     assert len(outputs) == 1
 
 
@@ -140,5 +138,5 @@ def test_threads_change_nothing(nbtext: Any, rows: list[dict[str, Any]], tmp_pat
 )
 def test_too_few_documents(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
     write(tmp_path / "x.jsonl", [*rows, {"id": "z", "label": ["a"], "text": "two"}])
-    result = nbtext("review", "x.jsonl", cwd=tmp_path)
+    result = nbtext("review", "x.jsonl")
     assert (result.status, result.out) == (0, "")

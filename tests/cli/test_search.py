@@ -35,8 +35,7 @@ def few(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_model_that_was_found_is_trained(nbtext: Any, few: Path, tmp_path: Path) -> None:
     """The table goes to standard error; the model is the one it marks, and the same for any number of threads."""
     for file, jobs in (("a", "1"), ("b", "2")):
-        trained = nbtext("train", str(few / "train"), "-o", file, "--model", "best", "-j", jobs, cwd=tmp_path)
-        assert trained.status == 0, trained.err
+        trained = nbtext("train", str(few / "train"), "-o", file, "--model", "best", "-j", jobs).ok()
         assert trained.out == ""
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert re.search(r"tried \d models on \d+ documents in \d+\.\d s\n", trained.err)
@@ -44,8 +43,7 @@ def test_the_model_that_was_found_is_trained(nbtext: Any, few: Path, tmp_path: P
     marked = [row for row in rows if row[-1].endswith("◂")]
     assert len(marked) == 1
     assert max(float(row[2]) for row in rows) - float(marked[0][2]) < 0.02  # leave-one-out may be above folds
-    found = nbtext("evaluate", str(few / "test"), "-m", "a", "--to", "json", cwd=tmp_path)
-    assert json.loads(found.out)["accuracy"] > 0.9
+    assert nbtext("evaluate", str(few / "test"), "-m", "a", "--to", "json").json["accuracy"] > 0.9
 
 
 def test_the_same_model_in_python(nbtext: Any, few: Path, tmp_path: Path) -> None:
@@ -53,8 +51,7 @@ def test_the_same_model_in_python(nbtext: Any, few: Path, tmp_path: Path) -> Non
     paths = sorted((few / "train").glob("*/*.txt"))
     texts, labels = [path.read_text() for path in paths], [path.parent.name for path in paths]
     for options, parameters in (((), {}), (("--ngrams", "1,2"), {"ngrams": (1, 2)})):
-        trained = nbtext("train", str(few / "train"), "-o", "m", "--model", "best", *options, cwd=tmp_path)
-        assert trained.status == 0, trained.err
+        nbtext("train", str(few / "train"), "-o", "m", "--model", "best", *options).ok()
         found = TextClassifier(model="best", **parameters).fit(texts, labels)
         saved = TextClassifier.load(tmp_path / "m")
         np.testing.assert_array_equal(found.predict_proba(texts), saved.predict_proba(texts))
@@ -63,17 +60,16 @@ def test_the_same_model_in_python(nbtext: Any, few: Path, tmp_path: Path) -> Non
 @pytest.mark.exhaustive
 def test_the_model_is_an_ordinary_one(nbtext: Any, few: Path, tmp_path: Path) -> None:
     """Its bytes are those of training with the settings that the search found; all commands know it."""
-    nbtext("train", str(few / "train"), "-o", "best", "--model", "best", "--budget", "0s", cwd=tmp_path)
-    nbtext("train", str(few / "train"), "-o", "plain", cwd=tmp_path)
+    nbtext("train", str(few / "train"), "-o", "best", "--model", "best", "--budget", "0s")
+    nbtext("train", str(few / "train"), "-o", "plain")
     assert (tmp_path / "best").read_bytes() == (tmp_path / "plain").read_bytes()
-    nbtext("train", str(few / "train"), "-o", "m", "--model", "best", cwd=tmp_path)
+    nbtext("train", str(few / "train"), "-o", "m", "--model", "best")
     for command in (
         ["predict", str(few / "test")], ["explain", str(few / "test")], ["inspect"], ["export", "--to", "js"],
         ["evaluate", str(few / "test")],
     ):  # fmt: skip
         model = ["m"] if command[0] in ("inspect", "export") else ["-m", "m"]
-        done = nbtext(command[0], *model, *command[1:], cwd=tmp_path)
-        assert done.status == 0, (command, done.err)
+        nbtext(command[0], *model, *command[1:]).ok()
 
 
 def test_standard_input_is_read_once(nbtext: Any, tmp_path: Path) -> None:
@@ -81,12 +77,10 @@ def test_standard_input_is_read_once(nbtext: Any, tmp_path: Path) -> None:
     lines = "".join(f'{{"text": "red apple {i}!", "label": "{"ab"[i % 2]}"}}\n' for i in range(40))
     (tmp_path / "x.jsonl").write_text(lines)
     arguments = ("--model", "best", "--input-format", "jsonl")
-    piped = nbtext("train", "-", *arguments, "-o", "piped", input=lines.encode(), cwd=tmp_path)
-    assert piped.status == 0, piped.err
-    assert "characters" in piped.err
-    assert nbtext("train", "x.jsonl", *arguments, "-o", "file", cwd=tmp_path).status == 0
+    assert "characters" in nbtext("train", "-", *arguments, "-o", "piped", input=lines.encode()).ok().err
+    nbtext("train", "x.jsonl", *arguments, "-o", "file").ok()
     (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
-    assert nbtext("train", "x.jsonl.gz", *arguments, "-o", "compressed", cwd=tmp_path).status == 0
+    nbtext("train", "x.jsonl.gz", *arguments, "-o", "compressed").ok()
     assert len({(tmp_path / model).read_bytes() for model in ("piped", "file", "compressed")}) == 1
 
 
@@ -113,12 +107,11 @@ def test_nested_cross_validation(nbtext: Any, tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     arguments = ["evaluate", str(path), "--model", "best", "--to", "json"]
-    grouped = nbtext(*arguments, "--folds", "4", "--group-field", "group")
-    assert grouped.status == 0, grouped.err
+    grouped = nbtext(*arguments, "--folds", "4", "--group-field", "group").ok()
     assert grouped.err.count("estimated accuracy") == 4
-    assert json.loads(grouped.out)["accuracy"] < 0.7
+    assert grouped.json["accuracy"] < 0.7
     seen = nbtext(*arguments, "--folds", "4", "-j", "1")
-    assert json.loads(seen.out)["accuracy"] == 1.0
+    assert seen.json["accuracy"] == 1.0
     assert nbtext(*arguments, "--folds", "4", "-j", "2").out == seen.out
 
 
@@ -140,29 +133,6 @@ def test_wide_linear_models_do_not_take_all_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (
-            ["x.npz", "--input-format", "matrix"],
-            "nbtext: --model: best needs texts, but SOURCE is a matrix; give texts",
-        ),
-        (["x.jsonl", "--cluster", "local"], "nbtext: --cluster: cannot be combined with --model best"),
-        (
-            ["x.jsonl", "--budget", "soon"],
-            "nbtext: Invalid value for '--budget': 'soon' is not a time; write 30s or 5m",
-        ),
-        (["x.jsonl", "--budget", "-3s"], "nbtext: --budget: -3 is not a valid value; give a time, such as 30s or 5m"),
-    ],
-)
-def test_what_cannot_be_searched(nbtext: Any, tmp_path: Path, arguments: list[str], says: str) -> None:
-    """One line each."""
-    (tmp_path / "x.jsonl").write_text('{"text": "red", "label": "apple"}\n')
-    result = nbtext("train", *arguments, "--model", "best", "-o", "m", input=b"", cwd=tmp_path)
-    assert result.status == 2
-    assert result.err.startswith(says)
-
-
-@pytest.mark.parametrize(
     ("texts", "is_advised"),
     [
         (["这个酒店的服务非常好，房间也很干净", "书的质量太差了，根本没有办法看"], True),
@@ -178,27 +148,24 @@ def test_texts_without_spaces_get_advice(nbtext: Any, tmp_path: Path, texts: lis
     """Whoever trains the default model on them learns of character n-grams, unless they are asked for."""
     lines = [{"text": text, "label": label} for text, label in zip(texts, ("good", "bad"), strict=True)] * 3
     (tmp_path / "texts.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    trained = nbtext("train", "texts.jsonl", "-o", "m", cwd=tmp_path)
-    assert trained.status == 0, trained.err
+    trained = nbtext("train", "texts.jsonl", "-o", "m").ok()
     assert ("% of the words are runs of a script without spaces" in trained.err) == is_advised
     assert ("--analyzer char --ngrams 1,3 or --model best" in trained.err) == is_advised
     for options in (("--analyzer", "char", "--ngrams", "1,3"), ("--ngrams", "1,2"), ("--model", "best"), ("-q",)):
-        assert "script without spaces" not in nbtext("train", "texts.jsonl", "-o", "m", *options, cwd=tmp_path).err
+        assert "script without spaces" not in nbtext("train", "texts.jsonl", "-o", "m", *options).err
 
 
 def test_documents_with_several_labels(nbtext: Any, tmp_path: Path) -> None:
     """The table and the records name micro F1, which has no interval; nested folds are for one label."""
     lines = [{"text": f"{'red' if i % 2 else 'blue'} w{i % 9} x{i}", "label": ["a", "b"][i % 2 :]} for i in range(80)]
     (tmp_path / "texts.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    trained = nbtext("train", "texts.jsonl", "-o", "m", "--model", "best", cwd=tmp_path)
+    trained = nbtext("train", "texts.jsonl", "-o", "m", "--model", "best")
     assert (trained.status, "micro F1   estimate" in trained.err) == (0, True), trained.err
-    compared = nbtext("compare", "texts.jsonl", "--models", "best", "--to", "json", cwd=tmp_path)
-    candidates = json.loads(compared.out)["candidates"]
+    candidates = nbtext("compare", "texts.jsonl", "--models", "best", "--to", "json").json["candidates"]
     assert next(each["micro_f1"] for each in candidates if each["chosen"]) > 0.9
     assert {each["micro_f1_low"] for each in candidates} == {None}
-    assert "±" not in nbtext("compare", "texts.jsonl", "--models", "best", "--to", "table", cwd=tmp_path).out
-    found = json.loads(nbtext("evaluate", "texts.jsonl", "-m", "m", "--to", "json", cwd=tmp_path).out)
-    assert found["micro_f1"] > 0.9
-    refused = nbtext("evaluate", "texts.jsonl", "--folds", "3", "--model", "best", cwd=tmp_path)
-    assert (refused.status, refused.err.count("\n")) == (1, 1)
-    assert "give documents with one label each" in refused.err
+    assert "±" not in nbtext("compare", "texts.jsonl", "--models", "best", "--to", "table").out
+    assert nbtext("evaluate", "texts.jsonl", "-m", "m", "--to", "json").json["micro_f1"] > 0.9
+    nbtext("evaluate", "texts.jsonl", "--folds", "3", "--model", "best").refused(
+        1, "give documents with one label each"
+    )

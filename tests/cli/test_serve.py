@@ -9,37 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from nbtext.cli.serve import serve
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        ("", 2, "Missing option '-m' / '--model-file'; try: nbtext serve --help"),
-        ("-m nothing", 1, "nothing: cannot be read: no such file or directory"),
-        ("-m t.csv", 1, "t.csv: looks like text, not a model; give the file that nbtext train wrote"),
-        ("-m -", 2, "'-' does not name a file; write MODEL or NAME=MODEL"),
-        ("-m MODEL -m MODEL", 2, "-m: two models have the name "),
-        (
-            "-m MODEL --host 0.0.0.0",
-            2,
-            "--host: 0.0.0.0 is not a loopback address, so requests need a token; give --token-file",
-        ),
-        ("-m MODEL --host 0.0.0.0 --token-file t.csv", 1, "t.csv:1: is not a token; write one on a line"),
-        ("-m MODEL --token-file nothing", 1, "nothing: cannot be read: No such file"),
-        ("-m MODEL --host no.such.host.invalid --insecure", 1, "no.such.host.invalid:8000: cannot listen: "),
-        ("-m MODEL --port 99999", 2, "--port: 99999 is not a valid value; give a number from 0 to 65,535"),
-        ("-m MODEL --timeout 0", 2, "--timeout: 0 is not a valid value"),
-    ],
-)
-def test_refused(nbtext: Any, model: str, tmp_path: Path, arguments: str, status: int, message: str) -> None:
-    """One line each."""
-    (tmp_path / "t.csv").write_text("text, label\n")
-    result = nbtext("serve", *arguments.replace("MODEL", model).split(), cwd=tmp_path)
-    assert (result.status, result.out, result.err.count("\n")) == (status, "", 1)
-    assert message in result.err
 
 
 def test_a_port_that_is_taken(nbtext: Any, model: str) -> None:

@@ -54,7 +54,7 @@ def test_commands_give_the_answers_of_the_pipeline(saved: tuple[str, Pipeline], 
     name, pipeline = saved
 
     def run(*arguments: str) -> str:
-        result = nbtext(*arguments, cwd=tmp_path)
+        result = nbtext(*arguments)
         assert (result.status, result.err) == (0, ""), arguments
         return str(result.out)
 
@@ -91,7 +91,7 @@ def test_what_changes_counts_needs_documents_of_each_word(
         ("calibrate", "m.joblib", "t.jsonl", "-o", "calibrated"),
         ("train", "m.joblib", "--model", "bernoulli", "-o", "refitted"),
     ):
-        result = nbtext(*command, cwd=tmp_path)
+        result = nbtext(*command)
         if name in ARE_COUNTED:
             assert result.status == 0, result.err
             assert (tmp_path / command[-1]).exists()
@@ -105,6 +105,6 @@ def test_what_changes_counts_needs_documents_of_each_word(
     again = make_pipeline(*PIPELINES[name])  # the sums of counts are those of fitting to all documents
     again.set_params(**{f"{again.steps[0][0]}__vocabulary": pipeline[0].get_feature_names_out().tolist()})
     again.fit([*TEXTS, *QUESTIONS], [*LABELS, *pipeline.predict(QUESTIONS).tolist()])
-    updated = nbtext("predict", "t.jsonl", "-m", "updated", "--to", "jsonl", cwd=tmp_path).out.splitlines()
+    updated = nbtext("predict", "t.jsonl", "-m", "updated", "--to", "jsonl").out.splitlines()
     found = [[json.loads(line)["scores"][label] for label in pipeline.classes_] for line in updated]
     np.testing.assert_allclose(found, again.predict_proba(QUESTIONS), atol=1e-6)

@@ -23,7 +23,7 @@ def model(nbtext: Any, tmp_path: Path) -> str:
         for n in range(24)
     ]
     (tmp_path / "t.jsonl").write_text("".join(lines))
-    assert nbtext("train", "t.jsonl", "-o", "m.joblib", cwd=tmp_path).status == 0
+    nbtext("train", "t.jsonl", "-o", "m.joblib").ok()
     return "m.joblib"
 
 
@@ -42,8 +42,7 @@ def test_no_cell_is_a_formula(nbtext: Any, model: str, tmp_path: Path, command: 
     """With the option, such cells begin with a quote; all others are as without it."""
     found = []
     for options in ([], ["--spreadsheet-safe"]):
-        result = nbtext(*command, "--to", "csv", *options, cwd=tmp_path)
-        assert result.status == 0, result.err
+        result = nbtext(*command, "--to", "csv", *options).ok()
         written = (tmp_path / "out.csv").read_bytes().decode() if "out.csv" in command else result.out
         found.append(list(csv.reader(io.StringIO(written, newline=""))))
     plain, safe = found
@@ -70,17 +69,14 @@ def is_number(cell: str) -> bool:
 
 def test_exported_weights(nbtext: Any, model: str, tmp_path: Path) -> None:
     """`export --to csv` has the option as well, and other formats do not."""
-    result = nbtext("export", model, "-o", "weights.csv", "--spreadsheet-safe", cwd=tmp_path)
-    assert result.status == 0, result.err
+    nbtext("export", model, "-o", "weights.csv", "--spreadsheet-safe").ok()
     header = next(csv.reader(io.StringIO((tmp_path / "weights.csv").read_text())))
     assert header[3:] == ["'" + label for label in sorted(EVIL[:3])]
     for arguments in (
         ["export", model, "--to", "js", "-o", "x.mjs"],
         ["predict", "t.jsonl", "-m", model, "--to", "tsv"],
     ):
-        result = nbtext(*arguments, "--spreadsheet-safe", cwd=tmp_path)
-        assert (result.status, result.err.count("\n")) == (2, 1)
-        assert result.err.startswith("nbtext: --spreadsheet-safe: ")
+        assert nbtext(*arguments, "--spreadsheet-safe").refused(2).err.startswith("nbtext: --spreadsheet-safe: ")
     assert not (tmp_path / "x.mjs").exists()
 
 
@@ -100,9 +96,9 @@ def test_cells(rows: bytes, safe: bytes) -> None:
 
 def test_the_suffix_is_the_format(nbtext: Any, model: str, tmp_path: Path) -> None:
     """`-o FILE.mjs` implies --to js; without either, the formats are named."""
-    assert nbtext("export", model, "-o", "x.mjs", cwd=tmp_path).status == 0
+    nbtext("export", model, "-o", "x.mjs").ok()
     assert "export function classify" in (tmp_path / "x.mjs").read_text()
-    result = nbtext("export", model, "-o", "x.unknown", cwd=tmp_path)
+    result = nbtext("export", model, "-o", "x.unknown")
     assert (result.status, result.err) == (
         2, "nbtext: --to: is needed, because the suffix of -o does not name a format; choose one of c, csv, "
            "js, sklearn-json\n"

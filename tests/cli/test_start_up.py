@@ -78,7 +78,7 @@ def test_completion_imports_no_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled, so SciPy multiplies the matrices")
-def test_predicting_one_document_imports_little(model: str, tmp_path: Path) -> None:
+def test_predicting_one_document_imports_little(model: str) -> None:
     """Predicting a line imports neither SciPy, joblib nor rich."""
     found = imported("predict", "-", "-m", model, input=b"parking\n")
     assert "nbtext.model.predictor" in found

@@ -32,14 +32,14 @@ def mails(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def evaluate(nbtext: Any, folder: Path, *options: str) -> Any:
-    return json.loads(nbtext("evaluate", "test.csv", *options, "--to", "json", cwd=folder).out)
+    return nbtext("evaluate", "test.csv", *options, "--to", "json", cwd=folder).json
 
 
 @pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize("model", ["multinomial", "nbsvm"])
 def test_a_target_of_recall(nbtext: Any, mails: Path, model: str) -> None:
     """It is stored, reported with its bound, met by new documents, and checked by `evaluate`."""
-    assert nbtext("train", "train.csv", "-o", "plain", "--model", model, cwd=mails).status == 0
+    nbtext("train", "train.csv", "-o", "plain", "--model", model, cwd=mails).ok()
     plain = evaluate(nbtext, mails, "-m", "plain")
     assert plain["per_label"][0]["recall"] < 0.99
     assert "targets" not in plain
@@ -53,7 +53,7 @@ def test_a_target_of_recall(nbtext: Any, mails: Path, model: str) -> None:
     assert check["result"] == "met" if check["low"] >= 0.99 else "undecided"
     assert check["low"] <= check["value"] <= check["high"]
     assert check["high"] > 0.99
-    assert nbtext("evaluate", "test.csv", "-m", "m", "--fail-under", "recall:ham=0.97", cwd=mails).status == 0
+    nbtext("evaluate", "test.csv", "-m", "m", "--fail-under", "recall:ham=0.97", cwd=mails).ok()
     for output_format, words in (("table", "target recall of ham 0.99: "), ("tsv", "target_recall\t0.99"),
                                  ("markdown", "| recall | ham | 0.99 |")):  # fmt: skip
         assert words in nbtext("evaluate", "test.csv", "-m", "m", "--to", output_format, cwd=mails).out
@@ -61,8 +61,7 @@ def test_a_target_of_recall(nbtext: Any, mails: Path, model: str) -> None:
 
 def test_a_target_of_precision_by_folds(nbtext: Any, mails: Path) -> None:
     """`evaluate --folds` checks what `train` would train."""
-    found = evaluate(nbtext, mails, "--folds", "4", "--min-precision", "spam=0.95")
-    (check,) = found["targets"]
+    (check,) = evaluate(nbtext, mails, "--folds", "4", "--min-precision", "spam=0.95")["targets"]
     assert (check["metric"], check["label"], check["result"]) == ("precision", "spam", "met")
 
 
@@ -106,7 +105,7 @@ def test_the_default_model_chooses_thresholds_on_all_retained_documents(nbtext: 
     (tmp_path / "t.csv").write_text("".join(lines))
     n_ham = sum(line.startswith("ham") for line in lines)
     for options in ((), ("--keep-sample", "20000"), ("--model", "multinomial")):
-        trained = nbtext("train", "t.csv", "-o", "m", "--min-recall", "ham=0.99", *options, cwd=tmp_path)
+        trained = nbtext("train", "t.csv", "-o", "m", "--min-recall", "ham=0.99", *options)
         assert f" of {n_ham:,}), at least 0.99" in trained.err
     rows = [line.rstrip("\n").split(",") for line in lines[1:]]
     classifier = TextClassifier(min_recall={"ham": 0.99}).fit([text for _, text in rows], [label for label, _ in rows])
@@ -150,22 +149,21 @@ def test_a_growing_model_chooses_again_or_says_that_it_does_not(nbtext: Any, mai
     (mails / "both.csv").write_text((mails / "train.csv").read_text() + (mails / "test.csv").read_text()[11:])
     target = ("--min-recall", "ham=0.99")
     kept = (*target, "--keep-sample", "10000")
-    assert nbtext("train", "train.csv", "-o", "kept", *kept, cwd=mails).status == 0
-    assert nbtext("update", "kept", "test.csv", cwd=mails).status == 0
-    assert nbtext("train", "both.csv", "-o", "whole", *kept, cwd=mails).status == 0
+    nbtext("train", "train.csv", "-o", "kept", *kept, cwd=mails).ok()
+    nbtext("update", "kept", "test.csv", cwd=mails).ok()
+    nbtext("train", "both.csv", "-o", "whole", *kept, cwd=mails).ok()
     assert (mails / "kept").read_bytes() == (mails / "whole").read_bytes()
-    assert nbtext("train", "train.csv", "-o", "lean", *target, cwd=mails).status == 0
-    grown = nbtext("update", "lean", "test.csv", cwd=mails)
-    assert "decision offsets" in grown.err
+    nbtext("train", "train.csv", "-o", "lean", *target, cwd=mails).ok()
+    assert "decision offsets" in nbtext("update", "lean", "test.csv", cwd=mails).err
     assert evaluate(nbtext, mails, "-m", "lean")["targets"][0]["metric"] == "recall"
     refused = nbtext("train", "lean", "-o", "other", "--min-recall", "ham=0.95", cwd=mails)
     assert "needs retained documents, and the model has none" in refused.err
-    assert nbtext("train", "kept", "-o", "other", "--min-recall", "ham=0.95", cwd=mails).status == 0
+    nbtext("train", "kept", "-o", "other", "--min-recall", "ham=0.95", cwd=mails).ok()
 
 
 def test_thresholds(nbtext: Any, mails: Path) -> None:
     """A label is predicted exactly where its probability reaches the threshold."""
-    assert nbtext("train", "train.csv", "-o", "t", cwd=mails).status == 0
+    nbtext("train", "train.csv", "-o", "t", cwd=mails).ok()
 
     def predict(*options: str) -> list[dict[str, Any]]:
         out = nbtext("predict", "test.csv", "-m", "t", "--to", "jsonl", *options, cwd=mails).out
@@ -184,9 +182,9 @@ def test_thresholds(nbtext: Any, mails: Path) -> None:
 
 
 def test_thresholds_without_a_meaning(nbtext: Any, mails: Path) -> None:
-    assert nbtext("train", "train.csv", "-o", "t", cwd=mails).status == 0
+    nbtext("train", "train.csv", "-o", "t", cwd=mails).ok()
     (mails / "cost.csv").write_text("ham,spam,10\n")
-    assert nbtext("predict", "test.csv", "-m", "t", "-o", "p.jsonl", cwd=mails).status == 0
+    nbtext("predict", "test.csv", "-m", "t", "-o", "p.jsonl", cwd=mails).ok()
     for command, options, message in (
         (
             "predict",
@@ -212,7 +210,7 @@ def test_thresholds_without_a_meaning(nbtext: Any, mails: Path) -> None:
 
 def test_costs_that_no_probability_reaches(nbtext: Any, mails: Path) -> None:
     """A warning names the label, the probability that is needed, and the highest one; then no document has it."""
-    assert nbtext("train", "train.csv", "-o", "t", cwd=mails).status == 0
+    nbtext("train", "train.csv", "-o", "t", cwd=mails).ok()
     (mails / "high.csv").write_text("ham,spam,1e9\n")
     ran = nbtext("predict", "test.csv", "-m", "t", "--cost", "high.csv", cwd=mails)
     assert "--cost: spam is never predicted: that needs a probability of 1" in ran.err
@@ -228,7 +226,7 @@ def test_costs_that_no_probability_reaches(nbtext: Any, mails: Path) -> None:
 @pytest.mark.parametrize("cost", [3.0, 30.0, 300.0, 3000.0, 30000.0])
 def test_the_warning_has_the_right_numbers(nbtext: Any, mails: Path, cost: float) -> None:
     """Spam is predicted from the probability cost / (1 + cost) on; the warning comes if no document can have that."""
-    assert nbtext("train", "train.csv", "-o", "t", cwd=mails).status == 0
+    nbtext("train", "train.csv", "-o", "t", cwd=mails).ok()
     (mails / "costs.csv").write_text(f"ham,spam,{cost}\n")
     ran = nbtext("predict", "test.csv", "-m", "t", "--cost", "costs.csv", cwd=mails)
     if "never predicted" in ran.err:
@@ -253,7 +251,7 @@ def test_damaged_targets_are_refused(nbtext: Any, mails: Path) -> None:
     from nbtext.artifact.model import load_model, save_model
     from nbtext.errors import ArtifactError
 
-    assert nbtext("train", "train.csv", "-o", "m", "--min-recall", "ham=0.99", cwd=mails).status == 0
+    nbtext("train", "train.csv", "-o", "m", "--min-recall", "ham=0.99", cwd=mails).ok()
     model = load_model(mails / "m")
     settings, estimate = model.fitted.model_settings, model.fitted.estimate
     assert estimate is not None
@@ -277,5 +275,4 @@ def test_the_command_line_names_options(nbtext: Any, tmp_path: Path) -> None:
     """Python names parameters in the same errors."""
     (tmp_path / "d.csv").write_text("text,label\nred,a\nblue,b\n")
     for command in (["train", "-o", "m"], ["vectorize", "-o", "m.npz"]):
-        ran = nbtext(*command, "d.csv", "--min-df", "100", cwd=tmp_path)
-        assert "--min-df" in ran.err
+        assert "--min-df" in nbtext(*command, "d.csv", "--min-df", "100").err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import select
@@ -156,12 +155,12 @@ def test_interrupted(letters: Path, model: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_evaluating_predictions_made_before(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
+def test_evaluating_predictions_made_before(nbtext: Any, letters: Path, model: str) -> None:
     """Predictions in a file are judged as the model that made them is."""
     source = str(letters / "test")
-    assert nbtext("predict", source, "-m", model, "--to", "jsonl", "-o", "p.jsonl", cwd=tmp_path).status == 0
-    by_model = json.loads(nbtext("evaluate", source, "-m", model, "--to", "json").out)
-    by_file = json.loads(nbtext("evaluate", source, "--predictions", "p.jsonl", "--to", "json", cwd=tmp_path).out)
+    nbtext("predict", source, "-m", model, "--to", "jsonl", "-o", "p.jsonl").ok()
+    by_model = nbtext("evaluate", source, "-m", model, "--to", "json").json
+    by_file = nbtext("evaluate", source, "--predictions", "p.jsonl", "--to", "json").json
     assert by_file["confusion_matrix"] == by_model["confusion_matrix"]
     assert abs(by_file["log_loss"] - by_model["log_loss"]) < 1e-4
 
@@ -171,17 +170,16 @@ def test_separate_fields(nbtext: Any, tmp_path: Path) -> None:
     rows = [("free money", "see you at lunch", "spam"), ("lunch", "the soup is free", "ham")] * 3
     (tmp_path / "mail.csv").write_text("subject,body,label\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows))
     fields = ["--text-field", "subject,body", "--separate-fields"]
-    assert nbtext("vectorize", "mail.csv", *fields, "-o", "m.npz", cwd=tmp_path).status == 0
+    nbtext("vectorize", "mail.csv", *fields, "-o", "m.npz").ok()
     import numpy as np
 
     with np.load(tmp_path / "m.npz") as matrix:
         names = bytes(matrix["feature_names"])
     assert b"subject:free" in names
     assert b"body:free" in names
-    assert nbtext("train", "mail.csv", *fields, "-o", "m.joblib", cwd=tmp_path).status == 0
+    nbtext("train", "mail.csv", *fields, "-o", "m.joblib").ok()
     (tmp_path / "new.csv").write_text("subject,body\nfree,free\nlunch,see\n")
-    answer = nbtext("predict", "new.csv", *fields, "-m", "m.joblib", cwd=tmp_path)
-    assert len(answer.out.splitlines()) == 2
-    without = nbtext("predict", "new.csv", "--text-field", "subject", "-m", "m.joblib", cwd=tmp_path)
-    assert (without.status, without.out) == (2, "")
-    assert "--text-field subject,body --separate-fields" in without.err
+    assert len(nbtext("predict", "new.csv", *fields, "-m", "m.joblib").out.splitlines()) == 2
+    nbtext("predict", "new.csv", "--text-field", "subject", "-m", "m.joblib").refused(
+        2, "--text-field subject,body --separate-fields"
+    )

@@ -16,8 +16,7 @@ def source(nbtext: Any, tmp_path: Path) -> Path:
     """A model with a token pattern, and documents whose second one is too long."""
     rows = [{"label": label, "text": f"{label} text number {n}"} for n in range(4) for label in ("a", "b")]
     (tmp_path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    result = nbtext("train", "train.jsonl", "--token-pattern", r"[a-z]+", "-o", "m.joblib", cwd=tmp_path)
-    assert result.status == 0, result.err
+    nbtext("train", "train.jsonl", "--token-pattern", r"[a-z]+", "-o", "m.joblib").ok()
     rows = [{"label": "a", "text": text} for text in ("a text", LONG, "a text number")]
     (tmp_path / "new.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return tmp_path
@@ -27,7 +26,7 @@ def source(nbtext: Any, tmp_path: Path) -> Path:
 def test_one_long_text_has_its_own_record(nbtext: Any, source: Path, jobs: str) -> None:
     """The documents before and after it are labeled."""
     result = nbtext("predict", "new.jsonl", "-m", "m.joblib", "--to", "jsonl", "-j", jobs, cwd=source)
-    records = [json.loads(line) for line in result.out.splitlines()]
+    records = result.records
     assert [record["label"] for record in records] == ["a", None, "a"]
     assert "too long for a custom token pattern" in records[1]["reason"]
     assert result.status == 0, result.err
@@ -42,9 +41,6 @@ def test_explain_goes_on_after_it(nbtext: Any, source: Path) -> None:
 @pytest.mark.parametrize("command", [["train"], ["vectorize", "--min-df", "1"]], ids=lambda command: str(command[0]))
 def test_what_learns_names_it(nbtext: Any, source: Path, command: list[str]) -> None:
     """Training stops with an error that names the document, as for any document that cannot be read."""
-    result = nbtext(command[0], "new.jsonl", "--token-pattern", "[a-z]+", *command[1:], "-o", "out.npz", cwd=source)
-    assert (result.status, result.err.count("\n")) == (1, 1)
-    assert (
-        "new.jsonl:2: a text has more than 5,000,000 characters, which is too long for a custom token pattern"
-        in result.err
+    nbtext(command[0], "new.jsonl", "--token-pattern", "[a-z]+", *command[1:], "-o", "out.npz", cwd=source).refused(
+        1, "new.jsonl:2: a text has more than 5,000,000 characters, which is too long for a custom token pattern"
     )

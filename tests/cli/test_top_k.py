@@ -1,10 +1,12 @@
-"""`nbtext predict --top-k K`: the K most probable labels with their probabilities, in every output format."""
+"""`nbtext predict --top-k K`: the K most probable labels, in every output format; `--rank uncertainty`."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import math
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ def texts(tmp_path: Path) -> Path:
 @pytest.fixture
 def best(nbtext: Any, model: str, texts: Path) -> list[list[tuple[str, float]]]:
     """The labels of each document by decreasing probability, from the records with all labels."""
-    records = map(json.loads, nbtext("predict", str(texts), "-m", model, "--to", "jsonl").out.splitlines())
+    records = nbtext("predict", str(texts), "-m", model, "--to", "jsonl").records
     return [sorted((each["scores"] or {}).items(), key=lambda pair: -pair[1])[:K] for each in records]
 
 
@@ -37,9 +39,7 @@ def test_every_format(nbtext: Any, model: str, texts: Path, best: list[list[tupl
     """JSON has them in `scores`, the most probable first; tables have two columns for each."""
 
     def predict(form: str) -> str:
-        result = nbtext("predict", str(texts), "-m", model, "--top-k", str(K), "--to", form)
-        assert result.status == 0, result.err
-        return str(result.out)
+        return str(nbtext("predict", str(texts), "-m", model, "--top-k", str(K), "--to", form).ok().out)
 
     lines = [json.loads(line) for line in predict("jsonl").splitlines()]
     assert [list((each["scores"] or {}).items()) for each in lines] == best
@@ -58,19 +58,15 @@ def test_every_format(nbtext: Any, model: str, texts: Path, best: list[list[tupl
 
 def test_more_than_there_are_labels(nbtext: Any, model: str, texts: Path) -> None:
     """Columns without a label stay empty, so that their number is what was asked for."""
-    result = nbtext("predict", str(texts), "-m", model, "--top-k", "8", "--to", "csv")
-    rows = list(csv.reader(io.StringIO(result.out)))
+    rows = list(csv.reader(io.StringIO(nbtext("predict", str(texts), "-m", model, "--top-k", "8", "--to", "csv").out)))
     assert {len(row) for row in rows} == {3 + 16}
     assert rows[1][-4:] == [""] * 4 and rows[1][-5] != ""
-    for k in ("0", "-1", "1001"):
-        result = nbtext("predict", str(texts), "-m", model, "--top-k", k)
-        assert result.status == 2 and f"--top-k: {k} is not a valid value; give a number from 1 to 1,000" in result.err
 
 
 def test_added_columns(nbtext: Any, model: str, texts: Path, best: list[list[tuple[str, float]]]) -> None:
     """Rows of JSON get `scores`, rows of CSV two columns for each label."""
     result = nbtext("predict", str(texts), "-m", model, "--top-k", str(K), "--add-columns", "--column-prefix", "p_")
-    found = [json.loads(line) for line in result.out.splitlines()]
+    found = result.records
     assert [list((each["p_scores"] or {}).items()) for each in found] == best
     (texts.parent / "t.csv").write_text("text\nthe bins of my street\n")
     result = nbtext("predict", "t.csv", "-m", model, "--top-k", "2", "--add-columns", cwd=texts.parent)
@@ -85,9 +81,9 @@ def test_evaluate_reads_them(nbtext: Any, letters: Path, model: str, tmp_path: P
     out = str(tmp_path / f"p.{form}")
     for sets in ((), ("--coverage", "0.9")):
         asked = ("predict", str(letters / "test"), "-m", model, "--top-k", "6", *sets, "-o", out)
-        assert nbtext(*asked).status == 0
-        found = json.loads(nbtext("evaluate", str(letters / "test"), "--predictions", out, "--to", "json").out)
-        expected = json.loads(nbtext("evaluate", str(letters / "test"), "-m", model, *sets, "--to", "json").out)
+        nbtext(*asked).ok()
+        found = nbtext("evaluate", str(letters / "test"), "--predictions", out, "--to", "json").json
+        expected = nbtext("evaluate", str(letters / "test"), "-m", model, *sets, "--to", "json").json
         for name in ("accuracy", "log_loss"):
             assert found[name] == pytest.approx(expected[name], abs=1e-4)
 
@@ -105,12 +101,44 @@ def test_fasttext_lines(nbtext: Any, model: str, tmp_path: Path) -> None:
     """`--to fasttext` prints what fastText prints: the label, or with --top-k the labels with their probabilities."""
     (tmp_path / "t.txt").write_text("the bins were not emptied\n\n")
     command = ("predict", "t.txt", "--input-format", "lines", "-m", model)
-    records = nbtext(*command, "--to", "jsonl", cwd=tmp_path).out.splitlines()
+    records = nbtext(*command, "--to", "jsonl").out.splitlines()
     label = json.loads(records[0])["label"]
-    found = nbtext(*command, "--to", "fasttext", cwd=tmp_path)
+    found = nbtext(*command, "--to", "fasttext")
     assert (found.status, found.out) == (0, f"__label__{label}\n\n")
-    top = nbtext(*command, "--to", "fasttext", "--top-k", "2", cwd=tmp_path).out
+    top = nbtext(*command, "--to", "fasttext", "--top-k", "2").out
     assert top.startswith(f"__label__{label} {json.loads(records[0])['probability']:.6f} __label__")
-    refused = nbtext(*command, "--to", "fasttext", "--coverage", "0.9", cwd=tmp_path)
-    assert refused.status == 2
-    assert "cannot be combined with --to fasttext, which has no prediction sets" in refused.err
+    nbtext(*command, "--to", "fasttext", "--coverage", "0.9").refused(
+        2, "cannot be combined with --to fasttext, which has no prediction sets"
+    )
+
+
+@pytest.mark.parametrize(
+    "extra", [(), ("--min-probability", "0.9"), ("--coverage", "0.9"), ("--explain", "2")], ids=str
+)
+def test_rank(nbtext: Any, letters: Path, model: str, extra: tuple[str, ...]) -> None:
+    """The same records, by falling entropy of the probabilities."""
+    ask = ("predict", str(letters / "test"), "-m", model, "--to", "jsonl", *extra)
+    plain, ranked = (nbtext(*ask, *rank).out.splitlines() for rank in ((), ("--rank", "uncertainty", "-j", "2")))
+    assert sorted(plain) == sorted(ranked)
+    assert plain != ranked
+    found = [entropy(json.loads(line)["scores"]) for line in ranked]
+    assert all(one >= other - 1e-4 for one, other in pairwise(found))
+
+
+def entropy(scores: dict[str, float]) -> float:
+    """In nats, of probabilities that were rounded."""
+    return -sum(p * math.log(p) for p in scores.values() if p > 0)
+
+
+def test_documents_without_known_words_come_last(nbtext: Any, model: str, tmp_path: Path) -> None:
+    """Documents without a known word, and those that cannot be read, come last, in their order."""
+    (tmp_path / "a.jsonl").write_text('{"text": ""}\n{"text": \n{"text": "xyzzy"}\n{"text": "the bins, the noise"}\n')
+    records = nbtext("predict", "a.jsonl", "-m", model, "--rank", "uncertainty", "--to", "jsonl").records
+    assert records[0]["known"] > 0
+    assert len(records) == 4
+    assert all(record["known"] == 0 for record in records[1:])
+
+
+def test_rank_of_nothing(nbtext: Any, model: str) -> None:
+    """No document, no record."""
+    assert nbtext("predict", "-", "-m", model, "--rank", "uncertainty", "--to", "jsonl").out == ""

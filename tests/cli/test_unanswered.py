@@ -39,12 +39,12 @@ def test_estimates_agree_on_texts_without_a_known_word(nbtext: Any, tmp_path: Pa
     data, out = write_csv(tmp_path / "t.csv", make_texts(240)), str(tmp_path / "m")
     trained = nbtext("train", data, "--model", model, "-o", out).err
     assert "accuracy 0.5000" in trained and ", 120 unanswered)" in trained
-    folds = json.loads(nbtext("evaluate", data, "--folds", "5", "--model", model, "--to", "json").out)
+    folds = nbtext("evaluate", data, "--folds", "5", "--model", model, "--to", "json").json
     new = write_csv(tmp_path / "new.csv", [(text.replace("unheard", "new"), label) for text, label in make_texts(240)])
-    held_out = json.loads(nbtext("evaluate", new, "-m", out, "--to", "json").out)
+    held_out = nbtext("evaluate", new, "-m", out, "--to", "json").json
     for found in (folds, held_out):
         assert (found["unanswered"], found["accuracy"], found["accuracy_among_answered"]) == (120, 0.5, 1.0)
-    answer = json.loads(nbtext("predict", "-", "-m", out, "--to", "jsonl", input=b"zzz\n").out)
+    answer = nbtext("predict", "-", "-m", out, "--to", "jsonl", input=b"zzz\n").json
     assert (answer["label"], answer["reason"]) == (None, "the document holds no known word")
 
 
@@ -56,9 +56,9 @@ def test_several_labels_are_not_given_to_a_text_without_a_known_word(nbtext: Any
         out = str(tmp_path / model)
         trained = nbtext("train", str(data), "--model", model, "-o", out).err
         assert "precision at 1 0.5000" in trained and ", 120 unanswered)" in trained
-        folds = json.loads(nbtext("evaluate", str(data), "--folds", "5", "--model", model, "--to", "json").out)
+        folds = nbtext("evaluate", str(data), "--folds", "5", "--model", model, "--to", "json").json
         assert folds["unanswered"] == 120 and folds["micro_f1"] == pytest.approx(2 / 3)
-        answer = json.loads(nbtext("predict", "-", "-m", out, "--to", "jsonl", input=b"zzz\n").out)
+        answer = nbtext("predict", "-", "-m", out, "--to", "jsonl", input=b"zzz\n").json
         assert answer["labels"] == [] and answer["reason"] == "the document holds no known word"
         classifier = TextClassifier.load(out)
         assert classifier.predict(["zzz", ""]) == [(), ()]

@@ -31,24 +31,23 @@ def test_all_that_reads_sources(nbtext: Any, letters: Path, server: str, tmp_pat
         lines = [json.dumps({"text": path.read_text(), "label": path.parent.name}) for path in paths]
         (tmp_path / f"{half}.jsonl").write_text("\n".join(lines))
     (tmp_path / "train.jsonl.gz").write_bytes(gzip.compress((tmp_path / "train.jsonl").read_bytes()))
-    assert nbtext("train", str(letters / "train"), "-o", "files", "-q", cwd=tmp_path).status == 0
-    assert nbtext("train", "train.jsonl", "-o", "here", "-q", cwd=tmp_path).status == 0
+    nbtext("train", str(letters / "train"), "-o", "files", "-q").ok()
+    nbtext("train", "train.jsonl", "-o", "here", "-q").ok()
     sources = {f"{server}/train.jsonl": "here", f"{server}/train.jsonl.gz": "here", f"file://{letters}/train": "files"}
     for url, same in sources.items():
-        there = nbtext("train", url, "-o", "there", "-q", cwd=tmp_path)
+        there = nbtext("train", url, "-o", "there", "-q")
         assert (there.status, there.out, there.err) == (0, "", "")
         assert (tmp_path / "there").read_bytes() == (tmp_path / same).read_bytes()
     ask = ("-m", "here", "--to", "json")
-    here = nbtext("evaluate", "test.jsonl", *ask, cwd=tmp_path)
-    assert nbtext("evaluate", f"{server}/test.jsonl", *ask, cwd=tmp_path) == here
-    here = nbtext("predict", "test.jsonl", *ask, cwd=tmp_path)
-    there = nbtext("predict", f"{server}/test.jsonl", *ask, cwd=tmp_path)
+    assert nbtext("evaluate", f"{server}/test.jsonl", *ask) == nbtext("evaluate", "test.jsonl", *ask)
+    here = nbtext("predict", "test.jsonl", *ask)
+    there = nbtext("predict", f"{server}/test.jsonl", *ask)
     assert (there.status, there.out.replace(f"{server}/", "")) == (0, here.out)
 
 
-def test_what_is_not_there(nbtext: Any, server: str, tmp_path: Path) -> None:
+def test_what_is_not_there(nbtext: Any, server: str) -> None:
     """A missing file is one line, which has no password in it."""
     url = server.replace("//", "//me:secret@")
-    result = nbtext("train", f"{url}/none.jsonl?key=secret", "-o", "m", cwd=tmp_path)
+    result = nbtext("train", f"{url}/none.jsonl?key=secret", "-o", "m")
     said = f"nbtext: {server}/none.jsonl: cannot be read: there is no such file; check the URL\n"
     assert (result.status, result.out, result.err) == (1, "", said)

@@ -1,142 +1,365 @@
-"""Errors that a new user makes: each gives one line with the remedy, and the right exit status."""
+"""Wrong command lines and other errors of new users: one line with the remedy, and the right exit status."""
 
 from __future__ import annotations
 
+import csv
+import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nbtext import TextClassifier, save_model
 
-def prepare(folder: Path, letters: Path) -> None:
-    """Write the files of the tests."""
+# the status, the command, and a part of what it says; in the folder of the fixture below
+WRONG = """
+# command lines and files that are not what they should be
+2 trian letters/train => Did you mean train?
+2 train => SOURCE
+2 train letters/train --modle bernoulli => --mod
+2 train letters/train --model bernuli -o m => bernuli
+2 train letters/train --smoothing -1 -o m => --smoothing
+2 train letters/train --smoothing lots -o m => lots
+2 train letters/train --ngrams 2,1 -o m => --ngrams
+2 train letters/train --token-pattern ( -o m => --token-pattern
+2 train letters/train --prior 1,2 -o m => 6 numbers from 1e-100 to 1e+100
+2 train letters/train --normalize-weights -o m => does not apply: auto does not use it
+2 train letters/train --min-df 1000 -o m => --min-df: 1,000 is more than the number of documents
+2 train letters/train --min-df -1 -o m => --min-df: -1 is neither a number of documents nor a proportion
+2 train letters/train --min-df nan -o m => --min-df: nan is neither a number of documents nor a proportion
+1 train letters/train --stop-words English -o m => or a file with one word per line
+2 train letters/train --encoding klingon -o m => klingon
+1 train letters/train --stop-words nowhere.txt -o m => nowhere.txt
+1 train missing -o m => missing
+1 train empty -o m => empty
+1 train no-such-column.csv -o m => no-such-column.csv
+1 train broken.jsonl -o m => broken.jsonl:17
+1 train unlabeled.txt -o m => unlabeled.txt:1: the document has no label
+1 train unicode.txt --label-field label -o m => give the file format with --input-format
+1 train letter.docx -o m => letter.docx: is an office document, not text; save it
+1 evaluate letter.docx --folds 2 => letter.docx: is an office document, not text
+1 train letter.pdf -o m =>  PDF file, not text;
+1 train short.tsv -o m => short.tsv:3
+1 train letters/nowhere -o missing/m => missing/m: cannot be written: no such file or directory; make its
+1 train letters/nowhere -o empty => empty: cannot be written: is a directory; name a file in it
+2 train letters/train -o '' => -o: the path is empty; name a file
+2 train '' -o x => SOURCE: the path is empty; name a file or directory
+2 predict letters/test -m '' => -m: the path is empty
+1 train letters/nowhere -o text.joblib/m => text.joblib/m: cannot be written: not a directory
+1 vectorize letters/nowhere -o missing/m => missing/m: cannot be written
+1 merge nowhere -o missing/m => missing/m: cannot be written
+1 update nowhere letters/test -o missing/m => missing/m: cannot be written
+1 evaluate letters/nowhere --folds 2 --report missing/m => missing/m: cannot be written
+1 explain letters/nowhere -m nowhere --html missing/m => missing/m: cannot be written
+1 compare letters/nowhere --report missing/m => missing/m: cannot be written
+2 compare letters/train --models gaussian --hash-bits 30 => --hash-bits: 30 is more than 24; memory holds all
+1 train letters/train --model gaussian --hash-bits 22 -o m => gaussian model of 6 labels and 4,194,304 features is
+2 train letters/train --hash-bits 25 -o m => --hash-bits: 25 is more than 24; memory holds all columns
+2 vectorize letters/train --hash-bits 25 -o m => --hash-bits: 25 is more than 24
+2 train letters/train --hash-bits 31 -o m => --hash-bits: 31 is not a valid value; give a number from 1 to 24
+2 train letters/train --hash-bits 0 -o m => --hash-bits: 0 is not a valid value; give a number from 1 to 24
+2 evaluate letters/train --folds 3 --model categorical --hash-bits 24 => 24 is more than 23; memory
+2 predict letters/test => -m
+2 predict letters/test -m text.joblib -j 10000000000000000000000000000000000000000 =>
+    is not a valid value; give a number from 1 to 4,096
+2 sample -m text.joblib --length 10000000000000000000000000000000000000000 =>
+    is not a valid value; give a number from 1 to 10,000,000
+2 sample -m text.joblib -n 10000000000000000000000000000000000000000 =>
+    is not a valid value; give a number from 1 to 4,611,686,018,427,387,904
+1 predict letters/test -m missing.joblib => missing.joblib
+1 predict letters/test -m txt.joblib => did you mean text.joblib?
+1 predict letters/test -m link.joblib => link.joblib: is a symbolic link to a file that does not exist; correct its
+1 train link.joblib -o m => link.joblib: is a symbolic link to a file that does not exist; correct its
+1 train xyz/no_such -o m => xyz/no_such: cannot be read: No such file or directory; check the path
+1 predict letters/tset -m text.joblib => text.joblib: looks like text
+1 train letters/trian -o m => did you mean letters/train?
+1 explain letters/test -m missing.joblib => missing.joblib
+1 inspect missing.joblib => missing.joblib
+1 inspect zip.joblib => zip.joblib
+2 inspect text.joblib --by zz => zz
+1 diff text.joblib text.joblib => text.joblib: looks like text
+2 compare letters/train --models nothing => --models
+2 compare letters/train --sizes 336 --seeds 1 => leave some for the test
+1 predict letters/test -m text.joblib => text.joblib: looks like text
+1 predict letters/test -m zip.joblib => zip.joblib: looks like a zip archive
+1 predict letters/test -m empty.joblib => empty.joblib: the file is empty
+1 predict letters/test -m letters => letters
+2 evaluate letters/test => --folds
+2 evaluate letters/test --folds 1 => --folds
+2 evaluate letters/test --folds 1000 => --folds
+2 evaluate four.csv --folds 10 => 10 folds need at least as many documents; found 4; use 2 to 4
+2 evaluate two.csv --folds 3 => 3 folds need at least as many documents; found 2; use 2
+2 predict letters/test -m model.joblib --text-field , => ',' contains no name; separate several names with
+2 evaluate letters/test --folds 3 --fail-under accuracy=85 => the highest value is 1; write accuracy=0.85
+2 evaluate letters/test --folds 3 --fail-under accuracy=1.5 => 'accuracy=1.5' cannot be reached: the highest value is 1;
+2 evaluate letters/test --folds 3 --fail-under acuracy=1 => did you mean accuracy
+# limits of document frequency: the option that was given is named
+2 train four.csv --min-df 50 -o m => --min-df: 50 is more than the number of documents, 4
+2 train four.csv --min-df 3 --max-df 2 -o m =>
+    --max-df: 2 allows 2 documents of 4, but --min-df 3 needs 3; raise --max-df, or lower --min-df
+2 vectorize four.csv --min-df 50 -o m => --min-df: 50 is more than the number of documents, 4
+2 vectorize four.csv --min-df 3 --max-df 2 -o m =>
+    --max-df: 2 allows 2 documents of 4, but --min-df 3 needs 3; raise --max-df, or lower --min-df
+# options without effect on this command line
+2 train texts.tsv --budget 5s -o m => --budget: needs --model best; add --model best, or leave out this option
+2 train texts.tsv --shard-bytes 5 -o m => --shard-bytes: needs --cluster; add --cluster
+2 predict texts.tsv -m letters.joblib --shard-bytes 5 => --shard-bytes: needs --cluster
+2 predict texts.tsv -m letters.joblib --explain 3 --cluster local => --explain: needs the output format jsonl or json
+2 train letters.joblib --cluster local -o m =>
+    --cluster: does not apply: SOURCE is a model, whose features are already extracted
+2 train letters.joblib --budget 5s -o m => --budget: needs --model best; add --model best, or leave out this option
+2 train matrix.npz --text-field body -o m =>
+    --text-field: does not apply: SOURCE is a matrix, whose features are already extracted
+2 train matrix.npz --cluster local -o m =>
+    --cluster: does not apply: SOURCE is a matrix, whose features are already extracted
+2 train matrix.npz --weighting tfidf -o m =>
+    --weighting: does not apply: SOURCE is a matrix, whose features are already extracted
+2 compare matrix.npz --label-field topic =>
+    --label-field: does not apply: SOURCE is a matrix, whose features are already extracted
+2 compare texts.tsv -m letters.joblib -m letters.joblib --C 3 =>
+    --C: does not apply: the models of -m are already trained
+2 compare texts.tsv --report - => --report: the page and the result cannot both go to standard output; name a file
+2 evaluate texts.tsv -m letters.joblib --smoothing 3 =>
+    --smoothing: does not apply: it is used only in cross-validation (--folds)
+2 evaluate texts.tsv -m letters.joblib --min-df 2 =>
+    --min-df: does not apply: it is used only in cross-validation (--folds)
+2 evaluate texts.tsv -m letters.joblib --seed 2 => --seed: does not apply: it is used only in cross-validation (--folds)
+2 evaluate texts.tsv --predictions p.jsonl --model nbsvm =>
+    --model: does not apply: it is used only in cross-validation (--folds)
+2 evaluate texts.tsv --predictions p.tsv --coverage 0.9 =>
+    --coverage: cannot be combined with --predictions, whose prediction sets are final
+2 inspect matrix.npz --word red => --word: does not apply: the file is a matrix, not a model
+2 inspect matrix.npz --label x => --label: does not apply: the file is a matrix, not a model
+2 inspect matrix.npz --by z => --by: does not apply: the file is a matrix, not a model
+2 inspect matrix.npz --words-from texts.tsv => --words-from: does not apply: the file is a matrix, not a model
+2 train letters/train --C 3 -o m => --C: does not apply: auto does not use it; leave out this option
+2 train letters/train --model logistic --loss logistic -o m =>
+    --loss: does not apply: logistic does not use it; leave out this option
+2 train letters/train --model nbsvm --smoothing 1 -o m =>
+    --smoothing: does not apply: nbsvm does not use it; leave out this option
+2 train letters/train --model nbsvm --prior uniform -o m =>
+    --prior: does not apply: nbsvm does not use it; leave out this option
+2 train letters/train --values 3 -o m => --values: does not apply: auto does not use it; leave out this option
+2 train letters/train --model nbsvm --C 0 -o m =>
+    --C: 0 is not a valid value; give auto, or a number from 1e-20 to 1e+20
+2 train letters/train --model nbsvm --C much -o m => Invalid value for '--C': 'much' is neither a number nor `auto`
+# other models of the counts of a model
+1 train letters.joblib --model nbsvm -o m =>
+    nbsvm needs the counts of each document, which the model file does not hold; train
+1 train letters.joblib --model categorical -o m => categorical needs the counts of each document
+2 train letters.joblib --ngrams 1,2 -o m =>
+    --ngrams: does not apply: SOURCE is a model, whose features are already extracted
+2 train letters.joblib --weighting binary -o m =>
+    --weighting: does not apply: SOURCE is a model, whose features are already extracted
+2 train letters.joblib --text-field body -o m =>
+    --text-field: does not apply: SOURCE is a model, whose features are already extracted
+1 train letters.joblib --optimize macro_f1 -o m =>
+    --optimize: needs retained documents, and the model has none; train with
+2 train letters.joblib --smoothing -1 -o m =>
+    --smoothing: -1 is not a valid value; give 0, or a number from 1e-100 to 1e+100
+2 train letters.joblib --model best -o - =>
+    --model: best needs texts, but SOURCE is a model, which holds only counts; name a model
+1 train letters.joblib --model auto -o - =>
+    --model: auto selects a model on retained documents, and this model retains none; name a model
+# searches
+2 train matrix.npz --input-format matrix --model best -o m =>
+    --model: best needs texts, but SOURCE is a matrix; give texts
+2 train texts.tsv --cluster local --model best -o m => --cluster: cannot be combined with --model best
+2 train texts.tsv --budget soon --model best -o m => Invalid value for '--budget': 'soon' is not a time; write 30s or 5m
+2 train texts.tsv --budget -3s --model best -o m => --budget: -3 is not a valid value; give a time, such as 30s or 5m
+2 compare letters/test -m letters.joblib => needs at least two models
+1 compare letters/test -m letters.joblib -m complement.jobli => did you mean complement.joblib?
+2 compare letters/test -m letters.joblib -m complement.joblib --sizes 10 =>
+    --sizes: does not apply: the models of -m are already trained
+2 compare letters/test -m letters.joblib -m complement.joblib --min-df 2 =>
+    --min-df: does not apply: the models of -m are already trained
+2 compare letters/test -m letters.joblib -m complement.joblib --smoothing 2 =>
+    --smoothing: does not apply: the models of -m are already trained
+2 compare letters/test -m letters.joblib -m complement.joblib --test x =>
+    --test: cannot be combined with --model-file, because the models are tested on SOURCE
+2 compare a.joblib =>
+    a.joblib: this is a model; SOURCE must be documents; try: nbtext compare SOURCE -m a.joblib -m ANOTHER
+2 compare a.joblib -m c.joblib =>
+    a.joblib: this is a model; SOURCE must be documents; try: nbtext compare SOURCE -m c.joblib -m a.joblib
+2 compare letters/train --models best,bernoulli => --models: best cannot be combined with other models; use it alone
+# decisions
+2 predict letters/test -m letters.joblib --min-probability 2 =>
+    --min-probability: 2 is not a valid value; give a number from 0 to 1
+2 predict letters/test -m letters.joblib --coverage 1 => --coverage: 1 is not above 0 and below 1
+2 predict letters/test -m letters.joblib --coverage 95% => '95%'
+2 predict texts.tsv -m letters.joblib --top-k 0 => --top-k: 0 is not a valid value; give a number from 1 to 1,000
+2 predict texts.tsv -m letters.joblib --top-k -1 => --top-k: -1 is not a valid value; give a number from 1 to 1,000
+2 predict texts.tsv -m letters.joblib --top-k 1001 => --top-k: 1001 is not a valid value; give a number from 1 to 1,000
+2 predict texts.tsv -m several.joblib --min-probability 0.5 =>
+    --min-probability: cannot be used with a multi-label model
+2 predict texts.tsv -m several.joblib --threshold 0.5 --threshold auto => the threshold of all labels is given twice
+2 predict texts.tsv -m several.joblib --threshold foot=0.5 => the model has no label 'foot'
+2 predict texts.tsv -m letters.joblib --threshold 0.5 => --threshold: cannot be used with a single-label model
+2 predict texts.tsv -m letters.joblib --threshold auto => --threshold: cannot be used with a single-label model
+2 predict texts.tsv -m letters.joblib --at-least-one => --at-least-one: cannot be used with a single-label model
+2 predict texts.tsv -m letters.joblib --adapt-prior --cluster local => --cluster
+2 predict texts.tsv -m letters.joblib --adapt-prior --coverage 0.9 => --coverage
+2 evaluate letters/test --folds 3 --foreign letters/test => --foreign: needs --model-file; add --model-file
+2 evaluate letters/test -m complement.joblib --foreign letters/test =>
+    --foreign: needs a model that gives the likelihood of documents
+# documents that are held out, in groups, or in an order
+2 train - --holdout 0.2 -o m => --holdout: does not apply: SOURCE can be read only once
+2 train t.csv --holdout 0.2 => --holdout: does not apply: the model is written to standard output
+1 train t.csv --holdout 1 -o m => SOURCE has no documents to train on
+1 train t.csv --holdout 1e-9 -o m => SOURCE has no documents to evaluate
+2 train t.csv --holdout -1 -o m => --holdout
+2 train t.npz --holdout 0.2 -o m => --holdout: does not apply: SOURCE holds only counts, and no documents
+1 evaluate threads.jsonl --group-field thred => threads.jsonl:1: the document has no `thred`
+1 evaluate threads.csv --group-field thred => no column `thred`; the columns are: label, text, thread, day
+1 evaluate gap.jsonl --order-field day => gap.jsonl:2: the document has no `day`
+1 evaluate gap.csv --order-field day => gap.csv:3: the document has no `day`
+1 evaluate threads.csv --order-field thred => name the column with --order-field
+1 evaluate gap.jsonl --order-field day => --order-field needs a value for each document
+1 evaluate threads.csv --group-field thred => name the column with --group-field
+1 evaluate gap.jsonl --group-field day => --group-field needs a value for each document
+2 train threads.jsonl -o m --group-field thread => No such option '--group-field'
+2 evaluate letters --group-field thread => 001.txt has no field `thread`
+2 evaluate threads.jsonl --group-field thread -m m =>
+    give exactly one of -m MODEL, --predictions FILE or cross-validation
+2 evaluate threads.jsonl --group-field label --folds 7 => 7 folds need 7 groups; found 6
+2 evaluate same.jsonl --order-field day => all documents have the same timestamp
+2 evaluate threads.jsonl --order-field '' --folds 3 => --order-field
+# models that change
+1 merge a.joblib a.joblib c.joblib -o m =>
+    a.joblib and c.joblib: the models have different settings: --ngrams is (1, 1) and (1, 2); train them with
+1 merge a.joblib t.joblib -o m => --idf is none and smooth
+1 merge t.joblib t.joblib -o m => t.joblib: a model with --norm
+1 update t.joblib letters/test => --keep-sample N, where N is at least the number of documents
+1 calibrate t.joblib letters/test => train it again
+1 update w.joblib letters/test => a matrix of weights
+1 update missing.joblib letters/test => missing.joblib
+2 update a.joblib => SOURCE
+1 update a.joblib empty => empty
+1 update a.joblib lines.txt => lines.txt: the document has no label
+1 update ints.joblib words.csv => the label 'nine' is not int, and the labels of the model are; correct it
+2 merge => MODEL
+2 train letters/train --keep-sample 0 -o m => --keep-sample
+1 train w.npz --keep-sample 5 -o m => --keep-sample needs the counts of all features
+2 update a.joblib letters/test --half-life 30d => --elapsed
+2 update a.joblib letters/test --elapsed 30d => --half-life
+2 update a.joblib letters/test --half-life 0d --elapsed 1d => give a time above 0
+2 update a.joblib letters/test --half-life 30d --elapsed=-1d => --elapsed
+2 update a.joblib letters/test --half-life 'a month' --elapsed 1d => is not a time
+2 update a.joblib letters/test --half-life nan --elapsed 1d => give a time above 0
+# unlabeled documents and keywords
+2 train texts.tsv --em 10 -o m => --unlabeled
+2 train texts.tsv --unlabeled lines.txt -o m => --unlabeled: needs --em or --keywords
+2 train texts.tsv --unlabeled lines.txt --em 0 -o m => --em
+2 train texts.tsv --unlabeled lines.txt --em 5 --model complement -o m => multinomial or bernoulli
+2 train texts.tsv --unlabeled lines.txt --em 5 --model nbsvm -o m => multinomial or bernoulli
+2 train texts.tsv --unlabeled lines.txt --em 5 --model best -o m => --model
+2 train texts.tsv --unlabeled lines.txt --em 5 --weighting tfidf -o m => --idf
+2 train texts.tsv --unlabeled lines.txt --em 5 --smoothing 0 -o m => --smoothing
+2 train texts.tsv --unlabeled lines.txt --em 5 --cluster local -o m => --cluster
+2 train texts.tsv --unlabeled - --unlabeled - --em 5 -o m => standard input
+2 train lines.txt --keywords keywords.toml --model bernoulli -o m => --model
+2 train lines.txt --keywords keywords.toml --model best -o m => --keywords
+2 train lines.txt --keywords keywords.toml --hash-bits 10 -o m => --hash-bits
+2 train lines.txt --keywords keywords.toml --weighting tfidf -o m => --weighting
+2 train lines.txt --keywords keywords.toml --optimize accuracy -o m => --optimize
+2 train lines.txt --keywords keywords.toml --keep-sample 5 -o m => --keep-sample
+2 train lines.txt --keywords keywords.toml --min-recall sport=0.9 -o m => --min-recall
+2 train lines.txt --keywords keywords.toml --smoothing 0 -o m => --smoothing
+# other commands
+2 sample letters.joblib --label trsh => the model has no label 'trsh'; did you mean trash?
+2 sample letters.joblib --length 0 => --length
+2 sample letters.joblib -n 0 => -n
+2 sample letters.joblib --seed -1 => --seed
+1 sample complement.joblib => complement models cannot generate documents
+2 serve => Missing option '-m' / '--model-file'; try: nbtext serve --help
+1 serve -m nothing => nothing: cannot be read: no such file or directory
+1 serve -m texts.tsv => texts.tsv: looks like text, not a model; give the file that nbtext train wrote
+2 serve -m - => '-' does not name a file; write MODEL or NAME=MODEL
+2 serve -m letters.joblib -m letters.joblib => -m: two models have the name
+2 serve -m letters.joblib --host 0.0.0.0 =>
+    --host: 0.0.0.0 is not a loopback address, so requests need a token; give --token-file
+1 serve -m letters.joblib --host 0.0.0.0 --token-file texts.tsv => texts.tsv:1: is not a token; write one on a line
+1 serve -m letters.joblib --token-file nothing => nothing: cannot be read: No such file
+1 serve -m letters.joblib --host no.such.host.invalid --insecure => no.such.host.invalid:8000: cannot listen:
+2 serve -m letters.joblib --port 99999 => --port: 99999 is not a valid value; give a number from 0 to 65,535
+2 serve -m letters.joblib --timeout 0 => --timeout: 0 is not a valid value
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(nbtext: Any, letters: Path, model: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of the command lines: sources, models and matrices, and what only looks like them."""
+    folder: Path = tmp_path_factory.mktemp("wrong")
     (folder / "empty").mkdir()
     (folder / "letters").symlink_to(letters)
-    (folder / "no-such-column.csv").write_text("subject,topic\nhello,greeting\n")
-    (folder / "broken.jsonl").write_text('{"text": "a word", "label": "x"}\n' * 16 + '{"text": "oops\n')
-    (folder / "text.joblib").write_text("no model at all\n")
-    (folder / "zip.joblib").write_bytes(b"PK\x03\x04 and more")
-    (folder / "empty.joblib").write_bytes(b"")
-    (folder / "unlabeled.txt").write_text("just a line\n")
+    (folder / "link.joblib").symlink_to("nowhere")
+    for name, text in {
+        "no-such-column.csv": "subject,topic\nhello,greeting\n",
+        "broken.jsonl": '{"text": "a word", "label": "x"}\n' * 16 + '{"text": "oops\n',
+        "text.joblib": "no model at all\n",
+        "zip.joblib": "PK\3\4 and more",
+        "empty.joblib": "",
+        "unlabeled.txt": "just a line\n",
+        "letter.pdf": "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj",
+        "four.csv": "text;label\na text;x\nanother;y\na third;x\na fourth;y\n",
+        "two.csv": "text,label\na text,x\nanother,y\n",
+        "short.tsv": "text\tlabel\na text\tx\nonly text\n",
+        "texts.tsv": "text\tlabel\nred round\tapple\nlong yellow\tbanana\n",
+        "p.tsv": "texts.tsv:2\tapple\t0.9\ntexts.tsv:3\tbanana\t0.8\n",
+        "t.csv": "text,label\nred round,a\nyellow long,b\n" * 2,
+        "lines.txt": "no label\nthe goal\nthe bank\n",
+        "keywords.toml": 'money = ["bank"]\nsport = ["goal"]\n',
+        "words.csv": "text,label\nred round,9\nlong,nine\n",
+        "several.jsonl": '{"text": "red", "label": ["a", "b"]}\n{"text": "blue", "label": ["a"]}\n',
+        "gap.jsonl": '{"text": "a b", "label": "x", "day": 1}\n{"text": "a b", "label": "x", "day": null}\n',
+        "gap.csv": "text,label,day\nred one,x,1\nred two,y,\n",
+        "same.jsonl": '{"text": "red one", "label": "x", "day": "2024-01-01"}\n' * 3,
+    }.items():
+        (folder / name).write_text(text, encoding="latin-1", newline="")
     (folder / "unicode.txt").write_text("text\tlabel\na text\tx\n", encoding="utf-16")
-    (folder / "letter.pdf").write_bytes(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj")
     with zipfile.ZipFile(folder / "letter.docx", "w") as archive:
         archive.writestr("[Content_Types].xml", "<w:t>Dear town hall</w:t>")
-    (folder / "four.csv").write_text("text;label\na text;x\nanother;y\na third;x\na fourth;y\n")
-    (folder / "two.csv").write_text("text,label\na text,x\nanother,y\n")
-    (folder / "link.joblib").symlink_to("nowhere")
-    (folder / "short.tsv").write_text("text\tlabel\na text\tx\nonly text\n")
+    threads = [
+        {"label": path.parent.name, "text": path.read_text(), "thread": path.stem, "day": int(path.stem)}
+        for path in letters.glob("test/*/*.txt")
+    ]
+    (folder / "threads.jsonl").write_text("".join(json.dumps(row) + "\n" for row in threads))
+    with (folder / "threads.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, threads[0])
+        writer.writeheader()
+        writer.writerows(threads)
+    (folder / "letters.joblib").write_bytes(Path(model).read_bytes())
+    save_model(TextClassifier().fit(["red round", "yellow long"] * 2, [9, 10] * 2), str(folder / "ints.joblib"))
+    for command in (
+        "vectorize texts.tsv -o matrix.npz", "vectorize t.csv -o t.npz", "train several.jsonl -o several.joblib",
+        "train letters/test --model complement -o complement.joblib", "train letters/train -o a.joblib",
+        "train letters/train --ngrams 1,2 -o c.joblib", "train letters/train --weighting tfidf -o t.joblib",
+        "vectorize letters/train --weighting tfidf -o w.npz", "train w.npz -o w.joblib",
+    ):  # fmt: skip
+        nbtext(*command.split(), "-q", cwd=folder).ok()
+    return folder
 
 
-WRONG: list[tuple[str, int, str]] = [
-    ("trian letters/train", 2, "Did you mean train?"),
-    ("train", 2, "SOURCE"),
-    ("train letters/train --modle bernoulli", 2, "--mod"),
-    ("train letters/train --model bernuli -o m", 2, "bernuli"),
-    ("train letters/train --smoothing -1 -o m", 2, "--smoothing"),
-    ("train letters/train --smoothing lots -o m", 2, "lots"),
-    ("train letters/train --ngrams 2,1 -o m", 2, "--ngrams"),
-    ("train letters/train --token-pattern ( -o m", 2, "--token-pattern"),
-    ("train letters/train --prior 1,2 -o m", 2, "6 numbers from 1e-100 to 1e+100"),
-    ("train letters/train --normalize-weights -o m", 2, "does not apply: auto does not use it"),
-    ("train letters/train --min-df 1000 -o m", 2, "--min-df: 1,000 is more than the number of documents"),
-    ("train letters/train --min-df -1 -o m", 2, "--min-df: -1 is neither a number of documents nor a proportion"),
-    ("train letters/train --min-df nan -o m", 2, "--min-df: nan is neither a number of documents nor a proportion"),
-    ("train letters/train --stop-words English -o m", 1, "or a file with one word per line"),
-    ("train letters/train --encoding klingon -o m", 2, "klingon"),
-    ("train letters/train --stop-words nowhere.txt -o m", 1, "nowhere.txt"),
-    ("train missing -o m", 1, "missing"),
-    ("train empty -o m", 1, "empty"),
-    ("train no-such-column.csv -o m", 1, "no-such-column.csv"),
-    ("train broken.jsonl -o m", 1, "broken.jsonl:17"),
-    ("train unlabeled.txt -o m", 1, "unlabeled.txt:1: the document has no label"),
-    ("train unicode.txt --label-field label -o m", 1, "give the file format with --input-format"),
-    ("train letter.docx -o m", 1, "letter.docx: is an office document, not text; save it"),
-    ("evaluate letter.docx --folds 2", 1, "letter.docx: is an office document, not text"),
-    ("train letter.pdf -o m", 1, " PDF file, not text; "),
-    ("train short.tsv -o m", 1, "short.tsv:3"),
-    ("train letters/nowhere -o missing/m", 1, "missing/m: cannot be written: no such file or directory; make its"),
-    ("train letters/nowhere -o empty", 1, "empty: cannot be written: is a directory; name a file in it"),
-    ("train letters/train -o ''", 2, "-o: the path is empty; name a file"),
-    ("train '' -o x", 2, "SOURCE: the path is empty; name a file or directory"),
-    ("predict letters/test -m ''", 2, "-m: the path is empty"),
-    ("train letters/nowhere -o text.joblib/m", 1, "text.joblib/m: cannot be written: not a directory"),
-    ("vectorize letters/nowhere -o missing/m", 1, "missing/m: cannot be written"),
-    ("merge nowhere -o missing/m", 1, "missing/m: cannot be written"),
-    ("update nowhere letters/test -o missing/m", 1, "missing/m: cannot be written"),
-    ("evaluate letters/nowhere --folds 2 --report missing/m", 1, "missing/m: cannot be written"),
-    ("explain letters/nowhere -m nowhere --html missing/m", 1, "missing/m: cannot be written"),
-    ("compare letters/nowhere --report missing/m", 1, "missing/m: cannot be written"),
-    ("compare letters/train --models gaussian --hash-bits 30", 2, "--hash-bits: 30 is more than 24; memory holds all"),
-    (
-        "train letters/train --model gaussian --hash-bits 22 -o m",
-        1,
-        "gaussian model of 6 labels and 4,194,304 features is",
-    ),
-    ("train letters/train --hash-bits 25 -o m", 2, "--hash-bits: 25 is more than 24; memory holds all columns"),
-    ("vectorize letters/train --hash-bits 25 -o m", 2, "--hash-bits: 25 is more than 24"),
-    ("train letters/train --hash-bits 31 -o m", 2, "--hash-bits: 31 is not a valid value; give a number from 1 to 24"),
-    ("train letters/train --hash-bits 0 -o m", 2, "--hash-bits: 0 is not a valid value; give a number from 1 to 24"),
-    ("evaluate letters/train --folds 3 --model categorical --hash-bits 24", 2, "24 is more than 23; memory"),
-    ("predict letters/test", 2, "-m"),
-    (f"predict letters/test -m text.joblib -j {10**40}", 2, "is not a valid value; give a number from 1 to 4,096"),
-    (f"sample -m text.joblib --length {10**40}", 2, "is not a valid value; give a number from 1 to 10,000,000"),
-    (f"sample -m text.joblib -n {10**40}", 2, f"is not a valid value; give a number from 1 to {2**62:,}"),
-    ("predict letters/test -m missing.joblib", 1, "missing.joblib"),
-    ("predict letters/test -m txt.joblib", 1, "did you mean text.joblib?"),
-    (
-        "predict letters/test -m link.joblib",
-        1,
-        "link.joblib: is a symbolic link to a file that does not exist; correct its",
-    ),
-    ("train link.joblib -o m", 1, "link.joblib: is a symbolic link to a file that does not exist; correct its"),
-    ("train xyz/no_such -o m", 1, "xyz/no_such: cannot be read: No such file or directory; check the path\n"),
-    ("predict letters/tset -m text.joblib", 1, "text.joblib: looks like text"),
-    ("train letters/trian -o m", 1, "did you mean letters/train?"),
-    ("explain letters/test -m missing.joblib", 1, "missing.joblib"),
-    ("inspect missing.joblib", 1, "missing.joblib"),
-    ("inspect zip.joblib", 1, "zip.joblib"),
-    ("inspect text.joblib --by zz", 2, "zz"),
-    ("diff text.joblib text.joblib", 1, "text.joblib: looks like text"),
-    ("compare letters/train --models nothing", 2, "--models"),
-    ("compare letters/train --sizes 336 --seeds 1", 2, "leave some for the test"),
-    ("predict letters/test -m text.joblib", 1, "text.joblib: looks like text"),
-    ("predict letters/test -m zip.joblib", 1, "zip.joblib: looks like a zip archive"),
-    ("predict letters/test -m empty.joblib", 1, "empty.joblib: the file is empty"),
-    ("predict letters/test -m letters", 1, "letters"),
-    ("evaluate letters/test", 2, "--folds"),
-    ("evaluate letters/test --folds 1", 2, "--folds"),
-    ("evaluate letters/test --folds 1000", 2, "--folds"),
-    ("evaluate four.csv --folds 10", 2, "10 folds need at least as many documents; found 4; use 2 to 4"),
-    ("evaluate two.csv --folds 3", 2, "3 folds need at least as many documents; found 2; use 2\n"),
-    ("predict letters/test -m model.joblib --text-field ,", 2, "',' contains no name; separate several names with"),
-    ("evaluate letters/test --folds 3 --fail-under accuracy=85", 2, "the highest value is 1; write accuracy=0.85"),
-    (
-        "evaluate letters/test --folds 3 --fail-under accuracy=1.5",
-        2,
-        "'accuracy=1.5' cannot be reached: the highest value is 1;",
-    ),
-    ("evaluate letters/test --folds 3 --fail-under acuracy=1", 2, "did you mean accuracy"),
-]
+def read_table(table: str) -> Iterator[tuple[int, str, str]]:
+    """Yield status, command and message; a long message stands on a line of its own."""
+    for entry in re.findall(r"^\d .* =>\s+.*", table, re.MULTILINE):
+        command, _, message = entry.partition(" =>")
+        yield int(command[0]), command[2:], message.strip()
 
 
-@pytest.mark.parametrize(("command", "status", "message"), WRONG, ids=[command or "nothing" for command, _, _ in WRONG])
-def test_one_line_that_helps(
-    nbtext: Any, letters: Path, tmp_path: Path, command: str, status: int, message: str
-) -> None:
+@pytest.mark.parametrize(("status", "command", "message"), list(read_table(WRONG)))
+def test_one_line_that_helps(nbtext: Any, folder: Path, status: int, command: str, message: str) -> None:
     """One line on standard error names what is wrong; nothing is written, and no traceback is shown."""
-    prepare(tmp_path, letters)
-    before = sorted(tmp_path.iterdir())
-    result = nbtext(*shlex.split(command), cwd=tmp_path)
-    assert message in result.err
-    assert (result.status, result.out, result.err.count("\n")) == (status, "", 1), result.err
-    assert result.err.startswith("nbtext: ")
-    assert sorted(tmp_path.iterdir()) == before
+    before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir() if path.exists()}
+    nbtext(*shlex.split(command), cwd=folder).refused(status, message)
+    assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir() if path.exists()} == before
 
 
 def test_debug_shows_the_traceback(nbtext: Any) -> None:
@@ -149,7 +372,7 @@ def test_a_text_with_invalid_bytes_is_answered(nbtext: Any, model: str, tmp_path
     (tmp_path / "mails").mkdir()
     (tmp_path / "mails" / "a.bin").write_bytes(bytes(range(1, 256)) * 4)
     (tmp_path / "mails" / "b.txt").write_text("parking fine")
-    result = nbtext("predict", "mails", "-m", model, cwd=tmp_path)
+    result = nbtext("predict", "mails", "-m", model)
     assert [line.split("\t")[0] for line in result.out.splitlines()] == ["mails/a.bin", "mails/b.txt"]
     assert "invalid bytes in 1 document" in result.err
 
@@ -176,8 +399,7 @@ def test_a_closed_pipe_ends_quietly(model: str, letters: Path) -> None:
 def test_a_full_disk(nbtext: Any, letters: Path, model: str) -> None:
     """Where nothing can be written any more, one line says so."""
     for command in (["train", str(letters / "train"), "-q"], ["predict", str(letters / "test"), "-m", model]):
-        result = nbtext(*command, "-o", "/dev/full")
-        assert result.status == 1
+        result = nbtext(*command, "-o", "/dev/full").refused(1)
         assert (
             result.err.splitlines()[-1]
             == "nbtext: /dev/full: cannot be written: no space left on device; free some space, or write elsewhere"
@@ -195,8 +417,7 @@ def test_standard_output_to_a_full_disk(model: str, letters: Path) -> None:
 
 def test_a_text_in_place_of_a_file(nbtext: Any, model: str) -> None:
     """The message shows how a text is predicted."""
-    result = nbtext("predict", "where is my card", "-m", model)
-    assert (result.status, result.out) == (1, "")
+    result = nbtext("predict", "where is my card", "-m", model).refused(1)
     assert result.err == (
         "nbtext: where is my card: cannot be read: No such file or directory; check the path; "
         "to predict a text: echo … | nbtext predict -\n"
@@ -204,7 +425,7 @@ def test_a_text_in_place_of_a_file(nbtext: Any, model: str) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
-@pytest.mark.exhaustive(every=5)
+@pytest.mark.exhaustive(every=7)
 @pytest.mark.parametrize("messages", ["/dev/full", "&-"])
 @pytest.mark.parametrize(
     "command",
@@ -235,6 +456,58 @@ def test_an_old_model_survives_a_failure(nbtext: Any, letters: Path, tmp_path: P
     """A training that fails leaves the old model as it was, and nothing beside it."""
     (tmp_path / "m.joblib").write_bytes(b"old")
     (tmp_path / "broken.jsonl").write_text("{")
-    assert nbtext("train", "broken.jsonl", "-o", "m.joblib", "--force", cwd=tmp_path).status == 1
+    nbtext("train", "broken.jsonl", "-o", "m.joblib", "--force").refused(1)
     assert (tmp_path / "m.joblib").read_bytes() == b"old"
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_only_given_limits_are_blamed(nbtext: Any, tmp_path: Path) -> None:
+    """Without --max-df, nobody is told to raise it."""
+    (tmp_path / "t.tsv").write_text("label\ttext\na\tone word\nb\ttwo words\n")
+    result = nbtext("train", "t.tsv", "--min-df", "2", "-o", "m")
+    assert (result.status, "--max-df" in result.err) == (1, False)
+    assert "lower --min-df" in result.err
+
+
+LABELED = '{"id": "t-1", "text": "red", "label": "a"}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "x.jsonl",
+            LABELED + '{"id": "t-2", "text": "green", "class": "b"}\n',
+            "x.jsonl:2: the document has no label; its keys or columns are: id, text, class; name the key",
+        ),
+        (
+            "x.jsonl",
+            LABELED + '\n{"id": "t-2", "text": "green", "label": null, "meta": {"a": [1]}}\n',
+            "x.jsonl:3: the document has no label; its keys or columns are: id, text, label, meta;",
+        ),
+        (
+            "x.csv",
+            'id,text,class\n"7","red\napple",b\n',
+            "x.csv:2: the document has no label; its keys or columns are: id, text, class; name the key",
+        ),
+        (
+            "x.jsonl",
+            LABELED + '{"id": "t-2", "text": "red", "label": "%s"}\n' % ("x" * 1001),
+            "x.jsonl:2: the label xxx",
+        ),
+        ("x.tsv", "text\tlabel\tid\nred\t%s\tt-1\n" % ("x" * 10_000_000), "x.tsv:2: the label xxxxxxxxxxxxxxxxxxxx"),
+    ],
+)
+def test_training_names_file_and_line(nbtext: Any, tmp_path: Path, name: str, content: str, message: str) -> None:
+    """Errors name file and line, also if documents have ids."""
+    (tmp_path / name).write_text(content)
+    assert len(nbtext("train", name, "-o", "m.joblib").refused(1, message).err) < 400
+
+
+def test_evaluate_says_why_a_document_cannot_be_read(nbtext: Any, model: str, tmp_path: Path) -> None:
+    """A document that cannot be read has no label either, but that is not the reason."""
+    (tmp_path / "noise").mkdir()
+    (tmp_path / "noise" / "1.txt").write_text("loud music, loud music")
+    nbtext("evaluate", ".", "-m", model, "--max-document-bytes", "9").refused(
+        1, "1.txt: the document has more than 9 bytes"
+    )
