@@ -74,6 +74,7 @@ def test_without_a_kernel_plain_python_counts_unless_it_is_required(kernel: str,
     assert run(program, is_missing=True, kernel=kernel)[1].startswith(said)
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("command", ["train", "predict", "evaluate"])
 def test_each_slow_command_says_that_the_kernel_is_missing(command: str, tmp_path: Path) -> None:
     """Once, though several threads count; -q silences it; and somebody who switched it off knows."""

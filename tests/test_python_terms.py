@@ -111,6 +111,7 @@ def test_models_of_each_kind() -> None:
                 refuse_options(message)
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("model", MODELS)
 def test_matrices(model: str) -> None:
     """In place of texts."""

@@ -246,6 +246,7 @@ def test_a_small_file_of_long_texts_takes_little(tmp_path: Path, name: str, kind
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 100_000  # KiB
 
 
+@pytest.mark.exhaustive(every=5)
 @pytest.mark.parametrize("codec", ["zstd", "lz4"])
 @pytest.mark.parametrize("place", ["column", "dictionary", "dictionaries"])
 @pytest.mark.parametrize("name", ["t.arrow", "t.arrows"])

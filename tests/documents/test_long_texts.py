@@ -97,6 +97,7 @@ def _run(folder: Path, *arguments: str) -> int:
     return int(done.stdout)
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of the memory is that of Linux")
 @pytest.mark.parametrize("name", NAMES)
 def test_memory(tmp_path: Path, model: Path, name: str) -> None:

@@ -130,6 +130,7 @@ WAYS: dict[str, Callable[[TextClassifier, Path], Any]] = {
 }
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("way", WAYS)
 def test_fitting_changes_no_parameter(way: str, tmp_path: Path) -> None:
     """After every way to fit, the parameters are those before; clones can be fitted and cross-validated."""

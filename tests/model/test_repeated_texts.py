@@ -46,6 +46,7 @@ def complaints(seed: int) -> tuple[list[str], list[str]]:
     return [texts[row] for row in rows], [f"issue {random.choice(issues[numbers[row]], p=own[row])}" for row in rows]
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("duplicates", ["together", "separate"])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_choice_where_a_text_has_several_labels(seed: int, duplicates: str) -> None:

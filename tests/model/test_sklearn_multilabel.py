@@ -196,6 +196,7 @@ def forms() -> dict[str, Any]:
     }
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("form", forms())
 def test_a_saved_classifier_is_the_same(form: str, tmp_path: Path) -> None:
     """Each form of labels goes through save and load: predictions, probabilities, scores, and later growth."""

@@ -47,6 +47,7 @@ def save(classifier: TextClassifier, path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.exhaustive(every=4)
 @pytest.mark.parametrize("model", EVENT_MODELS)
 @pytest.mark.parametrize("prior", [None, "uniform", (3.0, 1.0)])
 def test_leaving_out_equals_a_refit_without_the_document(model: str, prior: Any) -> None:

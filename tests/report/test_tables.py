@@ -81,6 +81,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.exhaustive(every=4)
 @pytest.mark.parametrize("width", [80, 100])
 @pytest.mark.parametrize("name", ASK)
 def test_labels_are_cut_and_figures_are_not(
