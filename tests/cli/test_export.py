@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from nbtext.export.formats import EXPORTERS
 
-@pytest.mark.parametrize("form", ["c", "csv", "js", "sklearn-json"])
+
+@pytest.mark.parametrize("form", EXPORTERS)
 def test_on_a_pipe_and_into_a_file(nbtext: Any, model: str, tmp_path: Path, form: str) -> None:
     """The same bytes; nothing on standard error."""
     for target in ("one", "two"):
@@ -32,13 +34,11 @@ def test_errors(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
     hashed = str(tmp_path / "hashed.joblib")
     nbtext("train", str(letters / "train"), "--hash-bits", "12", "-q", "-o", hashed).ok()
     nbtext("export", model, "--to", "pmml").refused(2)
-    result = nbtext("export", model)
-    problem = "is needed, because the suffix of -o does not name a format"
-    expected = f"nbtext: --to: {problem}; choose one of c, csv, js, sklearn-json\n"
-    assert (result.status, result.err) == (2, expected)
-    result = nbtext("export", hashed, "--to", "csv", "-o", str(tmp_path / "out.csv"))
-    assert (result.status, result.err) == (
-        1, "nbtext: hashed features have no names to export; train without --hash-bits\n",
-    )  # fmt: skip
-    nbtext("export", model, "--to", "csv", "-o", str(tmp_path / "nowhere" / "out.csv")).refused(1)
+    problem = "--to: is needed, because the suffix of -o does not name a format"
+    for output in ([], ["-o", "x.unknown"]):
+        result = nbtext("export", model, *output)
+        assert (result.status, result.err) == (2, f"nbtext: {problem}; choose one of {', '.join(EXPORTERS)}\n")
+    result = nbtext("export", hashed, "--to", "csv", "-o", "out.csv").refused(1)
+    assert result.err == "nbtext: hashed features have no names to export; train without --hash-bits\n"
+    nbtext("export", model, "--to", "csv", "-o", "nowhere/out.csv").refused(1)
     assert [path.name for path in tmp_path.iterdir()] == ["hashed.joblib"]

@@ -95,11 +95,6 @@ def test_cells(rows: bytes, safe: bytes) -> None:
 
 
 def test_the_suffix_is_the_format(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """`-o FILE.mjs` implies --to js; without either, the formats are named."""
+    """`-o FILE.mjs` implies --to js."""
     nbtext("export", model, "-o", "x.mjs").ok()
     assert "export function classify" in (tmp_path / "x.mjs").read_text()
-    result = nbtext("export", model, "-o", "x.unknown")
-    assert (result.status, result.err) == (
-        2, "nbtext: --to: is needed, because the suffix of -o does not name a format; choose one of c, csv, "
-           "js, sklearn-json\n"
-    )  # fmt: skip

@@ -21,6 +21,7 @@ import numpy as np
 from kills import TOP
 
 from nbtext.artifact import storage
+from nbtext.export.formats import EXPORTERS
 
 sys.path.insert(0, str(TOP / "tests" / "artifact"))
 import stored
@@ -88,7 +89,7 @@ COMMANDS: list[tuple[list[str], str]] = [
     (["calibrate", "MODEL", "test.csv", "-o", "out.joblib"], "out.joblib"),
     (["diff", "MODEL", "honest.joblib", "--to", "json"], ""),
     (["sample", "-m", "MODEL", "-n", "5"], ""),
-    *((["export", "MODEL", "--to", form, "-o", "out"], "out") for form in ("c", "csv", "js", "sklearn-json")),
+    *((["export", "MODEL", "--to", form, "-o", "out"], "out") for form in EXPORTERS),
 ]
 
 
