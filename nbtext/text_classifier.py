@@ -19,27 +19,27 @@ from nbtext.model import growth
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.explanation import Explainer, Explanation
 from nbtext.model.fitted_model import FittedModel, TrainedModel
-from nbtext.model.left_out import leave_one_out_probabilities
+from nbtext.model.fitting import leave_one_out_probabilities
 from nbtext.model.predictor import Predictor
 from nbtext.model.sklearn_compat import (
-    change_parameters,
-    classifier_tags,
-    document_parameters,
-    list_parameters,
-    list_texts,
-    refuse_unfitted,
-    spread_rows,
-    text_batch,
-)
-from nbtext.model.sklearn_matrix import count_rows, is_matrix, row_log_posterior
-from nbtext.model.sklearn_multilabel import (
     accuracy,
     arrange_columns,
+    change_parameters,
+    classifier_tags,
     count_columns,
+    count_rows,
     count_texts,
     decide,
     decision_values,
+    document_parameters,
+    is_matrix,
     label_values,
+    list_parameters,
+    list_texts,
+    refuse_unfitted,
+    row_log_posterior,
+    spread_rows,
+    text_batch,
 )
 from nbtext.model.training import check_hashing, sample_size, train_on_counts, train_on_source
 

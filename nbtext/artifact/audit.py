@@ -27,8 +27,8 @@ from nbtext.documents.settings import ModelInput
 from nbtext.errors import ArtifactError
 from nbtext.features.formulas import NORMS, TERM_FREQUENCIES
 from nbtext.features.weighting import Weighting
+from nbtext.model.corpus_counts import ALL_HASHES
 from nbtext.model.fitted_model import MAX_LABEL_COLUMNS
-from nbtext.model.reservoir import ALL_HASHES
 from nbtext.model.task import OneLabel
 from nbtext.records import dataclass
 

@@ -205,10 +205,8 @@ def _check_one_label(task: OneLabel, settings: ModelSettings, hyperparameters: H
 
 def _check_several_labels(task: Any, features: FeatureSettings, settings: ModelSettings) -> int:
     """Return the number of scores for each label."""
-    from nbtext.model.multilabel import check_multilabel_settings
-
     try:
-        check_multilabel_settings(features, settings)
+        task.check_training(features, settings)
     except SettingsError as error:
         raise invalid_value("task", f"does not fit the settings: {error}") from error
     if settings.is_linear != (task.fit.smoothing is None):

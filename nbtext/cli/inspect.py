@@ -14,7 +14,7 @@ from nbtext.settings import refuse, setting
 
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
-    from nbtext.model.inspector import Names
+    from nbtext.model.inspection import Names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ def inspect(given: Inspect) -> None:
         return
     from nbtext.artifact.model import load_model
     from nbtext.model.inspection import inspect as inspect_model
-    from nbtext.model.inspector import invert_hashes
+    from nbtext.model.inspection import invert_hashes
 
     trained = load_model(given.model)
     names: Names | None = None

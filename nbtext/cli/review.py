@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
     from nbtext.documents.batch import Rows
     from nbtext.documents.settings import InputSettings
+    from nbtext.model.review import ModelJudge, ReviewedCorpus
     from nbtext.model.review import Review as Findings
-    from nbtext.model.review_judgment import ModelJudge
-    from nbtext.model.review_reading import ReviewedCorpus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +78,7 @@ def review(given: Review) -> None:
     file and line, if ids are not unique) and a decision: keep, remove, or relabel with the new label or all labels.
     """
     from nbtext.artifact.model import load_model
-    from nbtext.model.review import review_corpus
-    from nbtext.model.review_judgment import ModelJudge
+    from nbtext.model.review import ModelJudge, review_corpus
     from nbtext.report.records import write_text
     from nbtext.report.review import format_review, summarize_review
 
@@ -121,7 +119,7 @@ def _read(
 
     raises  InputError: there are no documents to review
     """
-    from nbtext.model.review_reading import ReviewReader
+    from nbtext.model.review import ReviewReader
     from nbtext.model.source_counting import check_fields
 
     reader: ReviewReader | None = None
@@ -212,7 +210,7 @@ def _write_report(
 ) -> None:
     """Write the page of a review, whose texts are read again."""
     from nbtext.features.occurrences import Locator
-    from nbtext.model.review_texts import TextCollector, weigh_words
+    from nbtext.model.review import TextCollector, weigh_words
     from nbtext.report.page.rendering import write_page
     from nbtext.report.review_page import render_review_page, shown_findings
 

@@ -546,7 +546,7 @@ def _find_misleading_words(
 
 def find_common_words(model: TrainedModel) -> frozenset[str]:
     """Find the words that more than a fifth of the training documents have; none if features are hashed."""
-    from nbtext.model.inspector import used_statistics
+    from nbtext.model.inspection import used_statistics
 
     features = model.fitted.vocabulary
     if features is None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter as Numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.bayes.label_sets import LabelSets, count_label_sets, sum_over_sets
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, check_label
+from nbtext.errors import ModelError
 from nbtext.features.analyzer import TOO_LONG
 from nbtext.features.counting import Counter, counter, merge_sorted
 from nbtext.features.document_counts import EMPTY_HASH, DocumentCounts, take_smallest
@@ -20,8 +22,86 @@ from nbtext.features.regex_timeout import refuse_long_texts
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
-from nbtext.model.reservoir import ALL_HASHES, Bound, Reservoir
 from nbtext.records import dataclass
+
+ALL_HASHES = 2**64  # above every document's hash
+
+
+class Bound:
+    """The upper bound of the hashes that a corpus's sample can still have; it falls as documents are counted.
+
+    Threads that share a bound together retain about as many documents as one thread would.
+
+    below  a document with this hash, or a larger one, is not among the `size` smallest
+    """
+
+    def __init__(self, size: int | None) -> None:
+        self.below = 0 if size == 0 else ALL_HASHES
+        self._size = size
+        self._hashes: list[NDArray[np.uint64]] = []
+        self._n_hashes = 0
+        self._lock = threading.Lock()
+
+    def add(self, hashes: NDArray[np.uint64]) -> int:
+        """Add the hashes of retained documents; return the new bound."""
+        if not self._size:
+            return self.below
+        with self._lock:
+            self._hashes.append(hashes)
+            self._n_hashes += len(hashes)
+            if self._n_hashes > 2 * self._size:
+                smallest = np.partition(np.concatenate(self._hashes), self._size - 1)[: self._size]
+                self._hashes, self._n_hashes = [smallest], self._size
+                self.below = min(self.below, int(smallest[-1]) + 1)
+            return self.below
+
+
+class Reservoir:
+    """Retains the `size` documents with the smallest hashes (None: all), in at most twice their memory.
+
+    by_name  returns the place of each class in sorted order; it breaks ties of equal hashes
+    below    each added document with a smaller hash is retained, unless `size` documents that precede it are retained
+    """
+
+    def __init__(self, size: int | None, by_name: Callable[[], NDArray[np.int32]], bound: Bound | None) -> None:
+        self._size = size
+        self._by_name = by_name
+        self._bound = bound or Bound(size)
+        self._pieces: list[DocumentCounts] = []
+        self.below = self._bound.below
+
+    def keep(self, documents: DocumentCounts) -> None:
+        """Add documents, in any order."""
+        self._pieces.append(documents)
+        below = self._bound.add(documents.hashes)
+        if below < self.below:
+            self.below = below
+            self._cut_to(np.concatenate([piece.hashes for piece in self._pieces]) < np.uint64(below))
+        if self._size is not None and sum(map(len, self._pieces)) > 2 * self._size:
+            self._cut()  # the bound does not separate equal hashes
+
+    def take_all(self) -> DocumentCounts:
+        """Return the retained documents, in order, and drop them here."""
+        if self._size is not None and sum(map(len, self._pieces)) > self._size:
+            self._cut()
+        pieces, self._pieces = self._pieces, []
+        return take_smallest(pieces, None, places=self._by_name())
+
+    def _cut(self) -> None:
+        hashes = np.concatenate([np.zeros(0, dtype=np.uint64), *(piece.hashes for piece in self._pieces)])
+        classes = np.concatenate([np.zeros(0, dtype=np.int32), *(piece.classes for piece in self._pieces)])
+        is_smallest = np.zeros(len(hashes), dtype=bool)
+        is_smallest[np.lexsort((self._by_name()[classes], hashes))[: self._size]] = True
+        self._cut_to(is_smallest)
+
+    def _cut_to(self, is_kept: NDArray[np.bool_]) -> None:
+        """Keep these documents, (n_documents,). Pieces are cut one by one: copies of all would double the memory."""
+        pieces, self._pieces, start = self._pieces[::-1], [], 0
+        while pieces:
+            piece = pieces.pop()
+            self._pieces.append(piece.filter(is_kept[start : start + len(piece)]))
+            start += len(piece)
+
 
 LabelSet = tuple[str, ...]  # sorted
 Name = TypeVar("Name", str, LabelSet)
@@ -87,6 +167,41 @@ class CorpusCounts:
     def has_all_documents(self) -> bool:
         """Whether every document is retained."""
         return len(self.sample) == self.statistics.n_documents
+
+    def check_complete(self) -> None:
+        """Raise ModelError unless every document is retained."""
+        if not self.has_all_documents:
+            what = "this model needs the counts of each document, which SOURCE does not hold"
+            raise ModelError(what, hint="train it on the texts")
+
+    def fit_weighting(self, features: FeatureSettings) -> Weighting:
+        """Return the weighting of the counts; if there is none yet, the one of the settings, fitted to them."""
+        if self.weighting is not None:
+            return self.weighting
+        statistics, n_documents = self.statistics, self.statistics.n_documents
+        length, frequencies = statistics.n_occurrences / n_documents, statistics.document_frequencies
+        return Weighting.fitted(features, frequencies, n_documents=n_documents, mean_length=length)
+
+    def weigh(self, weighting: Weighting) -> tuple[ClassStatistics, DocumentCounts]:
+        """Return the class statistics and the retained documents of the weighted counts."""
+        statistics, sample = self.statistics, self.sample
+        if weighting.is_counting:
+            return (statistics.binarize(), sample.binarize()) if weighting.tf == "binary" else (statistics, sample)
+        weighted = sample.weigh(weighting.weights(sample.indptr, sample.indices, sample.counts))
+        if weighting.is_linear and weighting.idf is not None:
+            counted = statistics.binarize() if weighting.tf == "binary" else statistics
+            return counted.scale(weighting.idf), weighted
+        self.check_complete()
+        return count_classes(weighted, statistics.n_features, statistics.n_classes), weighted
+
+    def weigh_documents(self, features: FeatureSettings) -> tuple[DocumentCounts, Weighting]:
+        """Return the retained documents, which must be all, weighted for a linear model, and the weighting."""
+        self.check_complete()
+        weighting, sample = self.fit_weighting(features), self.sample
+        if self.weighting is None:
+            weights = weighting.weights(sample.indptr, sample.indices, sample.counts)
+            sample = sample.weigh(np.asarray(weights, dtype=np.float64))
+        return sample, weighting
 
     def restrict(self, columns: NDArray[np.int64]) -> CorpusCounts:
         """Return the counts of these features only; `columns` is ascending."""

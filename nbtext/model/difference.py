@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from nbtext.features.counting import merge_sorted
 from nbtext.model.fitted_model import TrainedModel, check_kinds
-from nbtext.model.inspection import Inspection, inspect
-from nbtext.model.inspector import Inspector
+from nbtext.model.inspection import Inspection, Inspector, inspect
 
 MAX_MOVES = 1000  # of a label
 SIZES = ("documents", "n_labels", "n_features", "occurrences", "smoothing")

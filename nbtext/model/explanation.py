@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,12 +116,7 @@ class Explanation:
 
 
 class Odds(Protocol):
-    """The log-odds of labels in the documents of a batch, and what they are made of.
-
-    has_other  whether a label can be compared with another one
-    """
-
-    has_other: ClassVar[bool]
+    """The log-odds of labels in the documents of a batch, and what they are made of."""
 
     def probability(self, row: int, own: int) -> float:
         """Return the probability of a label of a document."""
@@ -143,12 +138,12 @@ class Explainer:
 
     def __init__(self, model: FittedModel) -> None:
         self.model = model
-        self._predictor, self._odds = Predictor(model), ODDS[model.task.name]
+        self._predictor, self._odds = Predictor(model), OddsOfPairs if model.task.is_exclusive else OddsOfLabels
         self._counter = counter(model.feature_settings, model.vocabulary)  # its count of too long tokens is not used
 
     def check(self, label: str | None, against: str | None) -> tuple[int | None, int | None]:
         """Return the classes of two labels; see `explain_batch`."""
-        if against is not None and not self._odds.has_other:
+        if against is not None and not self.model.task.is_exclusive:
             what = "cannot be used with a multi-label model, which explains each label alone"
             hint = "leave out this option; other labels are one of the terms"
             raise SettingsError(what, where="against", hint=hint)
@@ -255,8 +250,6 @@ class Explainer:
 class OddsOfPairs:
     """The log-odds of a label against another one, where labels exclude each other; see Odds."""
 
-    has_other: ClassVar[bool] = True
-
     def __init__(self, model: FittedModel, scores: Scores, predictions: Predictions) -> None:
         self._model, self._scores = model, scores
         self._posterior = model.task.log_probabilities(*scores.evidence)
@@ -320,8 +313,6 @@ class OddsOfLabels:
     the term of other labels. What depends on no score is the term of the calibration.
     """
 
-    has_other: ClassVar[bool] = False
-
     def __init__(self, model: FittedModel, scores: Scores, predictions: Predictions) -> None:
         task = model.several_labels
         self._model, self._scores, self._combination = model, scores, task.fit.combination
@@ -377,9 +368,3 @@ class OddsOfLabels:
         is_second = scorer.classes[entries] >= n_labels
         sums = np.bincount(owners[is_second], weights=scorer.deltas[entries[is_second]], minlength=len(columns))
         return np.asarray(scorer.default[n_labels:].mean() + sums / n_labels)
-
-
-ODDS: dict[str, type[OddsOfPairs | OddsOfLabels]] = {
-    "one": OddsOfPairs,
-    "several": OddsOfLabels,
-}  # by the name of the task

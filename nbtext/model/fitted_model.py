@@ -22,7 +22,7 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.predictions import Labels
-from nbtext.model.task import OneLabel, Task
+from nbtext.model.task import Task
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
@@ -126,16 +126,15 @@ class FittedModel:
         """The leave-one-out estimate for new documents; None if no document could be left out."""
         return self.task.estimate
 
-    def one_label(self, what: str, hint: str = "train on documents with one label each") -> OneLabel:
-        """Return the task; ModelError if documents can have several labels, and `what` is what needs one."""
-        if not isinstance(self.task, OneLabel):
+    def check_one_label(self, what: str, hint: str = "train on documents with one label each") -> None:
+        """Raise ModelError if documents can have several labels; `what` is what needs one."""
+        if not self.task.is_exclusive:
             raise ModelError(f"a multi-label model cannot {what}", hint=hint)
-        return self.task
 
     @property
     def several_labels(self) -> SeveralLabels:
         """The task of documents that can have several labels; ModelError if each has one."""
-        if isinstance(self.task, OneLabel):
+        if self.task.is_exclusive:
             raise ModelError("this needs a multi-label model")
         return cast("SeveralLabels", self.task)
 

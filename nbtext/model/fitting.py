@@ -10,25 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics, log_prior
-from nbtext.bayes.event_model import EventModel
+from nbtext.bayes.diagnostics import Hyperparameters
+from nbtext.bayes.label_sets import LabelSets
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
 from nbtext.bayes.scored_corpus import ScoredCorpus
+from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import AUTO, DECISION_METRICS, SELECTABLE_MODELS, ModelSettings
 from nbtext.bayes.smoothing import Selection, choose_documents, compare_event_models, select_smoothing
 from nbtext.bayes.targets import Goals, find_goals
 from nbtext.errors import ModelError
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_counts import DocumentCounts, count_copies
 from nbtext.features.selection import is_selective, no_token, select_columns
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CALIBRATION_SIZE, CorpusCounts
-from nbtext.model.fitted_model import FittedModel
-from nbtext.model.linear_fitting import check_complete, fit_linear_model, fit_weighting, weight_counts
-from nbtext.model.task import OneLabel
+from nbtext.model.fitted_model import FittedModel, TrainedModel
+from nbtext.model.task import OneLabel, Task
 
 if TYPE_CHECKING:
     from nbtext.bayes.label_selection import MultilabelFit
+    from nbtext.bayes.relevance_leave_one_out import RelevanceLeaveOneOut
 
 Unseen = tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]  # see count_unseen
 
@@ -55,83 +57,145 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     """
     if counts.statistics.n_documents == 0:
         raise ModelError("the counts contain no documents to train on")
-    if counts.task == "several":
-        from nbtext.model.multilabel import check_multilabel_settings, fit_several_labels
-
-        check_multilabel_settings(features, model_settings)
-        counts, columns = select_features(align_to_vocabulary(counts, features), features)
-        n_hapax, known = count_unseen(counts, features)[0], selection if not isinstance(selection, Selection) else None
-        return fit_several_labels(counts, columns, n_hapax, features, model_settings, known, jobs=jobs)
-    counts = replace(counts, empty=counts.empty_documents)
-    counts, columns = select_features(align_to_vocabulary(counts, features), features)
+    if counts.label_sets is not None:
+        known = None if isinstance(selection, Selection) else selection
+        return _fit_several_labels(counts, features, model_settings, known, jobs)
+    counts, columns = select_features(replace(counts, empty=counts.empty_documents), features)
+    labels, has_prior = counts.labels, model_settings.prior is not None
     is_model_selected = is_model_selected or model_settings.model == AUTO
-    if is_model_selected and is_new is None and not model_settings.has_targets:
-        counts = _drop_unused_documents(counts, features)
-    unseen = count_unseen(counts, features, is_new)
-    goals = _find_goals(model_settings, counts.labels, adjusts_prior=is_model_selected)
-    tf, corpus, empty = features.tf, None, _count_empty(counts)
+    if is_model_selected and is_new is None and not model_settings.has_targets and features.is_counting:
+        # one document more than needed, because the last of a sample may lack some of its duplicates
+        counts = replace(counts, sample=counts.sample.first(CALIBRATION_SIZE + 1))
+    n_hapax, n_features_hapax = count_unseen(counts, features, is_new)
+    goals = find_goals(model_settings, labels)
+    # a prior that is given, or that --optimize adjusts, is not adjusted again
+    adjusts_prior = is_model_selected and model_settings.calibrate and not has_prior
+    adjusts_prior = adjusts_prior and model_settings.class_weight is None
+    goals = replace(goals, adjusts_prior=adjusts_prior and goals.optimize in (None, *DECISION_METRICS))
+    n_empty, empty = None, counts.empty
+    if empty is not None:
+        n_empty = np.array([empty.get(each, 0) for each in counts.sets], dtype=np.int64)
+
+    def leave_out(statistics: ClassStatistics, sample: DocumentCounts, settings: ModelSettings) -> LeaveOneOut:
+        return LeaveOneOut(
+            statistics, sample, n_hapax, settings.event_model, settings.prior_of(labels), jobs, is_new,
+            n_features_hapax, n_empty, settings.is_separate,
+        )  # fmt: skip
+
+    tf, corpus = features.tf, None
     if model_settings.model == AUTO:
-        selected = _select_event_model(counts, unseen, features, model_settings, goals, jobs)
-        features, model_settings, corpus = selected
-    _refuse_negative(counts.sample, model_settings)
-    if model_settings.is_linear:
-        fitted = fit_linear_model(counts, features, model_settings, n_hapax=unseen[0], jobs=jobs, check=check)
-        return replace(fitted, columns=columns)
-    event_model = model_settings.event_model
-    weighting = _weighting(counts, features, event_model)
-    if weighting is not counts.weighting:
-        _check_signs(event_model, model_settings, weighting)
+        features, model_settings, corpus = _select_event_model(counts, features, model_settings, goals, leave_out)
+    is_linear = model_settings.is_linear
+    allows_negative = model_settings.model != "nbsvm" if is_linear else model_settings.event_model.allows_negative
+    if not allows_negative and counts.sample.counts.min(initial=0) < 0:
+        what = f"{model_settings.model} needs numbers >= 0, and the matrix has negative ones"
+        raise ModelError(what, hint="use a model of any numbers, such as gaussian or svm")
+    if is_linear:
+        return _fit_linear_model(counts, columns, features, model_settings, n_hapax, jobs, check)
+    weighting = _weighting(counts, features, model_settings)
     statistics, sample = compute_sufficient_statistics(counts, weighting, model_settings)
-    prior = model_settings.prior_of(counts.labels)
     if not isinstance(selection, Selection):
         if corpus is None or is_new is not None:
-            left_out = LeaveOneOut(
-                statistics, sample, unseen[0], event_model, prior, jobs, is_new, unseen[1], empty,
-                model_settings.is_separate,
-            )  # fmt: skip
             size = CALIBRATION_SIZE if is_model_selected else None
-            corpus = choose_documents(left_out, goals, size)
+            corpus = choose_documents(leave_out(statistics, sample, model_settings), goals, size)
         selection = select_smoothing(corpus, model_settings.smoothing, calibrate=model_settings.calibrate, goals=goals)
-    scorer = event_model.compile(statistics, smoothing=selection.hyperparameters.smoothing)
-    log_priors = log_prior(statistics.class_documents, prior)
     hyperparameters, calibration, estimate = selection
-    task = OneLabel.of(counts.labels, log_priors, statistics.class_documents, model_settings, calibration, estimate)
+    scorer = model_settings.event_model.compile(statistics, smoothing=hyperparameters.smoothing)
+    log_priors = log_prior(statistics.class_documents, model_settings.prior_of(labels))
+    task = OneLabel.of(labels, log_priors, statistics.class_documents, model_settings, calibration, estimate)
     return FittedModel(
         task, features, model_settings, counts.vocabulary, columns, weighting, scorer.with_prior(log_priors),
         hyperparameters, is_model_selected=is_model_selected, is_binary_selected=features.tf != tf,
     )  # fmt: skip
 
 
-def _count_empty(counts: CorpusCounts) -> NDArray[np.int64] | None:
-    """Return the number of documents of each class without a token, (n_classes,); None: not known."""
-    found = counts.empty
-    return None if found is None else np.array([found.get(each, 0) for each in counts.sets], dtype=np.int64)
+def _fit_several_labels(
+    counts: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings, fit: MultilabelFit | None, jobs: int
+) -> FittedModel:
+    """Fit a model to the counts of documents with several labels: Naive Bayes, or a linear model.
 
-
-def _drop_unused_documents(counts: CorpusCounts, features: FeatureSettings) -> CorpusCounts:
-    """Return the counts with only those retained documents by which an event model is selected and calibrated.
-
-    There is one more, because the last of a sample may lack some of its duplicates.
+    fit     of Naive Bayes: the smoothing, the calibration and the thresholds; None: they are selected by leave-one-out
+    raises  ModelError: no document has a label, or the counts are of a matrix
     """
-    if not features.is_counting:  # with weights, all documents may be needed for the statistics
-        return counts
-    return replace(counts, sample=counts.sample.first(CALIBRATION_SIZE + 1))
+    from nbtext.bayes.binary_relevance import compile_relevance
+    from nbtext.bayes.label_selection import DEFAULT, select_multilabel
+    from nbtext.model.several_labels import SeveralLabels
+
+    SeveralLabels.check_training(features, model_settings)
+    counts, columns = select_features(counts, features)
+    if counts.weighting is not None:
+        what = "a matrix of documents with several labels cannot be used for training"
+        raise ModelError(what, hint="train on the texts")
+    if not counts.labels:
+        raise ModelError("no document has a label", hint="add documents with labels")
+    n_hapax, _ = count_unseen(counts, features)
+    if model_settings.is_linear:
+        return _fit_linear_model(counts, columns, features, model_settings, n_hapax, jobs)
+    weighting = Weighting("binary" if features.tf == "binary" else "count")
+    if fit is None:
+        corpus = leave_out_labels(counts, weighting, n_hapax, is_separate=model_settings.is_separate)
+        corpus = corpus if counts.has_all_documents else corpus.drop_last_content()
+        fit = select_multilabel(corpus, optimize=model_settings.optimize, jobs=jobs)
+    smoothing, (statistics, _) = fit.smoothing or DEFAULT, counts.weigh(weighting)
+    scorer, hyperparameters = compile_relevance(statistics, smoothing), Hyperparameters(smoothing.alpha or 0.0)
+    task = SeveralLabels.of(counts.labels, counts.statistics, scorer, fit)
+    return FittedModel(task, features, model_settings, counts.vocabulary, columns, weighting, scorer, hyperparameters)
 
 
-def _find_goals(model_settings: ModelSettings, labels: tuple[str, ...], *, adjusts_prior: bool) -> Goals:
-    """Return the goals of some settings. A prior that is given, or that --optimize adjusts, is not adjusted again."""
-    goals, has_prior = find_goals(model_settings, labels), model_settings.prior is not None
-    adjusts_prior &= model_settings.calibrate and not has_prior and model_settings.class_weight is None
-    return replace(goals, adjusts_prior=adjusts_prior and goals.optimize in (None, *DECISION_METRICS))
+def _fit_linear_model(
+    counts: CorpusCounts,
+    columns: NDArray[np.int64] | None,
+    features: FeatureSettings,
+    model_settings: ModelSettings,
+    n_hapax: NDArray[np.float64] | None,
+    jobs: int,
+    check: Callable[[], None] | None = None,
+) -> FittedModel:
+    """Fit a discriminative model to all documents.
+
+    n_hapax  (n_documents,), tokens of each document whose features occur in no other document; None: no such tokens
+    check    called often; an error that it raises ends the fit
+    """
+    from nbtext.linear.data import TrainingData
+    from nbtext.linear.lbfgs import do_nothing
+
+    labels, statistics = counts.labels, counts.statistics
+    sample, weighting = counts.weigh_documents(features)
+    n_known = sample.lengths  # the tokens that models of other folds know; see `LeaveOneOut.n_known`
+    if n_hapax is not None:
+        n_known = n_known - n_hapax * ~np.logical_and(model_settings.is_separate, count_copies(sample) > 1)
+    weights = model_settings.class_weights_of(labels, statistics.class_documents.tolist())
+    data = TrainingData(
+        sample.indptr, sample.indices, np.asarray(sample.counts, dtype=np.float64), sample.classes,
+        statistics.n_features, len(labels), sample.hashes, None if weights is None else np.array(weights),
+        None if counts.label_sets is None else LabelSets.of(counts.label_sets, labels),
+    )  # fmt: skip
+    task: Task
+    if data.sets is None:
+        from nbtext.linear.learning import learn
+
+        goals, class_documents = find_goals(model_settings, labels), statistics.class_documents
+        log_priors = log_prior(class_documents, model_settings.prior_of(labels))
+        scorer, (hyperparameters, calibration, estimate) = learn(
+            data, n_known, model_settings, goals=goals, log_prior=log_priors, jobs=jobs, check=check or do_nothing
+        )
+        task = OneLabel.of(labels, log_priors, class_documents, model_settings, calibration, estimate)
+    else:
+        from nbtext.linear.label_learning import learn_labels
+        from nbtext.model.several_labels import SeveralLabels
+
+        n_known = n_known * (np.diff(sample.indptr) > 0)
+        scorer, hyperparameters, fit = learn_labels(data, model_settings, lengths=n_known, jobs=jobs)
+        task = SeveralLabels.of(labels, statistics, scorer, fit)
+    return FittedModel(task, features, model_settings, counts.vocabulary, columns, weighting, scorer, hyperparameters)
 
 
 def _select_event_model(
     counts: CorpusCounts,
-    unseen: Unseen,
     features: FeatureSettings,
     model_settings: ModelSettings,
     goals: Goals,
-    jobs: int,
+    leave_out: Callable[[ClassStatistics, DocumentCounts, ModelSettings], LeaveOneOut],
 ) -> tuple[FeatureSettings, ModelSettings, ScoredCorpus]:
     """Select the event model, and counts or binary counts, with the highest leave-one-out accuracy; see
     `compare_event_models`.
@@ -144,31 +208,26 @@ def _select_event_model(
     The settings of the best candidate, and its leave-one-out scores so far. If no document can be left out, it is the
     multinomial model.
     """
-    statistics, empty = counts.statistics, _count_empty(counts)
+    statistics = counts.statistics
     names = SELECTABLE_MODELS[:1] if statistics.n_classes < 3 else SELECTABLE_MODELS
     has_binary = features.is_counting and features.tf == "count" and counts.weighting is None
     tfs = (features.tf, "binary") if has_binary and statistics.knows_documents else (features.tf,)
     candidates, corpora = [], []
     for tf in tfs:
         tf_features = replace(features, tf=tf)
-        of_tf = [(tf_features, replace(model_settings, model=name)) for name in names]
-        weighting = _weighting(counts, tf_features, of_tf[0][1].event_model)
-        weighted = compute_sufficient_statistics(counts, weighting, of_tf[0][1])  # the same for all of these models
-        for candidate in of_tf:
-            settings = candidate[1]
-            _check_signs(settings.event_model, settings, weighting)
-            candidates.append(candidate)
-            prior = settings.prior_of(counts.labels)
-            corpus = LeaveOneOut(
-                *weighted, unseen[0], settings.event_model, prior, jobs, None, unseen[1], empty, settings.is_separate
-            )
-            corpora.append(choose_documents(corpus, goals, CALIBRATION_SIZE))
+        of_tf = [replace(model_settings, model=name) for name in names]
+        # the same for all of these models
+        weighted = compute_sufficient_statistics(counts, _weighting(counts, tf_features, of_tf[0]), of_tf[0])
+        for settings in of_tf:
+            candidates.append((tf_features, settings))
+            corpora.append(choose_documents(leave_out(*weighted, settings), goals, CALIBRATION_SIZE))
     best = compare_event_models(corpora, model_settings.smoothing)
     return *candidates[best], corpora[best]
 
 
 def select_features(counts: CorpusCounts, features: FeatureSettings) -> tuple[CorpusCounts, NDArray[np.int64] | None]:
-    """Return the counts of the selected features only, and their columns (None: all of them)."""
+    """Return the counts of the selected features of the vocabulary only, and their columns (None: all of them)."""
+    counts = align_to_vocabulary(counts, features)
     if counts.vocabulary is None or not is_selective(features):
         if counts.statistics.n_features == 0:
             raise no_token()
@@ -196,8 +255,12 @@ def align_to_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> Corp
     )
 
 
-def _weighting(counts: CorpusCounts, features: FeatureSettings, event_model: EventModel) -> Weighting:
-    """Return the weighting of the settings, restricted to binary or whole counts if the event model needs these."""
+def _weighting(counts: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings) -> Weighting:
+    """Return the weighting of the settings, restricted to binary or whole counts if the event model needs these.
+
+    raises  ModelError: the event model needs other numbers than those of the counts or the settings
+    """
+    event_model = model_settings.event_model
     if event_model.is_binary:
         if not counts.statistics.knows_documents:
             what = "the model file lacks the document frequencies that this model needs"
@@ -208,22 +271,12 @@ def _weighting(counts: CorpusCounts, features: FeatureSettings, event_model: Eve
         raise ModelError("this model needs counts, and the matrix contains weights", hint=hint)
     if event_model.is_of_counts and not features.is_counting:
         return Weighting("count")
-    return counts.weighting or fit_weighting(counts.statistics, features)
-
-
-def _refuse_negative(documents: DocumentCounts, settings: ModelSettings) -> None:
-    """Raise ModelError if a matrix has negative numbers and the model needs counts or weights >= 0."""
-    allows_negative = settings.model != "nbsvm" if settings.is_linear else settings.event_model.allows_negative
-    if not allows_negative and documents.counts.min(initial=0) < 0:
-        hint = "use a model of any numbers, such as gaussian or svm"
-        raise ModelError(f"{settings.model} needs numbers >= 0, and the matrix has negative ones", hint=hint)
-
-
-def _check_signs(event_model: EventModel, model_settings: ModelSettings, weighting: Weighting) -> None:
-    """Raise ModelError if features have negative weights and the event model needs counts or weights >= 0."""
-    if weighting.idf is not None and weighting.idf.min(initial=0) < 0 and not event_model.allows_negative:
+    weighting = counts.fit_weighting(features)
+    is_negative = counts.weighting is None and weighting.idf is not None and weighting.idf.min(initial=0) < 0
+    if is_negative and not event_model.allows_negative:
         hint = "use --idf smooth or plain, or a linear model such as --model nbsvm"
         raise ModelError(f"{model_settings.model} needs weights >= 0, and --idf gives negative ones", hint=hint)
+    return weighting
 
 
 def count_unseen(counts: CorpusCounts, features: FeatureSettings, is_new: NDArray[np.bool_] | None = None) -> Unseen:
@@ -246,11 +299,73 @@ def compute_sufficient_statistics(
 
     raises  ModelError: the model needs all documents, and some are not in the sample
     """
-    statistics, sample = counts.statistics, counts.sample
-    if weighting is not counts.weighting:
-        statistics, sample = weight_counts(statistics, sample, weighting)
+    is_weighted = weighting is counts.weighting
+    statistics, sample = (counts.statistics, counts.sample) if is_weighted else counts.weigh(weighting)
     sufficient_statistics = model_settings.event_model.sufficient_statistics
     if sufficient_statistics is not None:
-        check_complete(statistics, sample)
+        counts.check_complete()
         statistics = sufficient_statistics(statistics, sample, n_values=model_settings.values)
     return statistics, sample
+
+
+def leave_out_labels(
+    counts: CorpusCounts, weighting: Weighting, n_hapax: NDArray[np.float64] | None, *, is_separate: bool = False
+) -> RelevanceLeaveOneOut:
+    """Return the retained documents of counts over the features of a model, to be left out."""
+    from nbtext.bayes.relevance_leave_one_out import LabelCounts, RelevanceLeaveOneOut
+
+    statistics, sample = counts.weigh(weighting)
+    sets = LabelSets.of(counts.sets, counts.labels)
+    return RelevanceLeaveOneOut(LabelCounts.of(statistics), sample, sets, n_hapax, is_separate)
+
+
+def make_left_out(
+    fitted: FittedModel, counts: CorpusCounts, *, is_separate: bool = False, jobs: int = 1
+) -> LeaveOneOut:
+    """Return the retained documents of the counts of an event model, to be left out of it.
+
+    counts  over all features
+    is_separate  whether each document is left out alone
+    """
+    features, settings = fitted.feature_settings, fitted.model_settings
+    counts, _ = select_features(counts, features)
+    weighted = compute_sufficient_statistics(counts, fitted.weighting, settings)
+    n_hapax, _ = count_unseen(counts, features)
+    prior = settings.prior_of(counts.labels)
+    return LeaveOneOut(*weighted, n_hapax, settings.event_model, prior, jobs, is_separate=is_separate)
+
+
+def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64], Floats]:
+    """Return the rows of retained documents that can be left out, and their probabilities, (n_rows, n_classes).
+
+    A document is scored by a model of all others; duplicates are left out as the settings say. The smoothing and the
+    calibration are those of the model. A document that is the only one of its label cannot be left out.
+
+    Raises
+    ------
+    ModelError : the model is not an event model
+    """
+    fitted, counts = model.fitted, model.counts
+    fitted.check_one_label("give leave-one-out probabilities of one label")
+    settings = fitted.model_settings
+    if settings.is_linear or fitted.unlabeled is not None:
+        hint = "use cross-validation"
+        raise ModelError(
+            f"leave-one-out needs a Naive Bayes model of labeled documents, not {settings.model}", hint=hint
+        )
+    rows = np.arange(len(counts.sample)).astype(object)
+    counts = replace(counts, sample=replace(counts.sample, groups=rows))
+    corpus = make_left_out(fitted, counts, is_separate=settings.is_separate)
+    judged = corpus.complete().drop_single_documents()
+    smoothing = fitted.hyperparameters.smoothing
+    if not len(judged.documents):
+        return np.zeros(0, dtype=np.int64), np.zeros((0, len(counts.labels)))
+    (scores,) = judged.scores(smoothing)
+    lengths = judged.n_known if judged.documents.has_lengths else None
+    log_posterior = fitted.calibration.log_posterior(judged.ignore_hapaxes(scores, smoothing), lengths)
+    unanswered = np.flatnonzero(~judged.is_known)
+    if settings.calibrate:
+        log_posterior[unanswered] = judged.take(unanswered).unanswered_log_posterior()
+    groups = judged.documents.groups
+    assert groups is not None  # set above
+    return groups.astype(np.int64), np.exp(log_posterior)

@@ -38,7 +38,7 @@ def generate_documents(
              determines the length itself
     """
     fitted = model.fitted
-    fitted.one_label("generate documents")
+    fitted.check_one_label("generate documents")
     name, features, weighting = fitted.model_settings.model, fitted.feature_settings, fitted.weighting
     hint = "train with --model multinomial, bernoulli or categorical, on word counts"
     event_model = None if fitted.model_settings.is_linear else fitted.model_settings.event_model

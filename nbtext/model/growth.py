@@ -33,9 +33,7 @@ from nbtext.model.fitted_model import (
     parts_fitted_to_documents,
 )
 from nbtext.model.fitting import fit_model
-from nbtext.model.multilabel import keep_multilabel
 from nbtext.model.source_counting import OnBatch, check_fields, count_source
-from nbtext.model.task import OneLabel
 from nbtext.model.training import add_other_estimate, needs_all_documents, sample_size
 
 if TYPE_CHECKING:
@@ -180,7 +178,7 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
     """
     check_growth(model)
     hint = "train it with --keep-sample N, and update or merge calibrate it again; or train it on all documents"
-    model.fitted.one_label("be calibrated after training", hint)
+    model.fitted.check_one_label("be calibrated after training", hint)
     features, settings = model.fitted.feature_settings, model.fitted.model_settings
     if needs_all_documents(features, settings):
         raise ModelError("only Naive Bayes models of counts can be calibrated after training", hint="train it again")
@@ -223,14 +221,21 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
     if needs_all_documents(features, settings) and not counts.has_all_documents:
         what = f"{settings.model} needs the counts of each document, which the model file does not hold"
         raise ModelError(what, hint="train it on the texts")
-    if len(counts.sample) or not isinstance(model.fitted.task, OneLabel):
-        fit = None if len(counts.sample) else keep_multilabel(model.fitted, settings)
-        fitted = add_other_estimate(fit_model(counts, features, settings, jobs=jobs, selection=fit), counts, jobs=jobs)
+    if len(counts.sample):
+        fitted = add_other_estimate(fit_model(counts, features, settings, jobs=jobs), counts, jobs=jobs)
+        return make_trained_model(_keep_input(fitted, model.fitted), counts)
+    task = model.fitted.task
+    task.check_training(features, settings)
+    selection = task.transfer(counts.labels, model.fitted.hyperparameters)
+    if not task.is_exclusive:
+        if settings != model.fitted.model_settings:
+            what = "selecting thresholds needs retained documents, and the model has none"
+            raise ModelError(what, hint="train with --keep-sample")
+        fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
         return make_trained_model(_keep_input(fitted, model.fitted), counts)
     if settings.model == AUTO:
         what = "auto selects a model on retained documents, and this model retains none"
         raise ModelError(what, where="--model", hint="name a model, or train on the texts")
-    selection = model.fitted.task.transfer(counts.labels, model.fitted.hyperparameters)
     earlier = selection.hyperparameters.smoothing
     smoothing = settings.smoothing if settings.smoothing is not None else earlier
     is_alike = replace(settings, smoothing=None) == replace(before, smoothing=None)

@@ -3,25 +3,323 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.binary_relevance import first_score
+from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.diagnostics import Unlabeled
 from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.scorer import Floats
+from nbtext.bayes.scorer import ClassWeights, Floats
 from nbtext.bayes.settings import AUTO, ModelSettings
+from nbtext.errors import ModelError, SettingsError
 from nbtext.features.analyzer import Analyzer
+from nbtext.features.counting import counter
+from nbtext.features.csr import select_class
 from nbtext.features.hashing import buckets
+from nbtext.features.regex_timeout import refuse_long_texts
+from nbtext.features.selection import chi_squared, mutual_information
+from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.fitted_model import TrainedModel
-from nbtext.model.inspector import FeatureView, Inspector, Names
+from nbtext.model.fitting import align_to_vocabulary
+from nbtext.model.source_counting import OnBatch, check_fields
 
 if TYPE_CHECKING:
     from nbtext.bayes.label_selection import MultilabelFit
     from nbtext.documents.matrix import Matrix
+    from nbtext.documents.source import Source
+
+Names = Mapping[int, str]  # of hashed columns
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureView:
+    """The weights and counts of a feature in one class."""
+
+    feature: str
+    log_odds: float  # its weight in the class minus the mean of its weights in the others
+    z: float  # log-odds ratio of the class against all others, in standard deviations
+    mutual_information: float | None  # of its binary counts and the label, in nats; the same in every class
+    chi_squared: float | None  # of its occurrences and the label; the same in every class; None: several labels
+    occurrences: float  # in the class
+    documents: float | None  # of the class that have it; None if they were not counted
+
+
+class Inspector:
+    """Computes the weights and counts of a trained model's features, one class at a time."""
+
+    def __init__(self, model: TrainedModel, names: Names | None = None) -> None:
+        self._model, self._names = model, names or {}
+        self.labels, self._scorer = model.fitted.labels, model.fitted.scorer
+        self.statistics = used_statistics(model)
+        self.has_association = self.statistics.totals is None  # of a feature and the one label of a document
+        self._n_others = len(self.labels) - 1  # labels that a label is compared with
+        if not self.has_association:  # the weights of the first score are already against the rest
+            self._n_others, self._scorer = 0, first_score(self._scorer, len(self.labels))
+        self._weights = ClassWeights(self._scorer)
+        self._sums = self._weights.sums()
+
+    def name(self, column: int) -> str:
+        """Return the feature of a column; of a hashed column its number, and its words if they are known."""
+        features = self._model.fitted.vocabulary
+        return features.term(column) if features is not None else self._names.get(column, f"#{column}")
+
+    def log_odds(self, k: int) -> Floats:
+        """Return each feature's weight in a class minus the mean of its weights in the other classes, (n_features,)."""
+        return self._against_others(self._weights.of(k), self._sums)
+
+    def _against_others(self, own: Floats, sums: Floats) -> Floats:
+        """Return weights minus the mean of the weights in the other classes, given the sums of all classes' weights."""
+        return np.asarray(own - (sums - own) / self._n_others) if self._n_others else own
+
+    def _total(self, k: int) -> float:
+        """Return the largest possible count of a feature in a class."""
+        statistics = self.statistics
+        return float((statistics.class_documents if self._counts_documents else statistics.class_occurrences)[k])
+
+    @property
+    def n_documents(self) -> float:
+        """The number of all documents, or the sum of their weights."""
+        return self.statistics.n_documents
+
+    @property
+    def n_occurrences(self) -> float:
+        """The number of features in all documents."""
+        number: float = self.statistics.feature_occurrences.sum().item()
+        return number
+
+    @cached_property
+    def mutual_information(self) -> Floats:
+        return mutual_information(self.statistics, self.statistics.class_documents)
+
+    @cached_property
+    def chi_squared(self) -> Floats:
+        return chi_squared(self.statistics, self.statistics.occurrences, self.statistics.class_documents)
+
+    def best(self, k: int, by: str, n_features: int) -> NDArray[np.int64]:
+        """Return the columns of the n most characteristic features of a class, best first; ties by column."""
+        if not self.has_association and by in ("mi", "chi2"):
+            what = "association with the label is not defined for documents with several labels"
+            raise ModelError(what, where=f"--by {by}", hint="use --by z, log-odds or frequency")
+        if by == "mi" and not self.statistics.knows_documents:
+            what = "the model file lacks the document frequencies of the features"
+            raise ModelError(what, where="--by mi", hint="use --by z, or train on the texts")
+        if by in ("mi", "chi2"):
+            scores, by_class, bounds = self._by_most_frequent_class[by]
+            columns = by_class[bounds[k] : bounds[k + 1]][:n_features]
+            return columns[scores[columns] > 0]
+        if by == "frequency":
+            columns, scores = self._entries(k), self._entries_of(k, self.statistics.occurrences).astype(np.float64)
+        elif by == "z":
+            columns, scores = self._z_candidates(k, n_features)
+        elif (order := self._absent_by_log_odds) is not None:
+            columns, scores = self._log_odds_candidates(k, n_features, order)
+        else:
+            columns, scores = np.arange(self.statistics.n_features), self.log_odds(k)
+        best = np.lexsort((columns, -scores))[:n_features]
+        return columns[best][scores[best] > 0]
+
+    def _z_candidates(self, k: int, n_features: int) -> tuple[NDArray[np.int64], Floats]:
+        """Return columns among which are the n with the largest z, and their z.
+
+        They are the features of the class, and a few of the others. Of the others, all features with the same count in
+        all classes together have the same z.
+        """
+        columns, total = self._entries(k), self._total(k)
+        values = self.statistics.documents if self._counts_documents else self.statistics.occurrences
+        scores = z_scores(self._entries_of(k, values), total, self._everywhere[columns], self._whole)
+        counts, by_count, bounds = self._by_count
+        absent = z_scores(np.zeros(len(counts)), total, counts, self._whole)
+        lowest = np.partition(scores, -n_features)[-n_features] if len(scores) >= n_features > 0 else 0.0
+        n_own = np.bincount(np.searchsorted(counts, self._everywhere[columns]), minlength=len(counts))
+        is_candidate = (absent >= lowest) & (absent > 0) & (np.diff(bounds) > n_own)
+        found, found_scores, n_left = [columns], [scores], n_features
+        for place in np.flatnonzero(is_candidate)[np.argsort(-absent[is_candidate], kind="stable")].tolist():
+            first = by_count[bounds[place] : min(bounds[place] + n_features + n_own[place], bounds[place + 1])]
+            found.append(first[~np.isin(first, columns)][:n_features])
+            found_scores.append(np.full(len(found[-1]), absent[place]))
+            n_left -= len(found[-1])
+            if n_left <= 0:
+                break
+        return np.concatenate(found), np.concatenate(found_scores)
+
+    def _log_odds_candidates(
+        self, k: int, n_features: int, order: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], Floats]:
+        """Return columns among which are the n with the largest log-odds, and their log-odds.
+
+        They are the features for which the class has a weight of its own, and the first of the others.
+        """
+        columns, weights = self._weights.entries(k)
+        absent = np.setdiff1d(order[: n_features + len(columns)], columns, assume_unique=True)
+        columns, weights = np.append(columns, absent), np.append(weights, self._weights.absent(k, absent))
+        return columns, self._against_others(weights, self._sums[columns])
+
+    def views(self, k: int, columns: Sequence[int] | NDArray[np.int64]) -> Iterator[FeatureView]:
+        """Yield the weights and counts of these columns in a class."""
+        columns, statistics = np.array(columns, dtype=np.int64), self.statistics
+        log_odds = self._against_others(self._weights.at(k, columns), self._sums[columns])
+        occurrences, documents = (
+            select_class(statistics.indptr, statistics.classes, values, columns, k)
+            for values in (statistics.occurrences, statistics.documents)
+        )
+        counts = documents if self._counts_documents else occurrences
+        z = z_scores(counts, self._total(k), self._everywhere[columns], self._whole)
+        is_known = statistics.knows_documents
+        for place, j in enumerate(columns.tolist()):
+            yield FeatureView(
+                self.name(j), float(log_odds[place]), float(z[place]),
+                float(self.mutual_information[j]) if is_known and self.has_association else None,
+                float(self.chi_squared[j]) if self.has_association else None,
+                occurrences[place].item(), documents[place].item() if is_known else None,
+            )  # fmt: skip
+
+    @property
+    def _counts_documents(self) -> bool:
+        settings = self._model.fitted.model_settings
+        return not settings.is_linear and settings.event_model.counts_documents
+
+    @cached_property
+    def _everywhere(self) -> NDArray[Any]:
+        statistics = self.statistics
+        return statistics.document_frequencies if self._counts_documents else statistics.feature_occurrences
+
+    @cached_property
+    def _whole(self) -> float:
+        return float(self.n_documents if self._counts_documents else self.n_occurrences)
+
+    @cached_property
+    def _most_frequent_class(self) -> NDArray[np.int64]:
+        """The class whose documents have each feature most frequently, (n_features,).
+
+        If documents were not counted, it is the class with the most occurrences per document.
+        """
+        statistics = self.statistics
+        counts = statistics.documents if statistics.knows_documents else statistics.occurrences
+        share = counts / np.maximum(statistics.class_documents, 1)[statistics.classes]
+        order = np.lexsort((statistics.classes, -share, statistics.entry_features))
+        best = np.full(statistics.n_features, -1, dtype=np.int64)
+        used = np.flatnonzero(np.diff(statistics.indptr))
+        best[used] = statistics.classes[order][statistics.indptr[used]]
+        return best
+
+    @cached_property
+    def _by_most_frequent_class(self) -> dict[str, tuple[Floats, NDArray[np.int64], NDArray[np.int64]]]:
+        """Scores of mi and chi2, the columns by class and decreasing score, and the bounds of each class."""
+        best, classes = self._most_frequent_class, np.arange(len(self.labels) + 1)
+        criteria = {"chi2": self.chi_squared}
+        if self.statistics.knows_documents:
+            criteria["mi"] = self.mutual_information
+        orders = {by: np.lexsort((-scores, best)) for by, scores in criteria.items()}
+        return {by: (criteria[by], order, np.searchsorted(best[order], classes)) for by, order in orders.items()}
+
+    @cached_property
+    def _by_count(self) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
+        """The counts of features everywhere, ascending, the columns in this order, and the bounds of each count."""
+        order = np.argsort(self._everywhere, kind="stable")
+        counts, starts = np.unique(self._everywhere[order], return_index=True)
+        return counts, order, np.append(starts, len(order))
+
+    @cached_property
+    def _absent_by_log_odds(self) -> NDArray[np.int64] | None:
+        """The columns by decreasing log-odds in a class without weights of its own; None if classes differ in it."""
+        own = self._weights.common()
+        return None if own is None else np.argsort(-self._against_others(own, self._sums), kind="stable")
+
+    @cached_property
+    def _by_class(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The entries in the order of their classes, the bounds of each class, and the features of the entries."""
+        order = np.argsort(self.statistics.classes, kind="stable")
+        bounds = np.searchsorted(self.statistics.classes[order], np.arange(len(self.labels) + 1))
+        return order, bounds, self.statistics.entry_features
+
+    def _entries(self, k: int) -> NDArray[np.int64]:
+        """Return the columns of the features of a class, ascending."""
+        order, bounds, features = self._by_class
+        return features[order[bounds[k] : bounds[k + 1]]].astype(np.int64)
+
+    def _entries_of(self, k: int, values: NDArray[Any]) -> NDArray[Any]:
+        """Return one value for each feature of a class, from one value for each entry of the statistics."""
+        order, bounds, _ = self._by_class
+        return values[order[bounds[k] : bounds[k + 1]]]
+
+
+def used_statistics(model: TrainedModel) -> ClassStatistics:
+    """Return the class statistics of the features that the model uses, in the order of its columns."""
+    counts, features = align_to_vocabulary(model.counts, model.fitted.feature_settings), model.fitted.vocabulary
+    if features is None or counts.vocabulary is None or len(features) == len(counts.vocabulary):
+        return counts.statistics
+    return counts.statistics.restrict(counts.vocabulary.columns_of(features.terms).astype(np.int64))
+
+
+MAX_WORDS = 3  # in the name of a hashed column
+
+
+def invert_hashes(model: TrainedModel, source: Source, *, on_batch: OnBatch | None = None) -> Names:
+    """Return names of hashed columns: for each column that a source uses, its number and its most frequent words.
+
+    A model does not store the words of hashed columns, because that would take the memory that hashing saves. Any texts
+    can name columns, because the hash of a word is fixed. The training texts name all columns of the model.
+
+    raises  SettingsError: the model's features are not hashed
+    """
+    settings = model.fitted.feature_settings
+    if settings.hash_bits is None:
+        raise SettingsError(
+            "the features of the model are not hashed", where="words_from", hint="leave out this option"
+        )
+    check_fields(settings.fields, source.field_names)
+    counting = counter(replace(settings, hash_bits=None))
+    for block in source.blocks():
+        batch = block.batch()
+        refuse_long_texts(batch, settings)
+        counting.count(batch.columns, np.zeros(len(batch), dtype=np.int32), 0)
+        if on_batch is not None:
+            on_batch(block, batch)
+    vocabulary, _ = counting.vocabulary()
+    return _names(vocabulary, counting.class_counts().occurrences.tolist(), settings.hash_bits)
+
+
+def _names(vocabulary: Vocabulary, occurrences: list[int], bits: int) -> Names:
+    by_column: dict[int, list[tuple[int, str]]] = {}
+    terms = vocabulary.terms
+    for column, term, number in zip(buckets(terms, bits).tolist(), terms, occurrences, strict=True):
+        by_column.setdefault(column, []).append((-number, term))
+    return {column: name_column(column, [term for _, term in sorted(words)]) for column, words in by_column.items()}
+
+
+def name_column(column: int, words: list[str]) -> str:
+    """Return the name of a hashed column: its number, and its first words."""
+    shown = [*words[:MAX_WORDS], *("…" for _ in words[MAX_WORDS : MAX_WORDS + 1])]
+    return f"#{column} {', '.join(shown)}" if words else f"#{column}"
+
+
+HALF = 0.5  # added to each count, so that none is zero (Haldane and Anscombe's correction)
+
+
+def z_scores(counts: NDArray[Any], total: float, everywhere: NDArray[Any], whole: float) -> Floats:
+    """Return the log-odds ratio of each feature in a class against all other classes, in standard deviations.
+
+    A rare feature may have large log-odds by chance; its standard deviation is large then. Let a be the count of the
+    feature and b that of all others in the class, c and d the same in all other classes, ½ added to each. Then
+    z = (ln a/b − ln c/d) / √(1/a + 1/b + 1/c + 1/d).
+
+    counts      (n_features,), counts in the class; `total` is the largest possible one: its tokens, or its documents
+    everywhere  (n_features,), counts in all classes; `whole` is the largest possible one
+    source      Monroe, Colaresi, Quinn, Fightin' Words, 2008, section 3.3; the variance: Gart and Zweifel, On the Bias
+                of Various Estimators of the Logit and Its Variance, 1967
+    """
+    own, others = counts + HALF, everywhere - counts + HALF
+    # sums beyond 2^53 are rounded
+    own_rest = np.maximum(total - counts, 0) + HALF
+    others_rest = np.maximum(whole - total - (everywhere - counts), 0) + HALF
+    log_odds = np.log(own) - np.log(own_rest) - np.log(others) + np.log(others_rest)
+    return np.asarray(log_odds / np.sqrt(1 / own + 1 / own_rest + 1 / others + 1 / others_rest), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)

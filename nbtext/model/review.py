@@ -5,27 +5,387 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial, reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.label_sets import LabelSets
-from nbtext.bayes.outliers import QUANTILE, typicality
-from nbtext.bayes.pair_noise import PairNoise, estimate_pair_noise
-from nbtext.documents.batch import ONE_HINT
-from nbtext.errors import InputError
-from nbtext.features.document_counts import number_contents
+from nbtext.bayes.label_noise import MAX_LABELS, LabelNoise, estimate_label_noise, estimate_noise, judge_none, keep_best
+from nbtext.bayes.label_sets import LabelSets, count_label_sets
+from nbtext.bayes.outliers import QUANTILE, log_likelihood_per_token, typicality, with_unknown_tokens
+from nbtext.bayes.pair_noise import MIN_DOCUMENTS, PairNoise, estimate_pair_noise, find_wrong_pairs
+from nbtext.bayes.prediction_sets import Quantiles
+from nbtext.bayes.relevance_leave_one_out import RelevanceLeaveOneOut
+from nbtext.bayes.scorer import Floats
+from nbtext.bayes.smoothing import BLOCK_SCORES
+from nbtext.documents.batch import ONE_HINT, Batch, Block
+from nbtext.documents.text_kind import describe_non_text
+from nbtext.errors import InputError, ModelError
+from nbtext.features.csr import select_class
+from nbtext.features.document_counts import DocumentCounts, concatenate, number_contents
 from nbtext.features.near_duplicates import NearDuplicates, find_near_duplicates
-from nbtext.model.review_judgment import Judgment, ModelJudge, judge_by_others
-from nbtext.model.review_reading import ReviewedCorpus, ReviewedDocument
+from nbtext.features.settings import FeatureSettings
+from nbtext.features.vocabulary import Vocabulary
+from nbtext.model.corpus_counts import ALL_HASHES, CorpusCounts, LabelSet, align_documents
+from nbtext.model.fitted_model import TrainedModel
+from nbtext.model.fitting import count_unseen, leave_out_labels, make_left_out, select_features
+from nbtext.model.growth import check_growth, check_undecayed
 from nbtext.model.settings import FINDINGS
+from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor
+from nbtext.model.training import needs_all_documents
+
+if TYPE_CHECKING:
+    from nbtext.documents.source import Source
+
+MAX_ROWS = 1 << 32  # documents of a block
+MAX_BLOCKS = 1 << 30  # blocks of a source
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedDocument:
+    """A document of a review.
+
+    id        its id
+    file      the file that holds it; for a file that is one document, the id
+    line      its first line, or its row in a table; None if the document is a whole file
+    labels    its labels; None if they are not known
+    is_other  whether it belongs to the source that is compared, not to the one that is reviewed
+    problem   why it is not text, such as encoded data; None for a text
+    """
+
+    id: str
+    file: str
+    line: int | None
+    labels: tuple[str, ...] | None
+    is_other: bool = False
+    problem: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ReviewedCorpus:
+    """The documents of one or two sources.
+
+    documents   in the order of the sources
+    unreadable  documents that could not be read
+    counts      (n_documents,), the counts of `documents`, in the same order, without labels
+    n_features  number of features
+    vocabulary  the feature of each column; None if features are hashed
+    """
+
+    documents: list[ReviewedDocument]
+    unreadable: list[ReviewedDocument]
+    counts: DocumentCounts
+    n_features: int
+    vocabulary: Vocabulary | None
+
+
+def describe_document(batch: Batch, row: int, *, is_other: bool = False) -> ReviewedDocument:
+    """Return the id, the place and the labels of a document, and why it is not text."""
+    labels, place = batch.labels_of(row), batch.place(row)
+    file, _, line = place.rpartition(":")
+    if batch.line_numbers is None and not (line.isdecimal() and file):
+        file, line = place, ""
+    problem = batch.problems[row].what if row in batch.problems else None
+    if problem is None:
+        problem = describe_non_text("\n".join(texts[row] for texts in batch.columns))
+    number = int(line) if line.isdecimal() else None
+    return ReviewedDocument(batch.ids[row], file, number, labels, is_other, problem)
+
+
+@dataclass(frozen=True, eq=False)
+class _NumberedSource:
+    """A source whose documents are numbered, and described in `described` by the number of their block."""
+
+    source: Source
+    first: int
+    described: dict[int, list[ReviewedDocument]]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the blocks in order, without what could not be read, and without labels; the groups are the numbers."""
+        for number, block in enumerate(self.source.blocks(), self.first):
+            yield block.map(partial(self._describe, number))
+
+    def _describe(self, number: int, batch: Batch) -> Batch:
+        self.described[number] = [describe_document(batch, row, is_other=self.first > 0) for row in range(len(batch))]
+        readable = [row for row in range(len(batch)) if row not in batch.problems]
+        return replace(
+            batch.drop(batch.problems), labels=[None] * len(readable), label_lists=None,
+            groups=[str(number * MAX_ROWS + row) for row in readable], line_numbers=None, rows=None,
+        )  # fmt: skip
+
+
+@dataclass(eq=False)
+class ReviewReader:
+    """Reads the documents of one or two sources for a review.
+
+    features  how they are counted
+    jobs      number of threads
+    """
+
+    features: FeatureSettings
+    jobs: int = 1
+
+    def __post_init__(self) -> None:
+        self._described: dict[int, list[ReviewedDocument]] = {}
+        self._parts: list[CorpusCounts] = []
+
+    def read(self, source: Source, on_batch: OnBatch | None = None) -> None:
+        """Count the documents of a source: first of the one that is reviewed, then of the one that is compared."""
+        numbered: Any = _NumberedSource(source, len(self._parts) * MAX_BLOCKS, self._described)
+        task = CountingTask(self.features, None, is_labeled=False)
+        self._parts.append(ThreadExecutor(self.jobs).count(numbered, task, on_batch))
+
+    def finish(self) -> ReviewedCorpus:
+        """Return all documents that were read, in order."""
+        counts = reduce(add, self._parts)
+        numbers = np.array([], dtype=np.int64)
+        if counts.sample.groups is not None:
+            numbers = counts.sample.groups.astype(np.int64)
+        order = np.argsort(numbers)
+        readable = set(numbers.tolist())
+        documents: list[ReviewedDocument] = []
+        unread: list[ReviewedDocument] = []
+        for number in sorted(self._described):
+            for row, document in enumerate(self._described[number]):
+                (documents if number * MAX_ROWS + row in readable else unread).append(document)
+        rows = replace(counts.sample.take(order), groups=None)
+        return ReviewedCorpus(documents, unread, rows, counts.statistics.n_features, counts.vocabulary)
+
+
+@dataclass(frozen=True, eq=False)
+class Judgment:
+    """How probable the labels of documents are, if each has one label.
+
+    labels        that `noise` numbers
+    noise         the label noise; its rows are those of the corpus
+    likelihoods   (n_documents,), log p(x) per token in nats; NaN if it is not known
+    distribution  of log p(x) per token of left-out documents; None if it is not known
+    """
+
+    labels: Sequence[str]
+    noise: LabelNoise
+    likelihoods: Floats
+    distribution: Quantiles | None
+
+
+def judge_by_others(corpus: ReviewedCorpus, given: Sequence[str | None], *, jobs: int = 1) -> Judgment:
+    """Judge each document with a label by all others; without any label, only the likelihoods are computed.
+
+    given  (n_documents,), the label of each document; None: it has none that can be judged
+    """
+    labels = sorted({label for label in given if label is not None})
+    classes = _number(given, labels)
+    rows = np.flatnonzero(classes >= 0) if labels else np.arange(len(classes))
+    counts = replace(corpus.counts.take(rows), classes=np.maximum(classes[rows], 0))
+    noise = estimate_label_noise(
+        counts, corpus.n_features, max(1, len(labels)), is_vocabulary=corpus.vocabulary is not None, jobs=jobs
+    )
+    likelihoods = np.full(len(classes), np.nan)
+    likelihoods[rows[noise.rows]] = noise.log_likelihoods
+    distribution = Quantiles.of(likelihoods[np.isfinite(likelihoods)])
+    return Judgment(labels, replace(noise, rows=rows[noise.rows]), likelihoods, distribution)
+
+
+def _number(given: Sequence[str | None], labels: Sequence[str]) -> NDArray[np.int32]:
+    """Return the number of each label; -1 for None, and for a label that is not among `labels`."""
+    numbers = {label: number for number, label in enumerate(labels)}
+    return np.array([-1 if label is None else numbers.get(label, -1) for label in given], dtype=np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelJudge:
+    """Judges the documents of a review by a model; see the module.
+
+    model   a single-label or multi-label model of Naive Bayes
+    jobs    number of threads
+    """
+
+    model: TrainedModel
+    jobs: int = 1
+
+    def __post_init__(self) -> None:
+        """Raise ModelError if documents cannot be left out of the model."""
+        settings = self.model.fitted.model_settings
+        if settings.is_linear:
+            what = f"a document cannot be left out of {settings.model} models"
+            raise ModelError(what, where="-m", hint="give a Naive Bayes model, or leave out -m")
+        check_growth(self.model)
+        check_undecayed(self.model)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the model, sorted."""
+        return self.model.fitted.labels
+
+    @property
+    def is_multilabel(self) -> bool:
+        return not self.model.fitted.task.is_exclusive
+
+    def judge(self, corpus: ReviewedCorpus, given: Sequence[str | None]) -> Judgment:
+        """Judge the documents of a review by a single-label model.
+
+        given  (n_documents,), the label of each document; None: it has none that can be judged
+        """
+        fitted, n_classes = self.model.fitted, len(self.labels)
+        documents, classes = self._align(corpus), _number(given, self.labels)
+        trained = self._find_trained(corpus, [None if label is None else (label,) for label in given])
+        left_out = make_left_out(fitted, trained, jobs=self.jobs)
+        left_out = left_out.take(np.flatnonzero(np.isin(left_out.documents.hashes, documents.hashes)))
+        is_trained, left_out = np.isin(documents.hashes, left_out.documents.hashes), left_out.drop_single_documents()
+        is_judged = ~is_trained | np.isin(documents.hashes, left_out.documents.hashes)
+        temperature, smoothing = fitted.calibration.temperature, fitted.hyperparameters.smoothing
+        if temperature is not None:
+            temperature = replace(temperature, noise=0.0)
+        calibration = replace(fitted.calibration, temperature=temperature)
+        likelihoods, kept, rows = np.full(len(documents), np.nan), [], []
+        for part in _split(len(documents), n_classes):
+            new = documents.take(part)
+            scores, n_known, n_tokens = self._score(new), new.lengths.copy(), corpus.counts.totals[part]
+            complete = scores.copy()
+            if calibration.likelihoods is not None:
+                complete = with_unknown_tokens(scores, fitted.scorer.default, n_tokens - n_known)
+            places, old = _match(new.hashes, left_out.documents.hashes)
+            if len(places):
+                own = left_out.take(old)
+                (own_scores,) = own.scores(smoothing)
+                owners = np.searchsorted(own.documents.hashes, new.hashes[places])
+                complete[places], scores[places] = own_scores[owners], own.ignore_hapaxes(own_scores, smoothing)[owners]
+                n_known[places], n_tokens[places] = own.n_known[owners], own.documents.lengths[owners]
+            if calibration.likelihoods is not None:
+                likelihoods[part] = log_likelihood_per_token(complete, n_tokens)
+            is_labeled = is_judged[part] & (classes[part] >= 0)
+            rows.append(part[is_labeled])
+            posterior = np.exp(calibration.log_posterior(scores[is_labeled], n_known[is_labeled]))
+            kept.append(keep_best(posterior, classes[rows[-1]]))
+        likelihoods[~is_judged] = np.nan
+        judged, noise = np.concatenate(rows), judge_none(n_classes)
+        if len(judged) and n_classes > 1:
+            labels, posteriors = (np.concatenate(each) for each in zip(*kept, strict=True))
+            found = estimate_noise(posteriors, labels, classes[judged], n_classes)
+            noise = LabelNoise(judged, *found, n_classes, likelihoods[judged])
+        return Judgment(self.labels, noise, likelihoods, calibration.likelihoods)
+
+    def judge_pairs(self, corpus: ReviewedCorpus, given: Sequence[tuple[str, ...] | None]) -> PairNoise:
+        """Judge each label of the documents of a review by a multi-label model; labels are those of the model.
+
+        given  (n_documents,), the labels of each document; None: they are not known
+        """
+        fitted, n_labels = self.model.fitted, len(self.labels)
+        task = fitted.several_labels
+        smoothing, combination = task.fit.naive_bayes
+        documents, left_out = self._align(corpus), self._leave_out_pairs(self._find_trained(corpus, given))
+        numbers = {label: k for k, label in enumerate(self.labels)}
+        n_documents, found = left_out.counts.statistics.class_documents, []
+        for part in _split(len(documents), n_labels):
+            new = documents.take(part)
+            scores = task.split(self._score(new))
+            probabilities = combination.probabilities(scores, new.lengths)
+            others, is_given = np.tile(n_documents, (len(part), 1)), np.zeros((len(part), n_labels), dtype=bool)
+            n_known, is_labeled = new.lengths.copy(), np.zeros(len(part), dtype=bool)
+            places, old = _match(new.hashes, left_out.documents.hashes)
+            if len(places):
+                own = left_out.take(old)
+                score = own.scores_of(smoothing)
+                of_blocks = [
+                    (combination.probabilities(score(each), own.lengths[each.start : each.stop]), each.positives)
+                    for each in own.blocks
+                ]
+                own_probabilities, positives = (np.concatenate(each) for each in zip(*of_blocks, strict=True))
+                contents = own.contents[np.searchsorted(own.documents.hashes, new.hashes[places])]
+                probabilities[places] = own_probabilities[contents]
+                others[places] -= positives.astype(np.int64)[contents]
+                n_known[places] = own.lengths[contents]
+            for place, row in enumerate(part.tolist()):
+                is_labeled[place] = given[row] is not None
+                is_given[place, [numbers[label] for label in given[row] or () if label in numbers]] = True
+            least = np.partition(probabilities, -min(MAX_LABELS, n_labels), axis=1)[:, -min(MAX_LABELS, n_labels)]
+            rows, labels = np.nonzero((probabilities >= least[:, None]) | is_given)
+            is_judged = is_labeled[rows] & (n_known[rows] > 0) & (others[rows, labels] >= MIN_DOCUMENTS)
+            rows, labels = rows[is_judged], labels[is_judged]
+            found.append((part[rows], labels, is_given[rows, labels], probabilities[rows, labels]))
+        rows, labels, of_given, of_pairs = (np.concatenate(each) for each in zip(*found, strict=True))
+        return find_wrong_pairs(rows, labels, of_given, of_pairs)
+
+    def _leave_out_pairs(self, counts: CorpusCounts) -> RelevanceLeaveOneOut:
+        """Return the retained documents of counts, to be left out of the multi-label model."""
+        features = self.model.fitted.feature_settings
+        counts, _ = select_features(counts, features)
+        return leave_out_labels(counts, self.model.fitted.weighting, count_unseen(counts, features)[0])
+
+    def _align(self, corpus: ReviewedCorpus) -> DocumentCounts:
+        """Return the documents over the features of the model; no documents have labels."""
+        return align_documents(corpus.counts, corpus.vocabulary, self.model.fitted.vocabulary)
+
+    def _score(self, documents: DocumentCounts) -> Floats:
+        """Return the scores of documents by the model as it is, (n_documents, n_classes)."""
+        weighting, scorer = self.model.fitted.weighting, self.model.fitted.scorer
+        weights = weighting.weights(documents.indptr, documents.indices, documents.counts)
+        return scorer.scores(documents.indptr, documents.indices, weights)
+
+    def _find_trained(self, corpus: ReviewedCorpus, given: Sequence[LabelSet | None]) -> CorpusCounts:
+        """Return the counts of the model; retained are the training documents among those of the review.
+
+        If the model needs the counts of all documents, all are retained.
+        """
+        fitted, counts = self.model.fitted, self.model.counts
+        if needs_all_documents(fitted.feature_settings, fitted.model_settings):
+            return counts
+        bound = ALL_HASHES if counts.has_all_documents else min(counts.below, int(counts.sample.hashes.max(initial=0)))
+        settled = counts.sample.below(bound)  # all documents of the model with these hashes are known
+        settled = settled.filter(np.isin(settled.hashes, corpus.counts.hashes))
+        documents = align_documents(corpus.counts, corpus.vocabulary, counts.vocabulary)
+        is_possible = np.diff(documents.indptr) == np.diff(corpus.counts.indptr)  # all features are known
+        is_possible &= ~(documents.hashes < np.uint64(min(bound, ALL_HASHES - 1))) & (bound < ALL_HASHES)
+        names = frozenset(self.labels)
+        is_possible &= np.array([labels is not None and names.issuperset(labels) for labels in given], dtype=bool)
+        earlier = counts.sets
+        rows = np.flatnonzero(is_possible)
+        own = [tuple(sorted(set(given[row] or ()))) for row in rows.tolist()]
+        sets = sorted({*earlier, *own})
+        numbers = {each: number for number, each in enumerate(sets)}
+        classes = np.array([numbers[each] for each in earlier], dtype=np.int32)
+        settled = replace(settled, classes=classes[settled.classes])
+        others = replace(documents.take(rows), classes=np.array([numbers[each] for each in own], dtype=np.int32))
+        others = _keep_possible(others, LabelSets.of(sets, counts.labels), counts)
+        sample = concatenate((settled, others))
+        sample = sample.take(sample.order(sample.classes))
+        return replace(counts, sample=sample, label_sets=None if counts.label_sets is None else tuple(sets))
+
+
+def _keep_possible(documents: DocumentCounts, sets: LabelSets, counts: CorpusCounts) -> DocumentCounts:
+    """Return the documents without copies that the counts cannot contain; their classes number `sets`."""
+    everything = LabelSets(np.arange(len(sets) + 1), np.zeros(len(sets), dtype=np.int32))  # one label that all have
+    for statistics, labels in ((counts.statistics, sets), (counts.statistics.pooled, everything)):
+        own = labels.take(documents.classes)
+        rows, classes = own.entry_sets, own.classes
+        possible = statistics.count_possible(replace(documents.take(rows), classes=classes))
+        keys = number_contents(documents)[rows] * statistics.n_classes + classes
+        order = np.argsort(keys, kind="stable")
+        ranks = np.empty(len(keys), dtype=np.int64)
+        ranks[order] = np.arange(len(keys)) - np.searchsorted(keys[order], keys[order])
+        documents = documents.filter(np.bincount(rows, weights=ranks >= possible, minlength=len(documents)) == 0)
+    return documents
+
+
+def _split(n_documents: int, n_classes: int) -> list[NDArray[np.int64]]:
+    """Return the numbers of documents in parts whose scores fit into memory; at least one part."""
+    size = max(1, BLOCK_SCORES // max(1, n_classes))
+    return np.split(np.arange(n_documents), range(size, n_documents, size))
+
+
+def _match(hashes: NDArray[np.uint64], trained: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return which documents are training documents, and which training documents are among them, by their hashes."""
+    return np.flatnonzero(np.isin(hashes, trained)), np.flatnonzero(np.isin(trained, hashes))
+
 
 LABEL_ERROR, CONFLICTING, DUPLICATE, NEAR_DUPLICATE, LEAK, OUTLIER, NOT_TEXT = FINDINGS
 DIGITS = 6  # of a certainty; findings are sorted by it
 MIN_CONFUSED = 2.0  # expected documents of a pair of labels that is reported
 MIN_SHARE = 0.02  # of the documents of a label
 MAX_CONFUSED = 5  # pairs of labels that are reported
-MIN_DOCUMENTS = 100  # with fewer documents, there is no 1 % quantile, so no outlier
+MIN_LIKELIHOODS = 100  # with fewer documents, there is no 1 % quantile, so no outlier
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +615,7 @@ def _group(groups: NDArray[np.int64], is_kept: NDArray[np.bool_]) -> Iterator[li
 
 def _find_outliers(corpus: ReviewedCorpus, judgment: Judgment) -> Iterator[Finding]:
     """Yield documents whose likelihood per token is below the 1 % quantile."""
-    if judgment.distribution is None or judgment.distribution.numbers < MIN_DOCUMENTS:
+    if judgment.distribution is None or judgment.distribution.numbers < MIN_LIKELIHOODS:
         return
     values = typicality(judgment.likelihoods, judgment.distribution)
     for row in np.flatnonzero(values < QUANTILE).tolist():
@@ -269,3 +629,113 @@ def _find_non_texts(corpus: ReviewedCorpus) -> Iterator[Finding]:
         reason = document.problem or ("no word" if size == 0 else None)
         if reason is not None and not document.is_other:
             yield Finding(NOT_TEXT, 1.0, (document,), reason=reason)
+
+
+HALF = 0.5  # added to each count, so that no logarithm is infinite
+
+
+@dataclass(eq=False)
+class TextCollector:
+    """Collects the texts of some documents in a second pass over their sources; see `OnBatch`."""
+
+    wanted: frozenset[ReviewedDocument]
+
+    def __post_init__(self) -> None:
+        self.texts: dict[ReviewedDocument, str] = {}
+        self._ids = {each.id for each in self.wanted}
+        self._places = {(each.id, each.file, each.line, each.is_other): each for each in self.wanted}
+
+    def add(self, batch: Batch, *, is_other: bool) -> None:
+        """Keep the texts of the wanted documents of a batch."""
+        for row, identity in enumerate(batch.ids):
+            if identity in self._ids:
+                found = describe_document(batch, row, is_other=is_other)
+                document = self._places.get((found.id, found.file, found.line, is_other))
+                if document is not None:
+                    self.texts[document] = "\n".join(column[row] for column in batch.columns)
+
+
+def weigh_words(
+    corpus: ReviewedCorpus, findings: Sequence[Finding], judge: ModelJudge | None = None
+) -> Iterator[dict[str, float] | None]:
+    """Yield, for each label error, the log-odds of each word of the document: of the likely label against the given
+    one.
+
+    They are ratios of the shares of the documents with the word, without the document itself. With several labels, they
+    compare the documents with the label and those without it. None for other findings, and if features are hashed.
+
+    judge  the model whose documents are counted; None: those of the review are
+    """
+    weigher = _WordWeigher(corpus, judge)
+    for finding in findings:
+        is_weighed = finding.finding == LABEL_ERROR and corpus.vocabulary is not None
+        yield weigher.weigh(finding) if is_weighed else None
+
+
+class _WordWeigher:
+    def __init__(self, corpus: ReviewedCorpus, judge: ModelJudge | None) -> None:
+        self._places = {document: row for row, document in enumerate(corpus.documents)}
+        self._is_of_model = judge is not None
+        if judge is not None:
+            counts = judge.model.counts
+            self._statistics, self._vocabulary = counts.statistics, counts.vocabulary
+            self._numbers = {label: number for number, label in enumerate(counts.labels)}
+            self._documents = align_documents(corpus.counts, corpus.vocabulary, counts.vocabulary)
+            return
+        self._documents, self._vocabulary = corpus.counts, corpus.vocabulary
+        is_several = has_several_labels([each for each in corpus.documents if not each.is_other])
+        documents = [() if is_several and each.is_other else each.labels for each in corpus.documents]
+        if not is_several:
+            documents = [each if each is not None and len(each) == 1 else None for each in documents]
+        names = sorted({label for labels in documents for label in labels or ()})
+        self._numbers = {label: number for number, label in enumerate(names)}
+        rows = [row for row, labels in enumerate(documents) if labels is not None]
+        given = [tuple(sorted(set(documents[row] or ()))) for row in rows]
+        sets = {each: number for number, each in enumerate(dict.fromkeys(given))}
+        labeled = replace(
+            corpus.counts.take(np.array(rows, dtype=np.int64)),
+            classes=np.array([sets[each] for each in given], dtype=np.int32),
+        )
+        self._statistics = count_label_sets(
+            labeled, LabelSets.of(list(sets), names), n_features=corpus.n_features, n_labels=len(names)
+        )
+
+    def weigh(self, finding: Finding) -> dict[str, float]:
+        """Return the log-odds of each word of the document of a label error."""
+        row = self._places[finding.documents[0]]
+        columns = self._documents.slice(row, row + 1).indices.astype(np.int64)
+        n_own = 1  # how often the document itself is counted
+        if self._is_of_model:  # a document of the model has no word that its label lacks
+            n_own = int(self._count(finding.label, columns)[0].min(initial=1) > 0)
+        likely = self._share(finding.likely_label, columns, 0)
+        given = self._share(finding.label, columns, n_own)
+        if likely is None:
+            assert given is not None  # a label error has a label
+            likely = self._share_without(finding.label, columns, 0)
+        elif given is None:
+            given = self._share_without(finding.likely_label, columns, n_own)
+        assert self._vocabulary is not None  # else no word is weighed
+        log_odds = (np.log(likely) - np.log(given)).tolist()
+        return {self._vocabulary.term(int(j)): value for j, value in zip(columns, log_odds, strict=True)}
+
+    def _count(self, label: str | None, columns: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
+        """Return how many documents of a label (None: of all) have each word, and how many documents it has."""
+        each = self._statistics
+        if not label:
+            return each.document_frequencies[columns].astype(np.float64), float(each.n_documents)
+        number = self._numbers[label]
+        with_word = select_class(each.indptr, each.classes, each.documents, columns, number)
+        return np.asarray(with_word, dtype=np.float64), float(each.class_documents[number])
+
+    def _share(self, label: str | None, columns: NDArray[np.int64], n_own: int) -> NDArray[np.float64] | None:
+        """Return the share of the documents of a label with each word, without `n_own` times the document itself."""
+        if label is None:
+            return None
+        with_word, size = self._count(label, columns)
+        return np.asarray((with_word - n_own + HALF) / (size - n_own + 2 * HALF))
+
+    def _share_without(self, label: str | None, columns: NDArray[np.int64], n_own: int) -> NDArray[np.float64]:
+        """Return the same share of the documents without a label."""
+        with_word, size = self._count(label, columns)
+        with_total, total = self._count(None, columns)
+        return np.asarray((with_total - with_word - n_own + HALF) / (total - size - n_own + 2 * HALF))

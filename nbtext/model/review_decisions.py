@@ -11,7 +11,7 @@ from nbtext.documents.batch import Batch, check_label
 from nbtext.documents.rows import NewLabel, name_labels, read_fields
 from nbtext.documents.streams import unreadable
 from nbtext.errors import InputError
-from nbtext.model.review_reading import describe_document
+from nbtext.model.review import describe_document
 
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings

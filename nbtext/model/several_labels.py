@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.binary_relevance import RelevanceScores, split_scores
 from nbtext.bayes.calibration import Calibration
+from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.diagnostics import Hyperparameters
-from nbtext.bayes.label_selection import DEFAULT_THRESHOLD, MultilabelEstimate, MultilabelFit
+from nbtext.bayes.label_selection import DEFAULT_THRESHOLD, MACRO_F1, MultilabelEstimate, MultilabelFit
 from nbtext.bayes.prevalence import LabelPosteriors
-from nbtext.bayes.scorer import Floats
+from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.bayes.settings import AUTO, ModelSettings
+from nbtext.errors import SettingsError
+from nbtext.features.settings import FeatureSettings
 from nbtext.model.predictions import Labels, Predictions, select_labels
 from nbtext.model.settings import DecisionSettings, refuse_decisions
 from nbtext.model.task import LEAST, log_odds, no_prediction_sets
 from nbtext.records import dataclass
-
-if TYPE_CHECKING:
-    from nbtext.bayes.settings import ModelSettings
 
 SEPARATOR = "|"  # of labels in a table, if the labels of the training documents had none
 
@@ -40,6 +41,7 @@ class SeveralLabels:
     """
 
     name: ClassVar[str] = "several"
+    is_exclusive: ClassVar[bool] = False
     calibration: ClassVar[Calibration] = Calibration()  # its labels do not exclude each other
 
     labels: Labels
@@ -47,10 +49,46 @@ class SeveralLabels:
     priors: Floats
     fit: MultilabelFit
 
+    @classmethod
+    def of(cls, labels: Labels, statistics: ClassStatistics, scorer: LinearScorer, fit: MultilabelFit) -> SeveralLabels:
+        """Return the task of a model of these documents. Half a document is added to those with each label."""
+        log_prior = np.log(statistics.class_documents + 0.5) - np.log(statistics.n_documents + 1)
+        return cls(labels, np.asarray(log_prior), scorer.bias[: len(labels)], fit)
+
+    @staticmethod
+    def check_training(features: FeatureSettings, settings: ModelSettings) -> None:
+        """See Task."""
+        several, is_linear = "documents with several labels", settings.is_linear
+        if settings.model != AUTO and not is_linear:
+            hint = "leave out --model for Naive Bayes, or use --model svm or nbsvm"
+            raise SettingsError(f"{settings.model} cannot be trained on {several}", where="model", hint=hint)
+        if not is_linear and (not features.is_counting or features.idf != "none"):
+            what, hint = (
+                f"Naive Bayes of {several} needs counts without weights",
+                "use a linear model, such as --model svm",
+            )
+            raise SettingsError(what, where="weighting", hint=hint)
+        if features.select is not None:
+            hint = "use --min-df, --max-df or --max-features"
+            raise SettingsError(f"cannot be used with {several}", where="select", hint=hint)
+        if settings.optimize not in (None, MACRO_F1):
+            hint = "leave it out to maximize micro-F1, or give macro_f1"
+            what = f"{settings.optimize} can be optimized only for documents with one label each"
+            raise SettingsError(what, where="optimize", hint=hint)
+        default, hint = ModelSettings(), "leave out this option, or train on documents with one label each"
+        for name in ("smoothing", "prior", "class_weight", "calibrate", "min_recall", "min_precision"):
+            if getattr(settings, name) != getattr(default, name):
+                raise SettingsError(f"cannot be used with {several}", where=name, hint=hint)
+
     @property
     def estimate(self) -> MultilabelEstimate | None:
         """The leave-one-out estimate for new documents; None if no document could be left out."""
         return self.fit.estimate
+
+    @property
+    def n_scores(self) -> int:
+        """See Task."""
+        return len(self.labels) * len(self.fit.combination.weights)
 
     @property
     def posteriors(self) -> LabelPosteriors | None:

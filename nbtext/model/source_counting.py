@@ -14,8 +14,7 @@ from nbtext.documents.batch import ONE_HINT, Batch
 from nbtext.errors import InputError, SettingsError
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
-from nbtext.model.reservoir import Bound
+from nbtext.model.corpus_counts import Bound, CorpusCounter, CorpusCounts
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:

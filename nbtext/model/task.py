@@ -23,6 +23,7 @@ from nbtext.bayes.prevalence import MeanPosteriors
 from nbtext.bayes.scorer import Floats, log_posterior
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import SettingsError
+from nbtext.features.settings import FeatureSettings
 from nbtext.model.predictions import Labels, Predictions
 from nbtext.model.settings import DEFAULT_ERROR_COST, Costs, DecisionSettings, refuse_decisions
 from nbtext.records import dataclass
@@ -40,14 +41,16 @@ class Task(Protocol):
     ----------
     name
         As it is stored.
-    title
-        In output for people.
+    is_exclusive
+        Whether labels exclude each other, so that a label is compared with another one.
     labels
         Sorted by code point; class k is `labels[k]`.
     log_prior : (n_labels,)
         Natural logarithm of the prior probability of each label.
     calibration
         Turns the scores of labels that exclude each other into probabilities; empty if they do not.
+    n_scores
+        Number of scores of a document, but for derived features.
     estimate
         The leave-one-out estimate for new documents; None if no document could be left out.
     posteriors
@@ -57,6 +60,7 @@ class Task(Protocol):
     """
 
     name: ClassVar[str]
+    is_exclusive: ClassVar[bool]
 
     @property
     def labels(self) -> Labels: ...
@@ -64,6 +68,8 @@ class Task(Protocol):
     def log_prior(self) -> Floats: ...
     @property
     def calibration(self) -> Calibration: ...
+    @property
+    def n_scores(self) -> int: ...
     @property
     def estimate(self) -> Any: ...
     @property
@@ -112,6 +118,10 @@ class Task(Protocol):
     def check(decisions: DecisionSettings, labels: Labels) -> None:
         """Raise InputError or SettingsError if the decisions have no meaning for the task, or for these labels."""
 
+    @staticmethod
+    def check_training(features: FeatureSettings, settings: ModelSettings) -> None:
+        """Raise SettingsError if a setting does not apply to documents of this kind."""
+
     def separator(self, given: str | None) -> str:
         """Return what divides labels in a table, if those of the training documents were divided by `given`."""
 
@@ -143,6 +153,7 @@ class OneLabel:
     """
 
     name: ClassVar[str] = "one"
+    is_exclusive: ClassVar[bool] = True
     fit: ClassVar[None] = None
 
     labels: Labels
@@ -170,6 +181,11 @@ class OneLabel:
         if settings.calibrate:
             default = int(log_priors(class_documents[None, :], settings.deciding_prior_of(labels)).argmax())
         return cls(labels, log_prior, calibration, estimate, settings.calibrate, default)
+
+    @property
+    def n_scores(self) -> int:
+        """See Task."""
+        return len(self.labels)
 
     @property
     def posteriors(self) -> MeanPosteriors | None:
@@ -223,6 +239,10 @@ class OneLabel:
         wrong = ["threshold"] * decisions.has_common_threshold + ["at_least_one"] * decisions.at_least_one
         refuse_decisions("single-label", wrong, "use --threshold LABEL=P or --min-probability")
         decisions.check(labels)
+
+    @staticmethod
+    def check_training(features: FeatureSettings, settings: ModelSettings) -> None:
+        """See Task; all settings do."""
 
     def separator(self, given: str | None) -> str:
         """See Task."""

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of, printable
-from nbtext.model.review import LABEL_ERROR, Finding, Review
-from nbtext.model.review_reading import ReviewedDocument
+from nbtext.model.review import LABEL_ERROR, Finding, Review, ReviewedDocument
 from nbtext.model.settings import FINDINGS
 from nbtext.report.records import format_records, join_labels
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nbtext.features.occurrences import Locator
-from nbtext.model.review import LABEL_ERROR, Finding, Review
-from nbtext.model.review_reading import ReviewedDocument
+from nbtext.model.review import LABEL_ERROR, Finding, Review, ReviewedDocument
 from nbtext.report.explanation import Run, cut_runs, highlight
 from nbtext.report.page.rendering import render_page
 from nbtext.report.review import describe_error, document_record, place_of, summarize_review

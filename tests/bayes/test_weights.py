@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.scorer import ClassWeights, LinearScorer
-from nbtext.model.inspector import z_scores
+from nbtext.model.inspection import z_scores
 
 
 def scorer_of(model: str, matrix: Any, smoothing: float) -> LinearScorer:

@@ -16,8 +16,7 @@ import pytest
 from words_of_labels import COMMON, WORDS
 
 from nbtext.bayes.label_noise import LabelNoise
-from nbtext.model.review import _find_confused
-from nbtext.model.review_judgment import Judgment
+from nbtext.model.review import Judgment, _find_confused
 
 FLIPPED = (10, 21, 32)  # documents with another label
 

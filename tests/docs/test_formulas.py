@@ -24,7 +24,7 @@ from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.weighting import inverse_document_frequencies, normalize, term_frequencies
 from nbtext.linear.nbsvm import log_count_ratios
-from nbtext.model.inspector import z_scores
+from nbtext.model.inspection import z_scores
 
 Matrix = NDArray[np.float64]
 

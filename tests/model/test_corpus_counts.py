@@ -19,8 +19,7 @@ from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_shard, open_source
 from nbtext.errors import InputError
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
-from nbtext.model.reservoir import Bound
+from nbtext.model.corpus_counts import Bound, CorpusCounter, CorpusCounts
 from nbtext.model.source_counting import CountingTask, ThreadExecutor
 
 PLAIN = FeatureSettings()

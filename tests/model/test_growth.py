@@ -19,9 +19,8 @@ from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
+from nbtext.model.corpus_counts import ALL_HASHES, CorpusCounter, CorpusCounts
 from nbtext.model.growth import calibrate, forget, merge, refit, update
-from nbtext.model.reservoir import ALL_HASHES
 from nbtext.model.training import sample_size
 
 Documents = list[tuple[str, str]]

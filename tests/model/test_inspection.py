@@ -21,9 +21,8 @@ from nbtext.errors import SettingsError
 from nbtext.features.hashing import buckets
 from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.inspection import Inspection, inspect_matrix
+from nbtext.model.inspection import Inspection, Inspector, inspect_matrix, invert_hashes
 from nbtext.model.inspection import inspect as inspect_model
-from nbtext.model.inspector import Inspector, invert_hashes
 from nbtext.model.matrices import vectorize_source
 from nbtext.model.settings import CRITERIA
 from nbtext.text_classifier import TextClassifier

@@ -216,7 +216,7 @@ def test_blocks_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> N
     """Two threads find the labels of the documents of their blocks at the same time; slices share the counts."""
     corpora = []
     monkeypatch.setattr(
-        "nbtext.model.multilabel.select_multilabel",
+        "nbtext.bayes.label_selection.select_multilabel",
         lambda corpus, **_: corpora.append(corpus) or default_multilabel_fit(corpus.counts.statistics.n_classes),
     )
     train([(f"apple n{i}", ("ab"[i % 2],)) for i in range(40)])

@@ -17,14 +17,19 @@ from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import Source, open_source
 from nbtext.features.settings import FeatureSettings
-from nbtext.model import review_judgment
+from nbtext.model import review as reviewing
 from nbtext.model.fitted_model import TrainedModel, make_trained_model
 from nbtext.model.fitting import fit_model
 from nbtext.model.predictor import Predictor
-from nbtext.model.review import LABEL_ERROR, Finding, single_label
-from nbtext.model.review_judgment import ModelJudge
-from nbtext.model.review_reading import ReviewedCorpus, ReviewReader
-from nbtext.model.review_texts import weigh_words
+from nbtext.model.review import (
+    LABEL_ERROR,
+    Finding,
+    ModelJudge,
+    ReviewedCorpus,
+    ReviewReader,
+    single_label,
+    weigh_words,
+)
 from nbtext.model.training import train_on_source
 
 WORDS = ("apple", "pear", "plum", "saw", "nail", "drill", "wave", "boat")
@@ -59,13 +64,13 @@ def read(folder: Path, rows: Rows, features: FeatureSettings, name: str = "y") -
 def posteriors(monkeypatch: pytest.MonkeyPatch) -> list[NDArray[np.float64]]:
     """What the noise is estimated from: the posteriors of the documents that are judged."""
     found: list[NDArray[np.float64]] = []
-    estimate: Callable[..., Any] = review_judgment.estimate_noise
+    estimate: Callable[..., Any] = reviewing.estimate_noise
 
     def keep(values: NDArray[np.float64], *others: Any) -> Any:
         found.append(values)
         return estimate(values, *others)
 
-    monkeypatch.setattr(review_judgment, "estimate_noise", keep)
+    monkeypatch.setattr(reviewing, "estimate_noise", keep)
     return found
 
 
@@ -201,10 +206,8 @@ def test_several_labels(keep_sample: int | None, tmp_path: Path, monkeypatch: py
         stored = replace(counts, sample=counts.sample.smallest(0), sample_size=0).drop_unused_sets()
         model = make_trained_model(model.fitted, stored)
     found: list[tuple[NDArray[Any], ...]] = []
-    judge_pairs = review_judgment.find_wrong_pairs
-    monkeypatch.setattr(
-        review_judgment, "find_wrong_pairs", lambda *pairs: (found.append(pairs), judge_pairs(*pairs))[1]
-    )
+    judge_pairs = reviewing.find_wrong_pairs
+    monkeypatch.setattr(reviewing, "find_wrong_pairs", lambda *pairs: (found.append(pairs), judge_pairs(*pairs))[1])
     new = [{**row, "text": f"{row['text']} new"} for row in make_rows(3, seed=5, several=True)]
     corpus = read(tmp_path, [*rows, *new], FeatureSettings())
     noise = ModelJudge(model).judge_pairs(corpus, [document.labels for document in corpus.documents])

@@ -12,7 +12,7 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
 from nbtext.errors import SettingsError
-from nbtext.model.left_out import leave_one_out_probabilities
+from nbtext.model.fitting import leave_one_out_probabilities
 
 WORDS = {"fruit": ["apple", "pear", "plum", "cherry"], "tool": ["hammer", "saw", "drill", "pliers"]}
 

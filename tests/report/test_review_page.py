@@ -12,8 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from nbtext.cli.main import cli
-from nbtext.model.review import Finding, Review
-from nbtext.model.review_reading import ReviewedDocument
+from nbtext.model.review import Finding, Review, ReviewedDocument
 from nbtext.report.review_page import shown_findings
 
 Visited = Callable[..., Any]
