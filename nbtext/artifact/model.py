@@ -27,11 +27,12 @@ from nbtext.artifact import audit
 from nbtext.artifact.audit import MAX_NUMBER, invalid_value
 from nbtext.artifact.record import Reader, write
 from nbtext.artifact.storage import Record, load, name_errors, newer_error, save
-from nbtext.bayes.diagnostics import Hyperparameters
+from nbtext.bayes.diagnostics import LeaveOneOutEstimate
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import SELECTABLE_MODELS, ModelSettings
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
-from nbtext.errors import ModelError, SettingsError
+from nbtext.errors import MissingExtra, ModelError, SettingsError
+from nbtext.features.analyzer import Analyzer
 from nbtext.features.document_counts import concatenate
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -141,7 +142,6 @@ def _read_fitted_model(record: Record) -> FittedModel:
         if not isinstance(record[name], kind):
             raise invalid_value(name, "has another type")
     task = _read_task(reader, record["task"])
-    labels = task.labels
     if len(record["views"]) != 1:
         raise newer_error("this one reads models of one view")
     view = reader.read_record(View, record["views"][0], "views")
@@ -151,12 +151,14 @@ def _read_fitted_model(record: Record) -> FittedModel:
     derive = None if settings.is_linear else settings.event_model.derivation
     derivation = None if derive is None else derive(settings.values)
     found["scorer"] = replace(scorer, derivation=derivation)
-    n_scores = len(labels) * (derivation.height if derivation is not None else 1)
-    if isinstance(task, OneLabel):
-        _check_one_label(task, settings, found["hyperparameters"])
-    else:
-        n_scores = len(labels) * _check_several_labels(task, view.settings, settings)
-    _check_scorer(scorer, n_scores)
+    try:
+        Analyzer(view.settings)
+    except MissingExtra:  # without the stemmer, the model can be inspected
+        pass
+    except SettingsError as error:
+        raise invalid_value(f"views.settings.{error.where}", f"is not a setting: {error}") from error
+    _check_task(task, view.settings, settings)
+    _check_scorer(scorer, task.n_scores * (derivation.height if derivation is not None else 1))
     width = derivation.width if derivation is not None else 1
     _check_width("scorer", view, scorer.n_columns, width=width)
     idf = view.weighting.idf
@@ -190,28 +192,25 @@ def _read_task(reader: Reader, stored: Record) -> Task:
     return cast("Task", reader.read_record(kind, {**given, "labels": labels}, "task"))
 
 
-def _check_one_label(task: OneLabel, settings: ModelSettings, hyperparameters: Hyperparameters) -> None:
+def _check_task(task: Task, features: FeatureSettings, settings: ModelSettings) -> None:
+    """Raise ArtifactError unless a task fits the settings of training."""
+    try:
+        task.check_training(features, settings)
+    except SettingsError as error:
+        raise invalid_value("task", f"does not fit the settings: {error}") from error
+    if task.fit is not None and settings.is_linear != (task.fit.smoothing is None):
+        raise invalid_value("task.fit", f"does not fit {settings.model} models")
     calibration, estimate = task.calibration, task.estimate
     has_likelihood = not settings.is_linear and settings.event_model.is_generative
     if not has_likelihood and (calibration.likelihoods is not None or calibration.outlier_threshold is not None):
         raise invalid_value("task.calibration.likelihoods", f"do not belong to {settings.model} models")
     if not {label for _, label, _ in settings.targets} <= set(task.labels):
         raise invalid_value("model_settings", "has a target for a label that it does not have")
-    if estimate is not None and len(estimate.targets) != len(settings.targets):
-        raise invalid_value("task.estimate.targets", "should be one for each target of the settings")
-    if estimate is not None and estimate.optimized is not None and settings.optimize is None:
-        raise invalid_value("task.estimate.optimized", "should be set only if a metric is optimized")
-
-
-def _check_several_labels(task: Any, features: FeatureSettings, settings: ModelSettings) -> int:
-    """Return the number of scores for each label."""
-    try:
-        task.check_training(features, settings)
-    except SettingsError as error:
-        raise invalid_value("task", f"does not fit the settings: {error}") from error
-    if settings.is_linear != (task.fit.smoothing is None):
-        raise invalid_value("task.fit", f"does not fit {settings.model} models")
-    return len(task.fit.combination.weights)
+    if isinstance(estimate, LeaveOneOutEstimate):
+        if len(estimate.targets) != len(settings.targets):
+            raise invalid_value("task.estimate.targets", "should be one for each target of the settings")
+        if estimate.optimized is not None and settings.optimize is None:
+            raise invalid_value("task.estimate.optimized", "should be set only if a metric is optimized")
 
 
 def _check_scorer(scorer: LinearScorer, n_scores: int) -> None:
@@ -256,7 +255,7 @@ def _check_model(model: FittedModel) -> None:
     if model.is_binary_selected and not (model.is_model_selected and features.tf == "binary"):
         raise invalid_value("is_binary_selected", "is true, but no model was selected")
     n_columns = model.label_columns
-    is_matrix = not isinstance(model.task, OneLabel) and model.label_type == "int"
+    is_matrix = not model.task.is_exclusive and model.label_type == "int"
     if n_columns is not None and not (is_matrix and are_columns(model.labels, n_columns)):
         raise invalid_value("label_columns", "does not match the labels")
 

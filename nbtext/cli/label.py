@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,15 +18,9 @@ from nbtext.records import dataclass
 from nbtext.settings import Excludes, parse_names, part, setting
 
 if TYPE_CHECKING:
-    from nbtext.documents.batch import Batch
     from nbtext.documents.settings import InputSettings, ModelInput
-    from nbtext.documents.source import Source
-    from nbtext.labeling.pool import Pool
-    from nbtext.model.fitted_model import TrainedModel
-    from nbtext.model.source_counting import OnBatch
 
 TEXT = "text"  # the key of the text of an answer
-Keywords = dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,42 +74,61 @@ def label(given: Label) -> None:
     Each answer is on the disk before the next document is shown. Run the same command again to continue. `nbtext train`
     reads the file of answers as it is; skipped documents are not in it.
     """
+    from nbtext.artifact.model import load_model
+    from nbtext.bayes.settings import ModelSettings
     from nbtext.cli.labeling_screen import LabelingScreen
     from nbtext.features.occurrences import Locator
     from nbtext.labeling.answers import AnswerFile
     from nbtext.labeling.learner import Learner
     from nbtext.labeling.pool import read_pool
     from nbtext.labeling.session import Session
+    from nbtext.model.growth import check_growth
+    from nbtext.model.keyword_file import read_keywords
+    from nbtext.model.keywords import extend_ngrams, train_with_keywords
+    from nbtext.model.source_counting import read_batches
 
     output, features, quiet = given.output, given.features, given.run.quiet
     _check_terminal(output)
-    trained, words = _read_start(given.model, given.keywords)
+    trained, words = None, None
+    if given.model is not None:
+        refuse_settings(FeatureSettings, because="the model has its features")
+        trained = load_model(given.model)
+        try:
+            check_growth(trained)
+        except ModelError as error:
+            raise error.locate(given.model) from None
+    elif given.keywords is not None:
+        words = read_keywords(given.keywords)
     trained_on = trained.fitted.input if trained is not None else None
     with open_documents(given.sources, given.input, given.run, trained_on=trained_on) as (source, on_batch):
         if trained is not None:
             features = trained.fitted.feature_settings
+        elif not features.is_counting:
+            raise SettingsError("label needs counts, not weights", where="weighting", hint="leave out this option")
         else:
-            features = _resolve_features(replace(features, fields=source.field_names), words)
-        pool = read_pool(_read_batches(source, on_batch), features, given.pool)
+            features = replace(features, fields=source.field_names)
+            features = features if words is None else extend_ngrams(words, features)
+        pool = read_pool(read_batches(source, on_batch), features, given.pool)
     if not pool.documents:
         raise InputError("no documents to label", where=given.sources[0], hint="name a source with documents")
     if pool.n_left_out:
         say(f"chosen at random: {len(pool.documents):,} documents of {len(pool.documents) + pool.n_left_out:,}; "
             "for more, give a larger --pool", quiet=quiet)  # fmt: skip
     if words is not None:
-        trained = _train_with_keywords(words, pool, features)
-    file = AnswerFile(output, source.field_names or (TEXT,))
+        trained = train_with_keywords(words, pool.counts, features, ModelSettings()).model
+    names = source.field_names or (TEXT,)
+    is_exclusive = trained is not None and trained.fitted.task.is_exclusive
+    file = AnswerFile(output, names, has_lists=given.multi_label or (trained is not None and not is_exclusive))
     try:
-        is_multilabel = given.multi_label or file.has_lists
-        if trained is not None:
-            is_multilabel = _check_kind(trained, is_multilabel, output)
-        learner = Learner(features, trained, is_multilabel=is_multilabel)
+        if is_exclusive and file.has_lists:
+            what = "the model gives each document one label, and answers can have several"
+            raise SettingsError(what, where=output, hint="leave out --multi-label, or start without this model")
+        learner = Learner(features, trained, has_lists=file.has_lists)
         session = Session(pool, file, learner, given.labels)
         LabelingScreen(session, Locator(features), screen()).run()
     finally:
         file.close()
         n_answers = number_of(len(file.answers), "answer")
-        names = source.field_names or (TEXT,)
         train = _name_training(given, trained_on, names)
         say(f"{output}: {n_answers}" + (f"; to train a model: {train}" if file.answers else ""), quiet=quiet)
 
@@ -153,55 +165,3 @@ def _check_terminal(output: str) -> None:
             "label needs a terminal that can move its cursor, but the environment variable TERM is 'dumb'",
             hint="set TERM",
         )
-
-
-def _read_start(model: str | None, keywords: str | None) -> tuple[TrainedModel | None, Keywords | None]:
-    """Return the model of the start, or the keywords of each label to train one by."""
-    from nbtext.artifact.model import load_model
-    from nbtext.model.growth import check_growth
-    from nbtext.model.keyword_file import read_keywords
-
-    if model is None:
-        return None, read_keywords(keywords) if keywords is not None else None
-    refuse_settings(FeatureSettings, because="the model has its features")
-    trained = load_model(model)
-    try:
-        check_growth(trained)
-    except ModelError as error:
-        raise error.locate(model) from None
-    return trained, None
-
-
-def _resolve_features(features: FeatureSettings, words: Keywords | None) -> FeatureSettings:
-    """Return the features without an existing model; SettingsError if answers cannot be counted with them."""
-    from nbtext.model.keywords import extend_ngrams
-
-    if not features.is_counting:
-        raise SettingsError("label needs counts, not weights", where="weighting", hint="leave out this option")
-    return features if words is None else extend_ngrams(words, features)
-
-
-def _read_batches(source: Source, on_batch: OnBatch) -> Iterator[Batch]:
-    for block in source.blocks():
-        batch = block.batch()
-        on_batch(block, batch)
-        yield batch
-
-
-def _train_with_keywords(words: Keywords, pool: Pool, features: FeatureSettings) -> TrainedModel:
-    """Return the model that the keywords and the documents of the pool train."""
-    from nbtext.bayes.settings import ModelSettings
-    from nbtext.model.keywords import train_with_keywords
-
-    return train_with_keywords(words, pool.counts, features, ModelSettings()).model
-
-
-def _check_kind(trained: TrainedModel, is_multilabel: bool, output: str) -> bool:
-    """Return whether a document can have several labels; SettingsError if model and answers differ in this."""
-    from nbtext.model.task import OneLabel
-
-    is_single = isinstance(trained.fitted.task, OneLabel)
-    if is_single and is_multilabel:
-        what = "the model gives each document one label, and answers can have several"
-        raise SettingsError(what, where=output, hint="leave out --multi-label, or start without this model")
-    return not is_single

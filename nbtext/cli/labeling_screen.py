@@ -48,6 +48,7 @@ class LabelingScreen:
 
     def __init__(self, session: Session, locate: Locator, screen: Screen) -> None:
         self._session, self._locate, self._screen = session, locate, screen
+        self._is_switched = session.file.has_lists  # the key of a label switches it on or off, and gives no answer
         self._message = ""
         self._prompt: tuple[str, str] | None = None  # what is asked for, and what was typed
         self._is_help = self._is_finished = False
@@ -104,13 +105,13 @@ class LabelingScreen:
 
     def _accept(self) -> None:
         """Save the labels that are switched on: at first those that are predicted."""
-        if self._chosen or self._session.is_multilabel:
+        if self._chosen or self._is_switched:
             self._answer(tuple(label for label in self._session.labels if label in self._chosen))
         else:
             self._message = "no prediction to accept: press the key of a label, or n to type one"
 
     def _choose(self, label: str) -> None:
-        if self._session.is_multilabel:
+        if self._is_switched:
             self._chosen ^= {label}
         else:
             self._answer((label,))
@@ -173,7 +174,7 @@ class LabelingScreen:
     def _show_document(self) -> None:
         """Explain the current document, and begin a new view."""
         explanations = self._session.explain()
-        minimum = 0.5 if self._session.is_multilabel else 0.0  # one label is predicted whatever its probability is
+        minimum = 0.5 if self._is_switched else 0.0  # one label is predicted whatever its probability is
         self._chosen = {
             each.label for each in explanations if each.label is not None and (each.probability or 0) >= minimum
         }
@@ -198,7 +199,7 @@ class LabelingScreen:
             (KEYS[place] if place < len(KEYS) else " ", label, label in self._chosen)
             for place, label in enumerate(session.labels)
         )
-        status = self._message or (FOOTER_SEVERAL if session.is_multilabel else FOOTER)
+        status = self._message or (FOOTER_SEVERAL if self._is_switched else FOOTER)
         if self._prompt is not None:
             status = f"{self._prompt[0]}: {self._prompt[1]}▏  (Enter: done, Esc: back)"
         view = replace(self._view, header=self._header(), choices=choices, status=status)

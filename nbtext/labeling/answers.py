@@ -38,13 +38,15 @@ class AnswerFile:
         The file; it is made if it does not exist.
     fields
         The key of each text of a document.
+    has_lists
+        Whether the label of an answer is a list of any number of labels, also if the file has none yet.
 
     Attributes
     ----------
     answers : list of Answer
         All answers in the file, in order.
     has_lists : bool
-        Whether a line of the file has a list of labels.
+        See the parameter; also whether a line of the file has a list of labels.
 
     Raises
     ------
@@ -54,28 +56,26 @@ class AnswerFile:
         The file cannot be opened, or another process writes to it.
     """
 
-    def __init__(self, path: str, fields: Sequence[str]) -> None:
-        self._fields = tuple(fields)
-        self.path = path
-        self.has_lists = False
+    def __init__(self, path: str, fields: Sequence[str], *, has_lists: bool = False) -> None:
+        self.path, self.has_lists, self._fields = path, has_lists, tuple(fields)
         found: list[Answer] = []
         self._file = AppendedFile(path, lambda line, where: found.append(self._parse(line, where)), hint=HINT)
         self.answers = found.copy()  # if another program puts a file in its place, `found` gets those of that file, too
 
-    def append(self, document: PoolDocument, labels: tuple[str, ...], *, is_list: bool) -> Answer:
+    def append(self, document: PoolDocument, labels: tuple[str, ...]) -> None:
         """Add an answer; NbtextError if it cannot be written, or the file is another one by now."""
         texts = dict(zip(self._fields, document.texts, strict=True))
-        record = {ID: document.id, **texts, LABEL: list(labels) if is_list else labels[0]}
-        # UTF-8 cannot encode a lone surrogate, which is written as an escape
-        line = json.dumps(record, ensure_ascii=not _is_utf8(record)).encode() + b"\n"
+        record = {ID: document.id, **texts, LABEL: list(labels) if self.has_lists else labels[0]}
+        try:
+            line = json.dumps(record, ensure_ascii=False).encode() + b"\n"
+        except UnicodeEncodeError:  # a lone surrogate, which is written as an escape
+            line = json.dumps(record).encode() + b"\n"
         try:
             self._file.append(line)
         except OSError as error:
             what = f"cannot be written: {(error.strerror or str(error)).lower()}"
             raise OutputError(what, where=self.path) from None
-        answer = Answer(document, labels, line)
-        self.answers.append(answer)
-        return answer
+        self.answers.append(Answer(document, labels, line))
 
     def remove_last(self) -> Answer:
         """Remove the last answer, and return it."""
@@ -112,11 +112,3 @@ class AnswerFile:
             tuple(dict.fromkeys(labels)),
             line.removesuffix(b"\n") + b"\n",
         )
-
-
-def _is_utf8(record: dict[str, Any]) -> bool:
-    try:
-        json.dumps(record, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    return True

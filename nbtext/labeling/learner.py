@@ -23,8 +23,7 @@ from nbtext.model.explanation import Explainer, Explanation
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import fit_model
 from nbtext.model.growth import check_growth
-
-Labels = tuple[str, ...]
+from nbtext.model.predictions import Labels
 
 
 class Learner:
@@ -39,8 +38,8 @@ class Learner:
         Features of a model that starts without counts.
     trained
         The existing model; None: there is none.
-    is_multilabel
-        Whether a document can have several labels.
+    has_lists
+        Whether the answers are lists of labels.
 
     Raises
     ------
@@ -48,25 +47,22 @@ class Learner:
         The existing model cannot be updated.
     """
 
-    def __init__(self, features: FeatureSettings, trained: TrainedModel | None, *, is_multilabel: bool) -> None:
-        self.features, self.is_multilabel = features, is_multilabel
+    def __init__(self, features: FeatureSettings, trained: TrainedModel | None, *, has_lists: bool) -> None:
+        self.features, self._has_lists = features, has_lists
         self._earlier = trained.fitted if trained is not None else None
         self._counts: CorpusCounts | None = None
         self._added: list[tuple[PoolDocument, Labels]] = []
         self._fitted: FittedModel | None = None
         if trained is not None:
             check_growth(trained)
-            counts = replace(trained.counts, sample=concatenate(()), sample_size=0)
             self.features = trained.fitted.feature_settings
-            self._counts = counts.drop_unused_sets()
+            self._counts = replace(trained.counts, sample=concatenate(()), sample_size=0).drop_unused_sets()
         self._initial = self._counts
 
     @property
     def labels(self) -> Labels:
         """The labels of the documents, without those that have no document."""
-        if self._counts is None:
-            return ()
-        return self._counts.labels
+        return () if self._counts is None else self._counts.labels
 
     def add(self, documents: Sequence[tuple[PoolDocument, Labels]]) -> None:
         """Add labeled documents."""
@@ -121,7 +117,7 @@ class Learner:
         counter = CorpusCounter(self.features, sample_size=0)
         columns = tuple(map(list, zip(*(document.texts for document, _ in documents), strict=True)))
         batch = Batch([document.id for document, _ in documents], columns, [None] * len(documents))
-        batch.set_labels([labels if self.is_multilabel else labels[0] for _, labels in documents])
+        batch.set_labels([labels if self._has_lists else labels[0] for _, labels in documents])
         counter.add(batch)
         return counter.finish()
 
@@ -131,7 +127,7 @@ class Learner:
             fit = self._earlier.task.transfer(self.labels, self._earlier.hyperparameters)
             return self._earlier.feature_settings, self._earlier.model_settings, fit
         n_labels = len(self.labels)
-        if self.is_multilabel:
+        if self._has_lists:
             return self.features, ModelSettings(model=AUTO), default_multilabel_fit(n_labels)
         # of two labels, the complement of one is the other
         name = "complement" if n_labels > 2 else "multinomial"

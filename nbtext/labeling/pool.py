@@ -6,6 +6,8 @@ import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import count
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -44,21 +46,16 @@ def read_pool(batches: Iterable[Batch], features: FeatureSettings, size: int) ->
     If there are more, these are the ones whose ids and texts have the smallest hashes: a random sample, which is the
     same in each run.
     """
-    kept: list[tuple[int, int, PoolDocument]] = []  # a heap: minus the hash, minus the place, the document
-    n_documents = 0
-    for batch in batches:
-        for row, identity in enumerate(batch.ids):
-            if row in batch.problems:
-                continue
-            document = PoolDocument(identity, tuple(column[row] for column in batch.columns))
-            entry = (-_hash(document), -n_documents, document)
-            n_documents += 1
-            if len(kept) < size:
-                heapq.heappush(kept, entry)
-            elif entry > kept[0]:
-                heapq.heapreplace(kept, entry)
-    documents = [document for _, _, document in sorted(kept, key=lambda entry: -entry[1])]
-    return Pool(documents, n_documents - len(documents), count_documents(documents, features))
+    found = (
+        PoolDocument(identity, tuple(column[row] for column in batch.columns))
+        for batch in batches
+        for row, identity in enumerate(batch.ids)
+        if row not in batch.problems
+    )
+    places = count()
+    kept = heapq.nsmallest(size, ((_hash(document), next(places), document) for document in found))
+    documents = [document for _, _, document in sorted(kept, key=itemgetter(1))]
+    return Pool(documents, next(places) - len(documents), count_documents(documents, features))
 
 
 def count_documents(documents: list[PoolDocument], features: FeatureSettings) -> CorpusCounts:

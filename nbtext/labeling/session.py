@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from nbtext.documents.batch import check_label
 from nbtext.errors import InputError
 from nbtext.labeling.answers import AnswerFile
-from nbtext.labeling.learner import Labels, Learner
+from nbtext.labeling.learner import Learner
 from nbtext.labeling.pool import Pool, PoolDocument
 from nbtext.labeling.ranking import Ranking
 from nbtext.model.explanation import Explanation
+from nbtext.model.predictions import Labels
 
 
 class Session:
@@ -55,12 +56,8 @@ class Session:
         self._skipped: set[int] = set()
         self._last_skipped: list[PoolDocument] = []  # since the last answer
         self._is_open = np.ones(len(pool.documents), dtype=bool)
-        known = learner.statistics_over(pool.counts)
-        statistics = None
-        self._classes: dict[str, int] = {}  # of the ranking
-        if known is not None:
-            names, statistics = known
-            self._classes = {label: k for k, label in enumerate(names)}
+        names, statistics = learner.statistics_over(pool.counts) or ((), None)
+        self._classes = {label: k for k, label in enumerate(names)}  # of the ranking
         self._ranking = Ranking(pool.counts.sample, pool.counts.statistics.n_features, statistics)
         for answer in file.answers:
             self._close(answer.document, answer.labels)
@@ -69,10 +66,6 @@ class Session:
         self.current: PoolDocument | None = None
         self.is_again = False
         self._show_next()
-
-    @property
-    def is_multilabel(self) -> bool:
-        return self.learner.is_multilabel
 
     @property
     def n_left(self) -> int:
@@ -94,7 +87,7 @@ class Session:
             return
         document = self.current
         self._last_skipped.clear()
-        self.file.append(document, labels, is_list=self.is_multilabel)
+        self.file.append(document, labels)
         self.learner.add([(document, labels)])
         self._close(document, labels)
         self._show_next()

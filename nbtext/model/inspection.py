@@ -27,7 +27,7 @@ from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.fitting import align_to_vocabulary
-from nbtext.model.source_counting import OnBatch, check_fields
+from nbtext.model.source_counting import OnBatch, check_fields, read_batches
 
 if TYPE_CHECKING:
     from nbtext.bayes.label_selection import MultilabelFit
@@ -275,12 +275,9 @@ def invert_hashes(model: TrainedModel, source: Source, *, on_batch: OnBatch | No
         )
     check_fields(settings.fields, source.field_names)
     counting = counter(replace(settings, hash_bits=None))
-    for block in source.blocks():
-        batch = block.batch()
+    for batch in read_batches(source, on_batch):
         refuse_long_texts(batch, settings)
         counting.count(batch.columns, np.zeros(len(batch), dtype=np.int32), 0)
-        if on_batch is not None:
-            on_batch(block, batch)
     vocabulary, _ = counting.vocabulary()
     return _names(vocabulary, counting.class_counts().occurrences.tolist(), settings.hash_bits)
 

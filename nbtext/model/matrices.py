@@ -22,11 +22,11 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting, document_frequencies
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import TrainedModel
+from nbtext.model.source_counting import OnBatch, read_batches
 from nbtext.model.training import check_hashing, sample_size, train_on_counts
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
-    from nbtext.model.source_counting import OnBatch
 
 LARGEST_COUNT = np.iinfo(np.int32).max
 
@@ -40,13 +40,10 @@ def vectorize_source(source: Source, features: FeatureSettings, *, on_batch: OnB
     labels: list[str | None] = []
 
     def batches() -> Iterator[Batch]:
-        for block in source.blocks():
-            batch = block.batch()
+        for batch in read_batches(source, on_batch):
             ids.extend(batch.ids)
             labels.extend(batch.single_labels())
             yield batch
-            if on_batch is not None:
-                on_batch(block, batch)
 
     features = replace(features, fields=source.field_names)
     vectorizer = Vectorizer(features)

@@ -12,11 +12,11 @@ from nbtext.documents.rows import NewLabel, name_labels, read_fields
 from nbtext.documents.streams import unreadable
 from nbtext.errors import InputError
 from nbtext.model.review import describe_document
+from nbtext.model.source_counting import OnBatch, read_batches
 
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
     from nbtext.documents.source import Source
-    from nbtext.model.source_counting import OnBatch
 
 KEEP, RELABEL, REMOVE = DECISIONS = ("keep", "relabel", "remove")
 HINT = 'a line is, for example, {"id": "42", "file": "x.csv", "line": 43, "decision": "relabel", "label": "ham"}'
@@ -96,10 +96,8 @@ def apply_decisions(
             removed
     """
     found: dict[Place, str] = {}
-    for block in source.blocks():
-        batch, labels = block.batch(), dict[int, NewLabel | None]()
-        if on_batch is not None:
-            on_batch(block, batch)
+    for batch in read_batches(source, on_batch):
+        labels: dict[int, NewLabel | None] = {}
         for row in range(len(batch)):
             document = describe_document(batch, row)
             file, line = document.file, document.line

@@ -129,6 +129,15 @@ def count_blocks(
     return ThreadExecutor(jobs).count_blocks(blocks, CountingTask(settings, sample_size), None)
 
 
+def read_batches(source: Source, on_batch: OnBatch | None = None) -> Iterator[Batch]:
+    """Yield the batches of a source, in order and in this thread; `on_batch` is called after each was used."""
+    for block in source.blocks():
+        batch = block.batch()
+        yield batch
+        if on_batch is not None:
+            on_batch(block, batch)
+
+
 def peek_blocks(blocks: Iterator[Block]) -> tuple[Iterator[Block], bool]:
     """Return the same blocks, and whether there is at most one, so that a second thread would have nothing to do."""
     first = list(islice(blocks, 1))

@@ -111,6 +111,8 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
     ("task.labels", put("task.labels", ["a", 1, "c"])),
     ("task.labels", put("task.labels", None)),
     ("task.log_prior", put("task.labels", packed("a"))),
+    ("views.settings.stem", put("views.0.settings.stem", "klingon")),
+    ("views.settings.token_pattern", put("views.0.settings.token_pattern", "(")),
     ("views.settings.analyzer", put("views.0.settings.analyzer", "sound")),
     ("views.settings.min_df", put("views.0.settings.min_df", "2")),
     ("views.settings.ngrams", put("views.0.settings.ngrams", (1, 2, 3))),

@@ -34,9 +34,9 @@ def pool_of(texts: dict[str, str], size: int = 100) -> Pool:
     return read_pool([batch], FEATURES, size)
 
 
-def start(path: Path, trained: TrainedModel | None = None, *, is_multilabel: bool = False) -> Session:
-    file = AnswerFile(str(path), ("text",))
-    return Session(pool_of(TEXTS), file, Learner(FEATURES, trained, is_multilabel=is_multilabel), ("sport",))
+def start(path: Path, trained: TrainedModel | None = None, *, has_lists: bool = False) -> Session:
+    file = AnswerFile(str(path), ("text",), has_lists=has_lists)
+    return Session(pool_of(TEXTS), file, Learner(FEATURES, trained, has_lists=file.has_lists), ("sport",))
 
 
 def label_of(session: Session) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ def count(texts: dict[str, str], labels: dict[str, tuple[str, ...]] | None = Non
 
 def test_the_model_of_a_session_follows_the_number_of_labels() -> None:
     """Complement of three labels; of two, of which the complement of one is the other, multinomial."""
-    learner = Learner(FEATURES, None, is_multilabel=False)
+    learner = Learner(FEATURES, None, has_lists=False)
     for name, model in (("g1", None), ("b1", "multinomial"), ("s1", "complement"), ("s2", "complement")):
         document = next(each for each in pool_of(TEXTS).documents if each.id == name)
         learner.add([(document, (LABELS[name[0]],))])
@@ -225,7 +225,7 @@ def test_search(tmp_path: Path) -> None:
 def test_several_labels(tmp_path: Path) -> None:
     """A document has any number of labels, also none; each answer is a list."""
     path = tmp_path / "labels.jsonl"
-    session = start(path, is_multilabel=True)
+    session = start(path, has_lists=True)
     given = [("sport", "space"), (), ("space",), ("baking",)]
     for labels in given:
         session.answer(labels)
@@ -254,7 +254,7 @@ def test_copies_are_answered_together(tmp_path: Path) -> None:
     """Documents of equal id and text are one document."""
     batch = Batch(["a", "a", "b"], (["one two", "one two", "three"],), [None] * 3)
     pool = read_pool([batch], FEATURES, 10)
-    session = Session(pool, AnswerFile(str(tmp_path / "f"), ("text",)), Learner(FEATURES, None, is_multilabel=False))
+    session = Session(pool, AnswerFile(str(tmp_path / "f"), ("text",)), Learner(FEATURES, None, has_lists=False))
     for _ in range(2):
         session.answer(("x",))
     assert (session.current, session.n_left) == (None, 0)
@@ -355,7 +355,7 @@ def test_two_sessions_of_one_file(tmp_path: Path) -> None:
 def test_strange_texts_survive(tmp_path: Path) -> None:
     path = tmp_path / "labels.jsonl"
     texts = {"a": "\x1b[31m red", "b\u202e": "lone \ud800 surrogate", "c": "a\nb\r\n\0", "d": "שלום 日本語 e\u0301"}
-    session = Session(pool_of(texts), AnswerFile(str(path), ("text",)), Learner(FEATURES, None, is_multilabel=False))
+    session = Session(pool_of(texts), AnswerFile(str(path), ("text",)), Learner(FEATURES, None, has_lists=False))
     while session.current is not None:
         session.answer(("x",))
     session.file.close()
