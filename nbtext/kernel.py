@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Callable
 from importlib import import_module
 from importlib.machinery import EXTENSION_SUFFIXES
-from pathlib import Path
 from typing import TypeVar, cast
 
 from nbtext.errors import KernelWarning, SettingsError
@@ -29,7 +28,8 @@ def _is_compiled() -> bool:
     """Return whether there is a file of the extension module. It is not imported, which would take time."""
     if MODULE in sys.modules:
         return sys.modules[MODULE] is not None
-    return any(Path(__file__).with_name("_kernel" + suffix).is_file() for suffix in EXTENSION_SUFFIXES)
+    stem = os.path.join(os.path.dirname(__file__), "_kernel")
+    return any(os.path.isfile(stem + suffix) for suffix in EXTENSION_SUFFIXES)
 
 
 def _why_plain(wish: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.cli.command import command
 from nbtext.cli.options import ResultSettings, RunSettings, model_file, result, run, sources, unlabeled_input
-from nbtext.cli.running import is_watched, open_documents, refuse_compression, result_file, result_format, screen
+from nbtext.cli.running import is_watched, open_documents, refuse_compression, result_format, write_result
 from nbtext.errors import InputError
 from nbtext.records import dataclass
 from nbtext.report.records import OUTPUT_FORMATS
@@ -68,7 +68,7 @@ def explain(given: Explain) -> None:
     from nbtext.artifact.model import load_model
     from nbtext.features.occurrences import Locator
     from nbtext.model.source_prediction import explain_source
-    from nbtext.report.explanation import write_explanations
+    from nbtext.report.explanation import explanations_result
 
     settings = given.result if given.html is None else replace(given.result, output=given.html, to="html")
     chosen = result_format(settings, FORMATS)
@@ -94,11 +94,8 @@ def explain(given: Explain) -> None:
             page = render_explanation_page(explanations, subject=names, locate=locate, n_features=n_features)
             write_page(settings.output, page)
             return
-        with result_file(settings, chosen) as file:
-            write_explanations(
-                explanations, file, output_format=chosen, n_features=n_features, locate=locate,
-                screen=screen(settings.output),
-            )  # fmt: skip
+        found = explanations_result(explanations, output_format=chosen, n_features=n_features, locate=locate)
+        write_result(found, settings, chosen)
 
 
 def _check_ids(explanations: Iterator[Explanation], ids: tuple[str, ...]) -> Iterator[Explanation]:

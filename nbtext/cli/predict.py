@@ -18,9 +18,9 @@ from nbtext.cli.running import (
     result_file,
     result_format,
     warn_of_costs,
+    write_result,
 )
 from nbtext.cluster.settings import ClusterSettings
-from nbtext.documents.streams import STANDARD_INPUT, is_regular
 from nbtext.errors import SettingsError
 from nbtext.model.settings import DecisionSettings
 from nbtext.output import check_output
@@ -86,8 +86,9 @@ def predict(given: Predict) -> None:
     an empty label. jsonl, json, table and header also have the reason; with --add-columns,
     --columns label,reason adds it to others.
     """
+    from nbtext.documents.streams import STANDARD_INPUT, is_regular
     from nbtext.model.source_prediction import predict_source
-    from nbtext.report.predictions import write_predictions
+    from nbtext.report.predictions import predictions_result
 
     decisions, output = given.decisions, given.result.output
     if given.adapt_prior:
@@ -107,14 +108,12 @@ def predict(given: Predict) -> None:
     fitted = load()
     warn_of_costs(fitted, decisions, quiet=given.run.quiet)
     run = replace(given.run, no_progress=given.run.no_progress or (is_watched(output) and given.rank is None))
-    with (
-        open_documents(given.sources, given.input, run, trained_on=fitted.input) as (source, on_batch),
-        result_file(given.result, chosen) as file,
-    ):
+    with open_documents(given.sources, given.input, run, trained_on=fitted.input) as (source, on_batch):
         predictions = predict_source(fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
         if given.rank is not None:
             predictions = _rank(predictions)
-        write_predictions(predictions, file, task=fitted.task.name, output_format=chosen, decisions=decisions)
+        found = predictions_result(predictions, task=fitted.task.name, decisions=decisions)
+        write_result(found, given.result, chosen)
 
 
 def _load(model: str) -> FittedModel:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.cli.command import command, refuse_settings
 from nbtext.cli.options import ResultSettings, RunSettings, labeled_input, report, result, run, sources
-from nbtext.cli.running import check_report, open_documents, result_file, result_format, say, screen
+from nbtext.cli.running import check_report, open_documents, result_file, result_format, say, write_result
 from nbtext.documents.streams import STANDARD_INPUT
 from nbtext.errors import InputError, SettingsError
 from nbtext.features.settings import FeatureSettings
@@ -79,8 +79,7 @@ def review(given: Review) -> None:
     """
     from nbtext.artifact.model import load_model
     from nbtext.model.review import ModelJudge, review_corpus
-    from nbtext.report.records import write_text
-    from nbtext.report.review import format_review, summarize_review
+    from nbtext.report.review import review_result, summarize_review
 
     if given.apply is not None:
         _apply(given, given.apply)
@@ -104,8 +103,7 @@ def review(given: Review) -> None:
         say(line, quiet=given.run.quiet)
     if given.report is not None:
         _write_report(given, given.report, found, corpus, judge, inputs)
-    with result_file(given.result, chosen) as file:
-        write_text(format_review(found, output_format=chosen, screen=screen(given.result.output)), file)
+    write_result(review_result(found), given.result, chosen)
 
 
 def _read(
@@ -180,7 +178,7 @@ def _apply(given: Review, decisions: str) -> None:
         names = source.field_names
         records = (each for batch, labels in decided for each in list_records(batch, labels, names, input_settings))
         with result_file(given.result, "jsonl") as file:
-            write_text((format_json(record, output_format="jsonl") for record in records), file)
+            write_text((format_json(record) + "\n" for record in records), file)
 
 
 def _keeps_format(rows: Rows | None, output: str, output_format: str | None) -> bool:

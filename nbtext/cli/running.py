@@ -15,10 +15,7 @@ from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.cli.command import sources_ahead, typed_options, typed_settings
 from nbtext.cli.files import named_outputs
 from nbtext.cli.options import Change, ResultSettings, RunSettings
-from nbtext.documents.batch import Block
 from nbtext.documents.decompression import compress, suffix_compression
-from nbtext.documents.source import Source, open_source
-from nbtext.documents.streams import STANDARD_INPUT, is_matrix, is_model
 from nbtext.errors import InputError, NbtextError, SettingsError, number_of, printable
 from nbtext.features.settings import FeatureSettings
 from nbtext.output import STANDARD_OUTPUT, Writer, atomic_output, check_output, escape_formulas, lock_file
@@ -29,8 +26,9 @@ from nbtext.settings import refuse
 if TYPE_CHECKING:
     from nbtext.cluster.executor import Workers
     from nbtext.cluster.settings import ClusterSettings
-    from nbtext.documents.batch import Batch
+    from nbtext.documents.batch import Batch, Block
     from nbtext.documents.settings import InputSettings, ModelInput
+    from nbtext.documents.source import Source
     from nbtext.evaluation.candidates import Candidate
     from nbtext.evaluation.search import Search
     from nbtext.evaluation.settings import SearchSettings
@@ -104,8 +102,9 @@ def write_result(result: Result[Any], settings: ResultSettings, output_format: s
     """Write a result as UTF-8; what UTF-8 cannot encode is written as escapes."""
     from nbtext.report.result import format_result
 
+    shown = (screen(settings.output),) if output_format == "table" else ()
     with result_file(settings, output_format) as file:
-        write_text(format_result(result, output_format, screen(settings.output)), file)
+        write_text(format_result(result, output_format, *shown), file)
 
 
 class SpreadsheetSafe:
@@ -205,6 +204,8 @@ def warn_of_costs(model: FittedModel, decisions: DecisionSettings, *, quiet: boo
 
 def is_matrix_alone(sources: tuple[str, ...], settings: InputSettings) -> bool:
     """Return whether SOURCE is one matrix file."""
+    from nbtext.documents.streams import is_matrix
+
     if len(sources) != 1 or settings.input_format not in (None, "matrix"):
         return False
     return settings.input_format == "matrix" or is_matrix(sources[0])
@@ -212,6 +213,8 @@ def is_matrix_alone(sources: tuple[str, ...], settings: InputSettings) -> bool:
 
 def is_model_alone(sources: tuple[str, ...], settings: InputSettings) -> bool:
     """Return whether SOURCE is one model file."""
+    from nbtext.documents.streams import STANDARD_INPUT, is_model
+
     return len(sources) == 1 and sources[0] != STANDARD_INPUT and not settings.input_format and is_model(sources[0])
 
 
@@ -242,6 +245,7 @@ def open_documents(
 
     trained_on  the input of the training documents of the model; these documents are read in the same way
     """
+    from nbtext.documents.source import open_source
     from nbtext.report.terminal import progress
 
     share_heap()

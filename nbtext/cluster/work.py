@@ -30,7 +30,9 @@ from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import CountingTask
 from nbtext.model.source_prediction import predict_source
 from nbtext.output import atomic_output
-from nbtext.report.predictions import write_predictions
+from nbtext.report.predictions import predictions_result
+from nbtext.report.records import write_text
+from nbtext.report.result import format_result
 
 if TYPE_CHECKING:
     from nbtext.documents.batch import Block
@@ -168,10 +170,8 @@ def predict_shard(
             model.fitted, open_shard(shard, input_settings), jobs=1, decisions=task.decisions, on_batch=report.add
         )
         with nullcontext(records) if target is None else atomic_output(target) as file:
-            write_predictions(
-                predictions, file, task=model.fitted.task.name, output_format=task.output_format,
-                decisions=task.decisions,
-            )  # fmt: skip
+            found = predictions_result(predictions, task=model.fitted.task.name, decisions=task.decisions)
+            write_text(format_result(found, task.output_format), file)
     except NbtextError as error:
         report.problem = problem_of(error)
     return {"report": report.plain(), "records": records.getvalue()}

@@ -41,7 +41,7 @@ def comparison_result(comparison: Comparison) -> Result[Comparison]:
         yield Table(("first", "second", *metric_columns, *OF_TEST), pairs)
 
     return Result(
-        [comparison], columns, rows, _document, layout=lambda found, _: _parts(found), tables=tables, is_list=False,
+        [comparison], columns, rows, _document, layout=lambda found, _: _parts(found), tables=tables,
     )  # fmt: skip
 
 

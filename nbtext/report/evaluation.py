@@ -37,7 +37,7 @@ def evaluation_result(evaluation: Evaluation) -> Result[Evaluation]:
     """Return an evaluation as a result, with a row for each metric, and for each figure of each label."""
     return Result(
         [evaluation], COLUMNS, _rows, _document, layout=lambda found, screen: _layout(found, screen.width),
-        tables=_tables, is_list=False,
+        tables=_tables,
     )  # fmt: skip
 
 

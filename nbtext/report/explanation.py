@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.errors import number_of, printable
 from nbtext.model.explanation import Contribution, Explanation, MultilabelTerms
-from nbtext.output import Writer
-from nbtext.report.records import field_text, format_records, write_text
-from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table, show_features
+from nbtext.report.records import Row
+from nbtext.report.result import Result
+from nbtext.report.terminal import new_table, show_features
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -65,19 +65,19 @@ def cut_runs(runs: Sequence[Run], maximum: int) -> list[Run]:
     return kept
 
 
-def write_explanations(
+def explanations_result(
     explanations: Iterable[Explanation],
-    file: Writer,
     *,
     output_format: str,
     n_features: int | None = None,
     locate: Locator | None = None,
-    screen: Screen = PLAIN,
-) -> None:
-    """Write explanations, each as soon as it arrives.
+) -> Result[Explanation]:
+    """Return explanations as a result.
 
     Parameters
     ----------
+    output_format : str
+        The format in which it is written.
     n_features : int, optional
         Number of features to show, the largest contributions first; None: ten in a table or Markdown, else all.
     locate : Locator, optional
@@ -85,21 +85,14 @@ def write_explanations(
     """
     n_shown = N_FEATURES if n_features is None else n_features
     n_in_rows = n_shown if output_format == "markdown" else n_features
-    texts = format_records(
+    return Result(
         explanations,
-        output_format=output_format,
-        columns=COLUMNS,
+        COLUMNS,
         rows=lambda explanation: _rows(explanation, n_in_rows),
+        layout=lambda explanation, _: _parts(explanation, n_shown, locate),
         records=lambda explanation: [explanation_record(explanation, n_features)],
-        table=lambda explanation: format_screen(_parts(explanation, n_shown, locate), screen),
+        gap="\n",
     )
-    write_text(_separate(texts) if output_format == "table" else texts, file)
-
-
-def _separate(texts: Iterable[str]) -> Iterator[str]:
-    """Put an empty line between texts."""
-    for number, text in enumerate(texts):
-        yield "\n" + text if number else text
 
 
 def _parts(explanation: Explanation, n_features: int, locate: Locator | None) -> Iterator[RenderableType]:
@@ -162,19 +155,19 @@ def _shown(explanation: Explanation, n_features: int | None) -> tuple[tuple[Cont
     return parts[:n_features], sum(part.log_odds for part in parts[n_features:])
 
 
-def _rows(explanation: Explanation, n_features: int | None) -> Iterator[list[str]]:
+def _rows(explanation: Explanation, n_features: int | None) -> Iterator[Row]:
     """Yield a row for each term of the log-odds: the features, all other features together, and the other terms."""
     shown, others = _shown(explanation, n_features)
-    head = [explanation.id, explanation.label or "", explanation.against or ""]
+    head = [explanation.id, explanation.label, explanation.against]
     if explanation.against is None:
         yield [*head, "none", "", "", ""]
         return
     for part in shown:
-        yield [*head, "feature", part.feature, str(part.count), field_text(part.log_odds)]
+        yield [*head, "feature", part.feature, part.count, part.log_odds]
     if len(shown) < len(explanation.contributions):
-        yield [*head, "others", "", str(len(explanation.contributions) - len(shown)), field_text(others)]
+        yield [*head, "others", "", len(explanation.contributions) - len(shown), others]
     for name, value in asdict(explanation.terms).items():
-        yield [*head, name, "", "", field_text(value)]
+        yield [*head, name, "", "", value]
 
 
 def _sentences(explanation: Explanation) -> Iterator[str]:

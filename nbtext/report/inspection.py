@@ -39,8 +39,8 @@ CONFUSED_COLUMNS = ("label A", "label B", "confusions", "A predicted as B", "B p
 def inspection_result(inspection: Inspection) -> Result[Inspection]:
     """Return the inspection of a model as a result: the words that were asked for, or the features of each label."""
     if inspection.words:
-        return Result([inspection], WORD_COLUMNS, _word_rows, _document, _layout, is_list=False)
-    return Result([inspection], FEATURE_COLUMNS, _feature_rows, _document, _layout, tables=_tables, is_list=False)
+        return Result([inspection], WORD_COLUMNS, _word_rows, _document, _layout)
+    return Result([inspection], FEATURE_COLUMNS, _feature_rows, _document, _layout, tables=_tables)
 
 
 def matrix_result(inspection: MatrixInspection) -> Result[MatrixInspection]:
@@ -54,7 +54,7 @@ def matrix_result(inspection: MatrixInspection) -> Result[MatrixInspection]:
         yield table
 
     columns = ("label", "documents")
-    return Result([inspection], columns, lambda found: found.labels, asdict, layout, is_list=False)
+    return Result([inspection], columns, lambda found: found.labels, asdict, layout)
 
 
 def _document(inspection: Inspection) -> dict[str, Any]:

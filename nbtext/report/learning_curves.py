@@ -33,7 +33,7 @@ def learning_curves_result(curves: LearningCurves) -> Result[LearningCurves]:
     return Result(
         [curves], COLUMNS, lambda found: map(_row, found.points),
         lambda found: {name: getattr(found, name) for name in names} | {"points": records(found)},
-        layout=lambda found, screen: _parts(found, screen.width), records=records, is_list=False,
+        layout=lambda found, screen: _parts(found, screen.width), records=records,
     )  # fmt: skip
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +17,8 @@ from nbtext.errors import SettingsError, printable
 from nbtext.kernel import choose_version
 from nbtext.model.predictions import Predictions
 from nbtext.model.task import OneLabel
-from nbtext.output import Writer
-from nbtext.report.records import (
-    DIGITS,
-    FASTTEXT,
-    HEADER,
-    field_text,
-    format_records,
-    format_rows,
-    join_labels,
-    write_text,
-)
+from nbtext.report.records import DIGITS, FASTTEXT, HEADER, field_text, join_labels
+from nbtext.report.result import Result, format_rows
 
 if TYPE_CHECKING:
     from nbtext.model.settings import DecisionSettings
@@ -35,6 +27,10 @@ if TYPE_CHECKING:
 MAX_SCORED, FEW_SCORED = 1000, 64  # labels whose probabilities a record has, of several: all, or the most probable ones
 FASTTEXT_PREFIX = "__label__"
 SHORT_COLUMNS = ("id", "label", "probability")
+# of a mail, for procmail, maildrop and sieve
+HEADER_NAME = "X-Nbtext-Label"
+HEADER_SAFE = " !#$&'()*+,-./:<=>?@[]^_`{|}~"  # characters of a label that are not percent-encoded
+MAX_HEADER = 900  # characters of a label or a reason: a line of a mail has at most 998 (RFC 5322, section 2.1.1)
 
 
 class Form(NamedTuple):
@@ -75,15 +71,10 @@ def join_records(names: Sequence[str], labels: list[str | None], probabilities: 
 join_records = choose_version(join_records)
 
 
-def write_predictions(
-    predictions: Iterable[Predictions],
-    file: Writer,
-    *,
-    task: str = OneLabel.name,
-    output_format: str,
-    decisions: DecisionSettings | None = None,
-) -> None:
-    """Write one record for each document, each batch as soon as it arrives.
+def predictions_result(
+    predictions: Iterable[Predictions], *, task: str = OneLabel.name, decisions: DecisionSettings | None = None
+) -> Result[Predictions]:
+    """Return predictions as a result, with one record for each document; they are also headers or fastText lines.
 
     Parameters
     ----------
@@ -91,36 +82,24 @@ def write_predictions(
         The name of the task of the predictions.
     decisions : DecisionSettings, optional
         Prediction sets are one more column, and each of the most probable labels is two.
-
-    Raises
-    ------
-    SettingsError
-        The format cannot hold the labels.
     """
-    if output_format == HEADER:
-        from nbtext.report.mail_header import format_headers
-
-        write_text(map(format_headers, predictions), file)
-        return
+    form, top_k = FORMS[task], decisions.top_k if decisions is not None else None
     with_sets = decisions is not None and decisions.coverage is not None
-    top_k = decisions.top_k if decisions is not None else None
-    if output_format == FASTTEXT:
-        write_text((format_fasttext(batch, top_k) for batch in predictions), file)
-        return
-    form = FORMS[task]
     columns = ("id", form.label, form.probability, *((form.label_set,) if with_sets else ()), *top_columns(top_k))
-    if output_format == "tsv" and columns == SHORT_COLUMNS:
-        write_text((_short_lines(batch, form) for batch in predictions), file)
-        return
-    texts = format_records(
+    texts: dict[str, Callable[[Predictions], str]] = {
+        HEADER: format_headers,
+        FASTTEXT: lambda batch: format_fasttext(batch, top_k),
+        "table": lambda batch: _table(batch, form, top_k),
+    }
+    if columns == SHORT_COLUMNS:
+        texts["tsv"] = lambda batch: _short_lines(batch, form)
+    return Result(
         predictions,
-        output_format=output_format,
-        columns=columns,
+        columns,
         rows=lambda batch: _rows(batch, form, top_k),
         records=lambda batch: prediction_records(batch, top_k),
-        table=lambda batch: _table(batch, form, top_k),
+        texts=texts,
     )
-    write_text(texts, file)
 
 
 def _short_lines(batch: Predictions, form: Form) -> str:
@@ -128,7 +107,7 @@ def _short_lines(batch: Predictions, form: Form) -> str:
     lines = None
     with suppress(UnicodeEncodeError):
         lines = join_records(batch.ids, [labels[0] if labels else None for labels in batch.labels], batch.best)
-    return lines if lines is not None else format_rows(SHORT_COLUMNS, _rows(batch, form, None), output_format="tsv")
+    return lines if lines is not None else format_rows(_rows(batch, form, None), "tsv")
 
 
 def top_columns(top_k: int | None) -> list[str]:
@@ -289,3 +268,34 @@ def format_fasttext(batch: Predictions, top_k: int | None) -> str:
             for row, classes in enumerate(batch.most_probable(top_k))
         )
     return "".join(" ".join(f"{FASTTEXT_PREFIX}{label}" for label in labels) + "\n" for labels in batch.labels)
+
+
+def format_headers(batch: Predictions) -> str:
+    """Format each prediction as one header line of printable ASCII: `X-Nbtext-Label: spam; probability=0.980000`.
+
+    A label cannot end the line or begin a parameter: other characters than printable ASCII, `%`, `;`, `"` and `\\` are
+    percent-encoded as UTF-8. Without a label, the value begins with `;`, and a parameter has the reason.
+
+    Raises
+    ------
+    SettingsError
+        The model predicts several labels for a document.
+    """
+    if batch.thresholds is not None:
+        what = "a mail header can hold one label, and the model is a multi-label model"
+        raise SettingsError(what, where="--to", hint="add --to jsonl")
+    lines = []
+    for labels, probability, reason in zip(batch.labels, batch.best.tolist(), batch.reasons, strict=True):
+        value = quote("".join(labels), safe=HEADER_SAFE, errors="surrogatepass").strip()
+        if 0 < len(value) <= MAX_HEADER:
+            lines.append(f"{HEADER_NAME}: {value}; probability={probability:.{DIGITS}f}\n")
+            continue
+        why = "the label is too long for a header" if value else "the label is blank"
+        lines.append(f"{HEADER_NAME}: ; reason={_quote(why if labels else reason or '')}\n")
+    return "".join(lines)
+
+
+def _quote(text: str) -> str:
+    """Return a quoted string of printable ASCII (RFC 5322, section 3.2.4)."""
+    shown = printable(text).encode("ascii", "backslashreplace").decode()[:MAX_HEADER]
+    return '"' + shown.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -42,7 +42,7 @@ def prevalence_result(prevalence: Prevalence | Mapping[str, Prevalence]) -> Resu
         return [f"{number_of(n_documents, 'document')}; predicted: counted labels, errors included", table]
 
     return Result(
-        [groups], columns, rows, document, layout, is_list=False,
+        [groups], columns, rows, document, layout,
         records=lambda _: (dict(zip(columns, row, strict=True)) for row in rows(groups)),
     )  # fmt: skip
 

@@ -1,18 +1,20 @@
 """The results of commands: one record for each, which one function formats in every format.
 
-A result is a stream of items, such as documents, or one item, such as an evaluation. Its views say what an item is in
-each kind of format: rows of named columns (TSV, CSV, Markdown), a nested document (JSON), lines for a terminal.
+A result is a stream of items, such as batches of predictions, or one item, such as an evaluation. Its views say what an
+item is in each kind of format: rows of named columns (TSV, CSV, Markdown), nested documents (JSON), parts of a screen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from itertools import chain
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from nbtext.errors import printable
-from nbtext.report.records import Row, field_text, format_json, format_records, format_rows
+from nbtext.records import dataclass
+from nbtext.report.records import JoinedLabels, Row, field_text, format_json, markdown_field, tsv_field
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 
 if TYPE_CHECKING:
@@ -40,16 +42,18 @@ class Result(Generic[Item]):
         The names of the fields of the rows.
     rows : Callable[[Item], Iterable[Row]]
         The rows of an item, for TSV, CSV and Markdown.
-    document : Callable[[Item], Any]
-        An item as a dict or a data class, for JSON.
+    document : Callable[[Item], Any], optional
+        The only item as a dict or a data class, for JSON. By default, JSON is the list of the records of all items.
     layout : Callable[[Item, Screen], Iterable[RenderableType]], optional
         The parts of an item on a terminal. By default, one table holds the rows of all items.
     tables : Callable[[Item], Iterable[Table | str]], optional
         The tables of an item for Markdown, and the text between them, instead of its rows.
     records : Callable[[Item], Iterable[dict[str, Any]]], optional
-        The lines of an item in JSON lines, instead of its document.
-    is_list : bool
-        Whether JSON is a list of the items; otherwise it is the document of the only item.
+        The records of an item, for JSON lines. By default, its document, or its rows.
+    gap : str
+        What is between two items on a terminal.
+    texts : Mapping[str, Callable[[Item], str]]
+        The text of an item, by format: formats that only this result has, and faster ways to write one.
     has_header : bool
         Whether TSV begins with the names of the columns.
     """
@@ -57,42 +61,96 @@ class Result(Generic[Item]):
     items: Iterable[Item]
     columns: Sequence[str]
     rows: Callable[[Item], Iterable[Row]]
-    document: Callable[[Item], Any]
+    document: Callable[[Item], Any] | None = None
     layout: Callable[[Item, Screen], Iterable[RenderableType]] | None = None
     tables: Callable[[Item], Iterable[Table | str]] | None = None
     records: Callable[[Item], Iterable[dict[str, Any]]] | None = None
-    is_list: bool = True
+    gap: str = ""
+    texts: Mapping[str, Callable[[Item], str]] = field(default_factory=dict)
     has_header: bool = False
+
+    def list_records(self, item: Item) -> Iterable[Any]:
+        """Return the records of an item."""
+        if self.records is not None:
+            return self.records(item)
+        if self.document is not None:
+            return [self.document(item)]
+        return (dict(zip(self.columns, row, strict=True)) for row in self.rows(item))
 
 
 def format_result(result: Result[Any], output_format: str, screen: Screen = PLAIN) -> Iterator[str]:
-    """Yield the text of a result in a format: table (for the screen), tsv, csv, jsonl, json or markdown."""
-    if output_format == "table" and result.layout is None:
+    """Yield the text of each item, as soon as it arrives.
+
+    output_format  table (for the screen), tsv, csv, jsonl, json, markdown, or one that only this result has
+    """
+    if output_format in result.texts:
+        yield from map(result.texts[output_format], result.items)
+    elif output_format == "table":
+        yield from _format_screens(result, screen)
+    elif output_format == "jsonl":
+        for item in result.items:
+            yield "".join(format_json(record) + "\n" for record in result.list_records(item))
+    elif output_format == "json":
+        yield from _format_documents(result)
+    elif output_format == "markdown" and result.tables is not None:
+        for item in result.items:
+            yield "\n".join(each if isinstance(each, str) else _format_table(each) for each in result.tables(item))
+    else:
+        if output_format != "tsv":
+            yield _format_head(result.columns, output_format)
+        elif result.has_header:
+            yield "\t".join(result.columns) + "\n"
+        for item in result.items:
+            yield format_rows(result.rows(item), output_format)
+
+
+def _format_screens(result: Result[Any], screen: Screen) -> Iterator[str]:
+    if result.layout is None:
         table = new_table(*result.columns)
         for row in chain.from_iterable(map(result.rows, result.items)):
             table.add_row(*(printable(field_text(value)) for value in row))
         yield format_screen([table], screen)
-    elif output_format == "table" and result.layout is not None:
+        return
+    for number, item in enumerate(result.items):
+        yield result.gap * (number > 0) + format_screen(result.layout(item, screen), screen)
+
+
+def _format_documents(result: Result[Any]) -> Iterator[str]:
+    """Yield the document of the only item, or the list of the records of all items, as JSON."""
+    if result.document is not None:
         for item in result.items:
-            yield format_screen(result.layout(item, screen), screen)
-    elif output_format == "markdown" and result.tables is not None:
-        for item in result.items:
-            parts = result.tables(item)
-            yield "\n".join(each if isinstance(each, str) else _format_table(each) for each in parts)
-    elif output_format == "jsonl" and result.records is not None:
-        for item in result.items:
-            yield "".join(format_json(record, output_format="jsonl") for record in result.records(item))
-    elif output_format in ("json", "jsonl") and not result.is_list:
-        for item in result.items:
-            yield format_json(result.document(item), output_format=output_format)
-    else:
-        if result.has_header and output_format == "tsv":
-            yield "\t".join(result.columns) + "\n"
-        yield from format_records(
-            result.items, output_format=output_format, columns=result.columns, rows=result.rows,
-            records=lambda item: [result.document(item)], table=str,
-        )  # fmt: skip
+            yield format_json(result.document(item), indent=2) + "\n"
+        return
+    before = "[\n"
+    for record in chain.from_iterable(map(result.list_records, result.items)):
+        yield before + format_json(record)
+        before = ",\n"
+    yield "\n]\n" if before == ",\n" else "[]\n"
 
 
 def _format_table(table: Table) -> str:
-    return format_rows(table.columns, table.rows, output_format="markdown")
+    return _format_head(table.columns, "markdown") + format_rows(table.rows, "markdown")
+
+
+def _format_head(columns: Sequence[str], output_format: str) -> str:
+    return format_rows([columns], output_format) + f"{'|---' * len(columns)}|\n" * (output_format == "markdown")
+
+
+def format_rows(rows: Iterable[Row], output_format: str) -> str:
+    """Format rows as tsv, csv or markdown."""
+    texts: list[Any] = list(rows)
+    if not set(map(type, chain.from_iterable(texts))) <= {str, JoinedLabels}:
+        texts = [list(map(field_text, row)) for row in texts]
+    if output_format == "csv":
+        import csv
+
+        lines: list[str] = []
+        # a writer whose line end is \n would not quote a field that holds \r (before Python 3.13)
+        csv.writer(SimpleNamespace(write=lines.append)).writerows(texts)
+        return "".join(line.removesuffix("\r\n") + "\n" for line in lines)
+    if output_format == "markdown":
+        return "".join(f"| {' | '.join(map(markdown_field, row))} |\n" for row in texts)
+    text, n_tabs = "\n".join([*map("\t".join, texts), ""]), sum(map(len, texts)) - len(texts)
+    if text.count("\n") == len(texts) and text.count("\t") == n_tabs and "\\" not in text and "\r" not in text:
+        return text  # no field needs an escape: this check is much faster than one for each field
+    return "".join("\t".join(map(tsv_field, row)) + "\n" for row in texts)

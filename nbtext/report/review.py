@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of, printable
 from nbtext.model.review import LABEL_ERROR, Finding, Review, ReviewedDocument
 from nbtext.model.settings import FINDINGS
-from nbtext.report.records import format_records, join_labels
-from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
+from nbtext.report.records import join_labels
+from nbtext.report.result import Result
+from nbtext.report.terminal import new_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -19,19 +20,12 @@ COLUMNS = ("finding", "certainty", "label", "likely_label", "ids", "places", "re
 MAX_NAMED = 3  # documents of a finding, or labels, that are named
 
 
-def format_review(review: Review, *, output_format: str, screen: Screen = PLAIN) -> Iterator[str]:
-    """Format the findings: a table, or one record or row for each."""
-    if output_format == "table":
-        yield format_screen([_table(review)], screen) if review.findings else ""
-        return
-    yield from format_records(
-        review.findings,
-        output_format=output_format,
-        columns=COLUMNS,
-        rows=lambda finding: [_row(finding)],
-        records=lambda finding: [finding_record(finding)],
-        table=str,
-    )
+def review_result(review: Review) -> Result[tuple[Finding, ...]]:
+    """Return the findings as a result, with one record or row for each."""
+    return Result(
+        [review.findings] if review.findings else [], COLUMNS, lambda findings: map(_row, findings),
+        layout=lambda findings, _: [_table(findings)], records=lambda findings: map(finding_record, findings),
+    )  # fmt: skip
 
 
 def finding_record(finding: Finding) -> dict[str, Any]:
@@ -67,11 +61,11 @@ def place_of(document: ReviewedDocument) -> str:
     return document.file if document.line is None else f"{document.file}:{document.line}"
 
 
-def _table(review: Review) -> Table:
+def _table(findings: Iterable[Finding]) -> Table:
     table = new_table("finding", "certainty", "label", "documents", texts=(2, 3))
     for column in table.columns[2:]:
         column.no_wrap, column.overflow = False, "fold"
-    for finding in review.findings:
+    for finding in findings:
         named = [printable(place_of(document)) for document in finding.documents[:MAX_NAMED]]
         n_more = len(finding.documents) - len(named)
         named += [f"and {n_more:,} more"] if n_more else []

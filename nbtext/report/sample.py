@@ -21,7 +21,6 @@ def sample_result(documents: Iterable[GeneratedDocument], fields: tuple[str, ...
         documents,
         columns,
         rows=lambda document: [(document.label, *document.texts)],
-        document=lambda document: dict(zip(columns, (document.label, *document.texts), strict=True)),
         layout=lambda document, _: [f"{printable(document.label)}  {'  |  '.join(map(printable, document.texts))}"],
         has_header=True,
     )

@@ -230,7 +230,7 @@ def search_result(search: Search) -> Result[Search]:
 
     return Result(
         [search], tuple(records(search)[0]), lambda _: (tuple(each.values()) for each in records(search)), document,
-        layout=lambda found, _: search_parts(found), records=records, is_list=False,
+        layout=lambda found, _: search_parts(found), records=records,
     )  # fmt: skip
 
 
@@ -284,7 +284,7 @@ def difference_result(difference: Difference) -> Result[Difference]:
     """Return the differences between two models as a result."""
     return Result(
         [difference], DIFFERENCE_COLUMNS, _difference_rows, asdict,
-        layout=lambda found, _: _difference_parts(found), is_list=False,
+        layout=lambda found, _: _difference_parts(found),
     )  # fmt: skip
 
 

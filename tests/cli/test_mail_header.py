@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.model.predictions import Predictions
-from nbtext.report.mail_header import format_headers
+from nbtext.report.predictions import format_headers
 
 
 def predictions(label: str | None, reason: str | None = None) -> Predictions:

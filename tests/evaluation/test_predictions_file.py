@@ -13,7 +13,9 @@ from nbtext.errors import InputError
 from nbtext.evaluation.predicted import PredictionsFile
 from nbtext.model.predictions import Predictions
 from nbtext.model.settings import DecisionSettings
-from nbtext.report.predictions import write_predictions
+from nbtext.report.predictions import predictions_result
+from nbtext.report.records import write_text
+from nbtext.report.result import format_result
 
 IDS = ["plain", "tab\tnew\nline\\t", "odd \udcff", "unanswered"]
 BATCH = Batch(IDS, ([""] * 4,), ["a", "b", "a", "c"])
@@ -32,7 +34,7 @@ def test_round_trip(form: str, tmp_path: Path) -> None:
     """Labels come back in every form; probabilities all of them, or the best one and equal shares of the rest."""
     path = tmp_path / f"predictions.{form}"
     with path.open("wb") as file:
-        write_predictions([predicted()], file, output_format=form)
+        write_text(format_result(predictions_result([predicted()]), form), file)
     found = PredictionsFile(str(path)).of(BATCH)
     assert found.labels == predicted().labels
     assert found.true_labels == BATCH.list_labels()
@@ -47,10 +49,9 @@ def test_prediction_sets_come_back(form: str, tmp_path: Path) -> None:
     """With commas, backslashes, tabs and line ends in labels; TSV escapes each once."""
     labels = ("a,b", "back\\slash", "\\t as letters", "tab\tline\nreturn\r", "\\,", "plain")
     path, sets = tmp_path / f"predictions.{form}", [labels, labels[:1], labels[1:3], labels[3:5]]
+    found = predictions_result([replace(predicted(), label_sets=sets)], decisions=DecisionSettings(coverage=0.9))
     with path.open("wb") as file:
-        write_predictions(
-            [replace(predicted(), label_sets=sets)], file, output_format=form, decisions=DecisionSettings(coverage=0.9)
-        )
+        write_text(format_result(found, form), file)
     assert PredictionsFile(str(path)).of(BATCH).label_sets == sets
     if form == "tsv":
         assert path.read_text().splitlines()[0].split("\t")[3].startswith("a\\,b,back\\\\slash,")

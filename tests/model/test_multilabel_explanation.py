@@ -13,7 +13,7 @@ from nbtext.bayes.label_calibration import Combination
 from nbtext.errors import SettingsError
 from nbtext.model.explanation import MultilabelTerms
 from nbtext.model.inspection import inspect
-from nbtext.report.explanation import explanation_record, write_explanations
+from nbtext.report.explanation import explanation_record, explanations_result
 from nbtext.report.inspection import inspection_result
 from nbtext.report.result import format_result
 from nbtext.text_classifier import TextClassifier
@@ -62,17 +62,14 @@ def test_one_label_can_be_chosen(classifier: TextClassifier) -> None:
 
 
 def test_explanations_are_written(classifier: TextClassifier) -> None:
-    from io import BytesIO
-
     explanations = classifier.explain(["apple wheel"], label="fruit")
     record = explanation_record(explanations[0])
     assert record["terms"]["other_labels"] != 0
     assert record["terms"]["calibration"] != 0
     for output_format in ("table", "tsv", "jsonl"):
-        file = BytesIO()
-        write_explanations(explanations, file, output_format=output_format)
-        assert b"other" in file.getvalue()
-        assert b"calibration" in file.getvalue()
+        written = "".join(format_result(explanations_result(explanations, output_format=output_format), output_format))
+        assert "other" in written
+        assert "calibration" in written
     assert [each.reason for each in classifier.explain([""])] == ["the document holds no token"]
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import re
+from typing import Any
 
 import pytest
 
 from nbtext.documents.batch import Batch
 from nbtext.features.occurrences import Locator
 from nbtext.model.explanation import Explainer, Explanation
-from nbtext.report.explanation import part_weights, write_explanations
+from nbtext.report.explanation import explanations_result, part_weights
 from nbtext.report.records import OUTPUT_FORMATS
-from nbtext.report.terminal import Screen
+from nbtext.report.result import format_result
+from nbtext.report.terminal import PLAIN, Screen
 from nbtext.text_classifier import TextClassifier
 
 HOSTILE = "a\x1b[31m\tb\n<script>|c\\d\udcff"
@@ -33,10 +34,10 @@ def explained(classifier: TextClassifier, text: str = TEXT) -> list[Explanation]
     return Explainer(classifier.fitted_).explain_batch(Batch([HOSTILE, "2"], ([text, ""],), [None, None]))
 
 
-def written(form: str, explanations: list[Explanation], **options: object) -> str:
-    file = io.BytesIO()
-    write_explanations(explanations, file, output_format=form, **options)  # type: ignore[arg-type]
-    return file.getvalue().decode()
+def written(form: str, explanations: list[Explanation], **options: Any) -> str:
+    screen = options.pop("screen", PLAIN)
+    found = explanations_result(explanations, output_format=form, **options)
+    return "".join(format_result(found, form, screen)).encode("utf-8", "backslashreplace").decode()
 
 
 @pytest.mark.parametrize("form", OUTPUT_FORMATS)

@@ -19,7 +19,7 @@ from nbtext.model.predictions import Predictions, select_labels
 from nbtext.model.settings import DecisionSettings
 from nbtext.report import columns as columns_module
 from nbtext.report.evaluation import evaluation_result
-from nbtext.report.predictions import write_predictions
+from nbtext.report.predictions import predictions_result
 from nbtext.report.records import OUTPUT_FORMATS, PREDICTION_FORMATS
 from nbtext.report.result import format_result
 from nbtext.report.settings import ColumnSettings
@@ -41,10 +41,8 @@ def predictions(labels: tuple[str, ...] = LABELS, separator: str = "|") -> Predi
 
 def written(form: str, batch: Predictions, **decisions: Any) -> str:
     """Return what is written, as text."""
-    file = io.BytesIO()
-    settings = DecisionSettings(**decisions)
-    write_predictions([batch], file, task=batch.task, output_format=form, decisions=settings)
-    return file.getvalue().decode()
+    found = predictions_result([batch], task=batch.task, decisions=DecisionSettings(**decisions))
+    return "".join(format_result(found, form)).encode("utf-8", "backslashreplace").decode()
 
 
 def test_jsonl() -> None:

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.model.predictions import Predictions
-from nbtext.report.predictions import write_predictions
+from nbtext.report.predictions import predictions_result
 from nbtext.report.records import OUTPUT_FORMATS, format_json
+from nbtext.report.result import format_result
 
 HOSTILE = "a\x1b[31m\tb\n<script>|c\\d\udcff"
 
@@ -35,9 +36,7 @@ def predictions_of(ids: list[str], labels: list[str | None]) -> Predictions:
 
 
 def written(form: str, *batches: Predictions) -> str:
-    file = io.BytesIO()
-    write_predictions(batches, file, output_format=form)
-    return file.getvalue().decode("utf-8")
+    return "".join(format_result(predictions_result(batches), form)).encode("utf-8", "backslashreplace").decode()
 
 
 def test_golden_tsv() -> None:
