@@ -24,20 +24,6 @@ def test_it_explains_what_predict_says(nbtext: Any, letters: Path, model: str) -
         assert math.log(record["probability"] / record["other_probability"]) == pytest.approx(total, abs=1e-9)
 
 
-def test_without_the_kernel(nbtext: Any, letters: Path, model: str) -> None:
-    """The same explanations."""
-    command = ["explain", str(letters / "test" / "trash"), "--input-format", "files", "-m", model]
-    assert nbtext(*command, NBTEXT_KERNEL="off").out == nbtext(*command).out
-
-
-@pytest.mark.parametrize("form", ["tsv", "csv", "jsonl", "json", "markdown", "table"])
-def test_to_a_file(nbtext: Any, letters: Path, model: str, form: str, tmp_path: Path) -> None:
-    """-o writes what standard output would show, in every form."""
-    command = ["explain", str(letters / "test" / "taxes"), "-m", model, "--to", form, "--features", "3"]
-    nbtext(*command, "-o", "out").ok()
-    assert (tmp_path / "out").read_bytes().decode() == nbtext(*command).out
-
-
 def test_one_row_of_a_table_by_its_id(nbtext: Any, model: str, tmp_path: Path) -> None:
     """The same records as among all rows: by the id column, or by the file and the line that `predict` prints."""
     rows = "id,text\na-1,my trash\na-2,a parking fine\na-3,noise at night\n"

@@ -10,14 +10,6 @@ from typing import Any
 import pytest
 
 
-@pytest.mark.parametrize("form", ["tsv", "csv", "jsonl", "json", "markdown", "table"])
-def test_every_form(nbtext: Any, model: str, form: str) -> None:
-    """The words with the largest weights of each label; nothing on standard error."""
-    result = nbtext("inspect", model, "--features", "5", "--to", form)
-    assert (result.status, result.err) == (0, "")
-    assert "parking" in result.out
-
-
 def test_what_it_says(nbtext: Any, model: str) -> None:
     """Sizes, priors, the smoothing and how it was chosen, what to expect, and the words by the criterion."""
     record = nbtext("inspect", model, "--to", "json", "--by", "mi", "--features", "3").json
@@ -126,11 +118,6 @@ def test_a_matrix(nbtext: Any, letters: Path) -> None:
     assert (record["documents"], record["kind"], record["settings"]) == (336, "counts", {"ngrams": [1, 2]})
     assert record["labels"][0] == ["noise", 56]
     assert "336 documents" in nbtext("inspect", "m.npz", "--to", "table").out
-
-
-def test_without_the_kernel(nbtext: Any, model: str) -> None:
-    """The same bytes."""
-    assert nbtext("inspect", model, NBTEXT_KERNEL="off").out == nbtext("inspect", model).out
 
 
 @pytest.mark.parametrize(

@@ -96,15 +96,6 @@ def test_broken_json_gets_its_record(nbtext: Any, model: str, tmp_path: Path) ->
     assert result.status == 0
 
 
-@pytest.mark.parametrize("form", ["tsv", "csv", "jsonl", "json", "markdown", "table"])
-def test_predict_to_a_file(nbtext: Any, letters: Path, model: str, form: str, tmp_path: Path) -> None:
-    """-o writes what standard output would show, in every form."""
-    shown = nbtext("predict", str(letters / "test"), "-m", model, "--to", form)
-    done = nbtext("predict", str(letters / "test"), "-m", model, "--to", form, "-o", "out")
-    assert (done.status, done.out) == (0, "")
-    assert (tmp_path / "out").read_bytes().decode() == shown.out
-
-
 def test_evaluate_a_model(nbtext: Any, letters: Path, model: str) -> None:
     """As JSON: the figures of DESIGN, and a confusion matrix that adds up to the documents."""
     record = nbtext("evaluate", str(letters / "test"), "-m", model, "--to", "json").json

@@ -28,15 +28,9 @@ def test_train_reads_it_back(nbtext: Any, letters: Path, model: str, form: str) 
     assert nbtext("evaluate", str(letters / "test"), "-m", "again.joblib", "--to", "json").json["accuracy"] > 0.75
 
 
-@pytest.mark.exhaustive(every=3)
-@pytest.mark.parametrize("form", ["table", "tsv", "csv", "jsonl", "json", "markdown"])
-def test_the_same_bytes(nbtext: Any, model: str, form: str, tmp_path: Path) -> None:
-    """The same seed gives the same bytes, with the kernel and without, to a file and to a pipe."""
-    arguments = ["sample", "-m", model, "-n", "4", "--seed", "3", "--to", form]
-    outs = {nbtext(*arguments).out, nbtext(*arguments, NBTEXT_KERNEL="off", PYTHONHASHSEED="7").out}
-    assert nbtext(*arguments, "-o", "out").out == ""
-    assert {(tmp_path / "out").read_bytes().decode()} == outs
-    assert nbtext(*arguments[:-3], "4", *arguments[-2:]).out not in outs
+def test_another_seed_gives_other_documents(nbtext: Any, model: str) -> None:
+    outs = {nbtext("sample", "-m", model, "-n", "4", "--seed", seed).out for seed in ("3", "4", "3")}
+    assert len(outs) == 2
 
 
 def test_control_characters_on_a_terminal(nbtext: Any, on_a_terminal: Any, tmp_path: Path) -> None:
