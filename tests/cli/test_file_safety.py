@@ -100,31 +100,22 @@ def test_an_output_is_no_input(nbtext: Any, folder: Path, command: str, force: b
 
 
 @pytest.mark.parametrize("command", ["predict d.csv -m m", "inspect m", "train d.csv -o -", "sample -m m", "diff m n"])
-def test_standard_output_is_no_input(folder: Path, command: str) -> None:
+def test_standard_output_is_no_input(forker: Any, folder: Path, command: str) -> None:
     """`nbtext predict d.csv >> d.csv` does not append to what it reads."""
     target = folder / ("d.csv" if "d.csv" in command else "m")
     before = contents(folder)
     with open(target, "ab") as out:
-        done = subprocess.run(
-            [sys.executable, "-m", "nbtext", *command.split()],
-            stdout=out,
-            stderr=subprocess.PIPE,
-            cwd=folder,
-            check=False,
-        )
+        done = forker().run(command.split(), stdout=out, cwd=folder)
     assert done.returncode == 2, done.stderr
     assert b"standard output" in done.stderr
     assert contents(folder) == before
 
 
-def test_standard_input_is_no_output(folder: Path) -> None:
+def test_standard_input_is_no_output(forker: Any, folder: Path) -> None:
     """`nbtext predict - -o d.csv < d.csv` is the same mistake."""
     before = contents(folder)
     with open(folder / "d.csv", "rb") as file:
-        done = subprocess.run(
-            [sys.executable, "-m", "nbtext", "predict", "-", "-m", "m", "-o", "d.csv"],
-            stdin=file, capture_output=True, cwd=folder, check=False,
-        )  # fmt: skip
+        done = forker().run(["predict", "-", "-m", "m", "-o", "d.csv"], stdin=file, cwd=folder)
     assert done.returncode == 2, done.stderr
     assert contents(folder) == before
 
@@ -248,14 +239,11 @@ def test_every_writer_of_a_model_takes_its_lock(nbtext: Any, folder: Path, comma
     ("command", "name"),
     [("train - -o m", "m"), ("update m -", "m"), ("update n - -o m", "m"), ("train - -o new", "new")],
 )
-def test_a_file_that_changed_meanwhile(folder: Path, command: str, name: str) -> None:
+def test_a_file_that_changed_meanwhile(forker: Any, folder: Path, command: str, name: str) -> None:
     """If another program replaced the file without a lock, the command fails and reports it; no change is lost."""
     target = folder / name
-    process = subprocess.Popen(
-        [sys.executable, "-m", "nbtext", *command.split(), "--input-format", "csv"],
-        cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    assert process.stdin is not None
+    streams = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = forker().popen([*command.split(), "--input-format", "csv"], cwd=folder, **streams)
     process.stdin.write(CSV.encode())
     process.stdin.flush()
     while process.poll() is None and fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)) != bytes(4):

@@ -126,14 +126,9 @@ def test_a_model_of_a_matrix_of_chosen_features(nbtext: Any, letters: Path, tmp_
     assert load_model(tmp_path / "m.joblib").fitted_.scorer.n_features == n_features
 
 
-def test_through_a_pipe(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
+def test_through_a_pipe(forker: Any, letters: Path, model: str, tmp_path: Path) -> None:
     """A model from standard input is updated onto standard output."""
-    done = subprocess.run(
-        [*NBTEXT, "update", "-", str(letters / "test"), "-q"],
-        input=Path(model).read_bytes(),
-        capture_output=True,
-        check=True,
-    )
+    done = forker().run(["update", "-", str(letters / "test"), "-q"], input=Path(model).read_bytes())
     (tmp_path / "updated").write_bytes(done.stdout)
     assert load_model(tmp_path / "updated").counts_.statistics.n_documents == 420
 

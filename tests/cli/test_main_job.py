@@ -40,15 +40,10 @@ def test_quiet(nbtext: Any, letters: Path) -> None:
     assert (result.status, result.out, result.err) == (0, "", "")
 
 
-def test_through_a_pipe(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+def test_through_a_pipe(nbtext: Any, forker: Any, letters: Path, tmp_path: Path) -> None:
     """Without -o the model goes to standard output, the same bytes as to a file."""
     nbtext("train", str(letters / "train"), "-o", "model.joblib").ok()
-    import subprocess
-    import sys
-
-    piped = subprocess.run(
-        [sys.executable, "-m", "nbtext", "train", str(letters / "train")], capture_output=True, check=True
-    )
+    piped = forker().run(["train", str(letters / "train")])
     assert piped.stdout == (tmp_path / "model.joblib").read_bytes()
 
 
