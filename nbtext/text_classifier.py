@@ -174,8 +174,7 @@ class TextClassifier:
 
     def _search(self, X: Iterable[str], y: Sequence[Any]) -> TextClassifier:
         """Fit the most accurate model, as `nbtext train --model best` does."""
-        from nbtext.evaluation.candidates import Budget, list_candidates
-        from nbtext.evaluation.search import search_model
+        from nbtext.evaluation.search import Budget, list_candidates, search_model
         from nbtext.evaluation.settings import SearchSettings
 
         if is_matrix(X):

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from nbtext.bayes.diagnostics import RepeatedTexts
     from nbtext.documents.settings import InputSettings
     from nbtext.documents.source import Source
-    from nbtext.evaluation.candidates import Candidate
     from nbtext.evaluation.diagnosis import Diagnosis, SetDiagnosis
     from nbtext.evaluation.evaluator import Evaluation
     from nbtext.evaluation.outcomes import PredictedBatch
     from nbtext.evaluation.predicted import PredictionsFile
+    from nbtext.evaluation.search import Candidate
     from nbtext.model.corpus_counts import CorpusCounts
     from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.source_counting import OnBatch
@@ -242,8 +242,7 @@ def _search_fold(
     from math import inf
     from time import monotonic
 
-    from nbtext.evaluation.candidates import Budget
-    from nbtext.evaluation.search import search_model
+    from nbtext.evaluation.search import Budget, search_model
     from nbtext.report.training import format_choice
 
     budget = Budget(given.search.budget, monotonic)

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from nbtext.documents.batch import Batch, Block
     from nbtext.documents.settings import InputSettings, ModelInput
     from nbtext.documents.source import Source
-    from nbtext.evaluation.candidates import Candidate
-    from nbtext.evaluation.search import Search
+    from nbtext.evaluation.search import Candidate, Search
     from nbtext.evaluation.settings import SearchSettings
     from nbtext.model.corpus_counts import CorpusCounts
     from nbtext.model.fitted_model import FittedModel, TrainedModel
@@ -334,7 +333,7 @@ def check_report(path: str | None) -> None:
 
 def list_searched(features: FeatureSettings, model_settings: ModelSettings, source: Source) -> list[Candidate]:
     """Return the candidates of a model search for the documents of a source; typed settings are those of all."""
-    from nbtext.evaluation.candidates import list_candidates
+    from nbtext.evaluation.search import list_candidates
 
     typed = typed_settings(FeatureSettings, ModelSettings)
     features = replace(features, fields=source.field_names)
@@ -357,8 +356,7 @@ def search_documents(
     """
     from time import monotonic
 
-    from nbtext.evaluation.candidates import Budget, bound_reading_seconds
-    from nbtext.evaluation.search import search_model
+    from nbtext.evaluation.search import Budget, bound_reading_seconds, search_model
 
     if is_matrix_alone(sources, input_settings):
         hint = "give texts, or choose one model"

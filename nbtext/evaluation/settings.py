@@ -11,6 +11,7 @@ from nbtext.records import dataclass
 from nbtext.settings import Excludes, check_settings, choices_of, parse_names, parse_time, setting
 
 TIME_STEPS = 10  # of a time-series split, if --folds does not say
+GIVEN = "given"  # the name of a feature set, or a weighting, that the user of a model search chose
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 

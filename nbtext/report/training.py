@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Unlabeled
 from nbtext.bayes.settings import AUTO
 from nbtext.errors import list_some, number_of, printable
-from nbtext.evaluation.candidates import GIVEN
+from nbtext.evaluation.settings import GIVEN
 from nbtext.model.settings import LARGEST_FALL
 from nbtext.model.task import OneLabel
 from nbtext.report.records import field_text, format_repeated
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from nbtext.bayes.settings import ModelSettings
     from nbtext.bayes.smoothing import Selection
-    from nbtext.evaluation.candidates import Candidate
-    from nbtext.evaluation.search import CandidateResult, Search
+    from nbtext.evaluation.search import Candidate, CandidateResult, Search
     from nbtext.model.difference import Change, Difference
     from nbtext.model.fitted_model import FittedModel, TrainedModel
     from nbtext.model.keywords import KeywordFit

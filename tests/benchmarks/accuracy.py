@@ -65,10 +65,9 @@ from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
-from nbtext.evaluation.candidates import Budget, list_candidates
 from nbtext.evaluation.curves import Ranking
 from nbtext.evaluation.evaluator import Evaluation, Evaluator
-from nbtext.evaluation.search import Search, search_model
+from nbtext.evaluation.search import Budget, Search, list_candidates, search_model
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.predictor import MOST_PROBABLE, Predictor

@@ -47,8 +47,7 @@ from protocols import (
 
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.documents.batch import Batch
-from nbtext.evaluation.candidates import Budget, list_candidates
-from nbtext.evaluation.search import search_model
+from nbtext.evaluation.search import Budget, list_candidates, search_model
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import TrainedModel

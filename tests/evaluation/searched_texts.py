@@ -7,8 +7,7 @@ from random import Random
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
-from nbtext.evaluation.candidates import Budget, Candidate, list_candidates
-from nbtext.evaluation.search import Search, search_model
+from nbtext.evaluation.search import Budget, Candidate, Search, list_candidates, search_model
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import TrainedModel

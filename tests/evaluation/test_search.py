@@ -15,8 +15,17 @@ from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
-from nbtext.evaluation.candidates import CHARACTERS, GIVEN, PAIRS, TRIPLES, WORDS, Budget, find_promising, select_words
-from nbtext.evaluation.search import search_model
+from nbtext.evaluation.search import (
+    CHARACTERS,
+    GIVEN,
+    PAIRS,
+    TRIPLES,
+    WORDS,
+    Budget,
+    find_promising,
+    search_model,
+    select_words,
+)
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.training import train_on_counts
@@ -203,7 +212,7 @@ def test_the_linear_svm_is_tried_with_the_features_of_the_best_linear_model(has_
 
 def test_wide_linear_models_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their weights would need more memory than the guide promises."""
-    monkeypatch.setattr("nbtext.evaluation.candidates.MAX_WEIGHTS", 10)
+    monkeypatch.setattr("nbtext.evaluation.search.MAX_WEIGHTS", 10)
     _, search = found(TEXTS, LABELS)
     assert {each.candidate.is_linear for each in search.results} == {False}
     assert {each.is_linear for each in search.untried} == {True}

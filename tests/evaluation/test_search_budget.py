@@ -13,8 +13,7 @@ from searched_texts import LABELS, TEXTS, Clock, counting, found, made_corpus, u
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.evaluation import search as model_search
-from nbtext.evaluation.candidates import Budget, bound_reading_seconds
-from nbtext.evaluation.search import search_model
+from nbtext.evaluation.search import Budget, bound_reading_seconds, search_model
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
 from nbtext.linear.one_vs_rest import OneVsRest

@@ -12,8 +12,7 @@ from searched_texts import usual
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.evaluation import search
-from nbtext.evaluation.candidates import Budget, Candidate
-from nbtext.evaluation.search import CandidateResult
+from nbtext.evaluation.search import Budget, Candidate, CandidateResult
 
 
 @dataclass
