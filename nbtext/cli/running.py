@@ -306,7 +306,7 @@ def open_workers(paths: tuple[str, ...], settings: ClusterSettings, run: RunSett
     if settings.cluster is None:
         yield None
         return
-    from nbtext.cluster.connection import check_paths, workers
+    from nbtext.cluster.executor import check_paths, workers
 
     check_paths(paths, settings)
     with workers(settings, jobs=run.jobs) as found:

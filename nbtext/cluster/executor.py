@@ -1,4 +1,4 @@
-"""The workers of a Dask cluster: they count and predict the shards of a source.
+"""The workers of a Dask cluster, or of one that is started for a command: they count and predict shards of a source.
 
 Counts are added in a tree. Dask's scheduler assigns the work, and repeats the work of a worker that is lost. The
 result has the same bytes in any order, because counts add exactly.
@@ -6,34 +6,28 @@ result has the same bytes in any order, because counts add exactly.
 
 from __future__ import annotations
 
+import gc
+import logging
 import os
+import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nbtext.artifact.model import read_counts
-from nbtext.cluster.work import (
-    TOKEN_VERSIONS,
-    PredictionTask,
-    Report,
-    add_counts,
-    count_shard,
-    count_shard_lines,
-    error_of,
-    predict_shard,
-    report_of,
-    report_of_work,
-    stamp_of,
-)
+from nbtext.cluster import work
+from nbtext.cluster.settings import ClusterSettings
+from nbtext.cluster.work import PredictionTask, Report
 from nbtext.documents.shards import Shard, number_lines
-from nbtext.documents.streams import unreadable
-from nbtext.errors import OutputError, SettingsError
+from nbtext.documents.streams import STANDARD_INPUT, unreadable
+from nbtext.errors import ClusterError, MissingExtra, NbtextError, OutputError, SettingsError
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.output import atomic_output
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client, Future, LocalCluster
 
     from nbtext.documents.source import Source
     from nbtext.model.corpus_counts import CorpusCounts
@@ -43,6 +37,20 @@ if TYPE_CHECKING:
 N_ADDED = 4  # counts of shards, which a worker holds in memory
 AHEAD = 4  # shards for each thread of the cluster that may be predicted before an earlier one is written
 PART = "part-{:05}.{}"  # the file of a shard's records
+TIMEOUT = "10s"  # for the scheduler to answer, and to have a worker; `nbtext.timeout` in Dask's configuration
+
+# reuse memory from batch to batch; with Dask's settings, malloc returns each large allocation to the system
+MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(256 << 20), "MALLOC_MMAP_THRESHOLD_": str(64 << 20)}
+# with Dask's settings, monitoring, whose results are unused here, takes 3 % of the time of each process
+LESS_MONITORING = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.profile.interval": "1s",
+    "distributed.worker.memory.monitor-interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.tick.interval": "2s",
+    "distributed.admin.tick.limit": "60s",
+}
+NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}  # any port, so that two commands can run
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +71,13 @@ class Workers:
             what = "a custom pattern cannot be used with --cluster, because workers cannot limit its running time"
             raise SettingsError(what, where="--token-pattern", hint=hint)
         shards = source.shards(self.shard_bytes, n_readers=self._n_threads())
-        counted = [self._submit(count_shard, shard, source.settings, task, TOKEN_VERSIONS) for shard in shards]
-        reports = [self._submit(report_of_work, each, priority=1) for each in counted]
+        counted = [self._submit(work.count_shard, each, source.settings, task, work.TOKEN_VERSIONS) for each in shards]
+        reports = [self._submit(work.report_of_work, each, priority=1) for each in counted]
         parts, priority = counted, 0
         while len(parts) > 1:  # a tree of additions; those near the root have priority, so that few wait
             priority += 1
             groups = [parts[start : start + N_ADDED] for start in range(0, len(parts), N_ADDED)]
-            parts = [self._submit(add_counts, list(group), priority=priority) for group in groups]
+            parts = [self._submit(work.add_counts, list(group), priority=priority) for group in groups]
         (total,) = parts
         del counted, parts  # each is freed as soon as it is added
         self._watch(reports, on_batch)
@@ -84,14 +92,14 @@ class Workers:
         for done in as_completed(reports):
             if done.status == "cancelled":
                 continue
-            report = report_of(done.result())
+            report = work.report_of(done.result())
             if report.problem is None:
-                _call(on_batch, report)
+                _finish(report, on_batch)
             elif first is None or places[done.key] < first[0]:
                 first = places[done.key], report
                 self.client.cancel(list(reports[first[0] + 1 :]))
         if first is not None:
-            _check(first[1])
+            _finish(first[1])
 
     def predict(self, source: Source, task: PredictionTask, output: str, on_batch: OnBatch | None = None) -> None:
         """Write the records of all documents of a source, in order.
@@ -114,10 +122,8 @@ class Workers:
                 os.makedirs(output, exist_ok=True)
                 names = os.listdir(output)
             except OSError as error:
-                hint = "give a folder in which you can write"
-                raise OutputError(
-                    f"the folder cannot be created: {(error.strerror or str(error)).lower()}", where=output, hint=hint
-                ) from None
+                what = f"the folder cannot be created: {(error.strerror or str(error)).lower()}"
+                raise OutputError(what, where=output, hint="give a folder in which you can write") from None
             if any(name.startswith("part-") for name in names):
                 raise OutputError("contains the records of another run", where=output, hint="name a new folder")
             for _ in self._predict_shards(source, task, on_batch, folder=output):
@@ -131,21 +137,15 @@ class Workers:
         self, source: Source, task: PredictionTask, on_batch: OnBatch | None, *, folder: str | None = None
     ) -> Iterator[bytes]:
         """Yield the records of each shard, in order; nothing if they are written to a folder."""
-        work = (
-            (
-                predict_shard,
-                shard,
-                source.settings,
-                task,
-                TOKEN_VERSIONS,
-                os.path.join(folder, PART.format(place, task.output_format)) if folder is not None else None,
-            )
-            for place, shard in enumerate(self._number_shards(source))
-        )
-        for record in self._in_order(work):
-            report = report_of(record["report"])
-            _check(report)
-            _call(on_batch, report)
+
+        def list_calls() -> Iterator[tuple[Any, ...]]:
+            for place, shard in enumerate(self._number_shards(source)):
+                part = PART.format(place, task.output_format)
+                target = os.path.join(folder, part) if folder is not None else None
+                yield work.predict_shard, shard, source.settings, task, work.TOKEN_VERSIONS, target
+
+        for record in self._in_order(list_calls()):
+            _finish(work.report_of(record["report"]), on_batch)
             yield record["records"]
 
     def _number_shards(self, source: Source) -> list[Shard]:
@@ -154,17 +154,17 @@ class Workers:
         if all(shard.byte_range is None for shard in shards):
             return shards
         n_lines = []
-        for result in self._in_order((count_shard_lines, shard, source.settings) for shard in shards):
+        for result in self._in_order((work.count_shard_lines, shard, source.settings) for shard in shards):
             if not isinstance(result, int):
-                _check(report_of(result))
+                _finish(work.report_of(result))
             n_lines.append(result)
         return number_lines(shards, n_lines)
 
-    def _in_order(self, work: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        """Yield the result of each piece of work, in order; only a few are submitted ahead."""
+    def _in_order(self, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """Yield the result of each call, in order; only a few are submitted ahead."""
         n_ahead = AHEAD * self._n_threads()
         begun: deque[Future] = deque()
-        for each in work:
+        for each in calls:
             begun.append(self._submit(*each))
             if len(begun) > n_ahead:
                 yield begun.popleft().result()
@@ -178,21 +178,133 @@ class Workers:
         return self.client.submit(function, *arguments, pure=False, priority=priority)
 
 
+@contextmanager
+def workers(settings: ClusterSettings, *, jobs: int) -> Iterator[Workers]:
+    """Yield the workers of the cluster that the settings name.
+
+    Parameters
+    ----------
+    jobs : int
+        Number of processes of a local cluster.
+
+    Raises
+    ------
+    MissingExtra
+        Dask is not installed.
+    ClusterError
+        The scheduler does not answer, has no worker, or the workers fail.
+    """
+    try:
+        import distributed
+    except ImportError:
+        raise MissingExtra("--cluster", library="distributed", extra="dask") from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it logs each worker that starts or ends
+    with cluster_errors(settings.cluster or ""), ExitStack() as stack:
+        if settings.is_local:
+            client = stack.enter_context(distributed.Client(stack.enter_context(_processes(jobs))))
+            client.run(gc.set_threshold, 100_000, 50, 50)  # as in the commands themselves; see nbtext.cli.main
+        else:
+            client = stack.enter_context(distributed.Client(settings.cluster, timeout=_timeout()))
+        client.wait_for_workers(1, timeout=_timeout())
+        yield Workers(client, settings.shard_bytes)
+
+
+@contextmanager
+def _processes(number: int) -> Iterator[LocalCluster]:
+    """Yield a cluster of processes of this machine, with one thread each."""
+    import dask
+    from distributed import LocalCluster
+
+    started_with = dask.config.get("distributed.nanny.pre-spawn-environ", {}) | MEMORY
+    with (
+        dask.config.set({"distributed.nanny.pre-spawn-environ": started_with} | LESS_MONITORING),
+        _block_interrupts() as unblock,
+        LocalCluster(
+            n_workers=number, threads_per_worker=1, silence_logs=logging.CRITICAL, scheduler_kwargs=NO_DASHBOARD
+        ) as cluster,
+    ):
+        unblock()
+        yield cluster
+
+
+@contextmanager
+def _block_interrupts() -> Iterator[Callable[[], None]]:
+    """Block SIGINT until this thread calls the yielded function; threads and processes started before never receive it.
+
+    A terminal sends SIGINT to every process. Each worker would print a traceback, and the command ends them anyway.
+    """
+    from multiprocessing import resource_tracker
+
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield lambda: None
+        return
+    resource_tracker.ensure_running()  # started later, it would unblock SIGINT in the thread that starts it
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+
+    def unblock() -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    try:
+        yield unblock
+    finally:
+        unblock()
+
+
+def check_paths(paths: Sequence[str], settings: ClusterSettings) -> None:
+    """Raise SettingsError unless these paths name the same files on every worker."""
+    for path in paths:
+        if path == STANDARD_INPUT:
+            raise SettingsError("workers cannot read it", where="standard input", hint="name a file that all can read")
+        if not settings.is_local and "://" not in path and not os.path.isabs(path):
+            hint = "give the absolute path"
+            raise SettingsError("a relative path may be a different file on each worker", where=path, hint=hint)
+
+
+def _timeout() -> float:
+    """Return the timeout in seconds."""
+    import dask
+    from dask.utils import parse_timedelta
+
+    return float(parse_timedelta(dask.config.get("nbtext.timeout", TIMEOUT)))
+
+
+@contextmanager
+def cluster_errors(address: str) -> Iterator[None]:
+    """Turn an exception of Dask into an error of one line."""
+    from distributed.scheduler import KilledWorker
+
+    try:
+        yield
+    except (NbtextError, MemoryError, BrokenPipeError):
+        raise
+    except KilledWorker as error:
+        what, hint = "several workers stopped while they processed the same shard", "they may have too little memory"
+        raise ClusterError(what, where=address, hint=f"{hint}: try a smaller --shard-bytes") from error
+    except ImportError as error:
+        what = f"nbtext is not installed on the workers ({error})"
+        raise ClusterError(what, where=address, hint="install it there") from error
+    except (OSError, TimeoutError) as error:
+        if error.filename is not None:  # an error of a file, not of the connection
+            raise OutputError(f"cannot be written: {error.strerror}", where=str(error.filename)) from error
+        hint = "check that the scheduler is running and has workers"
+        raise ClusterError(f"does not answer ({type(error).__name__})", where=address, hint=hint) from error
+    except Exception as error:
+        message = str(error).partition("\n")[0]
+        raise ClusterError(f"the work failed ({type(error).__name__}: {message})", where=address) from error
+
+
 def prediction_task(model: str, decisions: DecisionSettings, output_format: str) -> PredictionTask:
     """Return the task of predicting with the model at this path; InputError if it cannot be read."""
     try:
-        return PredictionTask(model, stamp_of(model), decisions, output_format)
+        return PredictionTask(model, work.stamp_of(model), decisions, output_format)
     except OSError as error:
         raise unreadable(model, error) from None
 
 
-def _call(on_batch: OnBatch | None, report: Report) -> None:
+def _finish(report: Report, on_batch: OnBatch | None = None) -> None:
+    """Tell of the work of a shard; raise the error that a worker reports, if any."""
+    if report.problem is not None:
+        raise work.error_of(report.problem)
     if on_batch is not None:
         batch = report.batch()
         on_batch(batch.block(report.size), batch)
-
-
-def _check(report: Report) -> None:
-    """Raise the error that a worker reports, if any."""
-    if report.problem is not None:
-        raise error_of(report.problem)

@@ -186,11 +186,8 @@ def _load_model(path: str, stamp: tuple[int, int]) -> TrainedModel:
 def _load_cached_model(path: str, stamp: tuple[int, int]) -> TrainedModel:
     model = load_model(path)
     if stamp_of(path) != stamp:
-        raise ModelError(
-            "is not the same file as on the machine of the command",
-            where=path,
-            hint="put it on a file system that all workers share",
-        )
+        what = "is not the same file as on the machine of the command"
+        raise ModelError(what, where=path, hint="put it on a file system that all workers share")
     return model
 
 

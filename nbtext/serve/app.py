@@ -17,26 +17,13 @@ from starlette.types import Receive, Scope, Send
 
 from nbtext.errors import NbtextError, OutputError
 from nbtext.model.task import OneLabel
+from nbtext.serve import requests
 from nbtext.serve.batching import Batcher, predict_stream
 from nbtext.serve.feedback import FeedbackFile, feedback_lines
 from nbtext.serve.guard import USAGE, Guard, Log, Metrics, error_response, json_response
 from nbtext.serve.models import ModelStore, ServedModel
 from nbtext.serve.openapi import describe
-from nbtext.serve.requests import (
-    JSON,
-    JSONL,
-    TEXT,
-    Documents,
-    ExplainOptions,
-    PredictOptions,
-    content_type,
-    find_model,
-    header,
-    in_http_terms,
-    parse_documents,
-    parse_options,
-    read_body,
-)
+from nbtext.serve.requests import JSON, JSONL, TEXT, Documents
 from nbtext.serve.settings import ServeSettings
 
 PREDICT_PATH = "/v1/predict"
@@ -116,10 +103,10 @@ class Service:
         """Answer `POST /v1/predict`. The most frequent request bypasses Starlette's routing and requests."""
         if scope["method"] != "POST":
             raise HTTPException(405, headers={"Allow": "POST"})
-        options = parse_options(scope["query_string"], PredictOptions)
+        options = requests.parse_options(scope["query_string"], requests.PredictOptions)
         usage = scope[USAGE]
-        model = find_model(self._store, options.model, usage).current
-        kind, charset = content_type(header(scope, b"content-type"))
+        model = requests.find_model(self._store, options.model, usage).current
+        kind, charset = requests.content_type(scope)
         limit = self._settings.max_body_bytes
         try:
             if kind == JSONL:
@@ -132,7 +119,7 @@ class Service:
             usage.n_documents = len(documents.batch)
             answer = await self._batcher.predict(model, documents, options.decisions, scope[USAGE].lease)
         except NbtextError as error:
-            raise HTTPException(400, str(in_http_terms(error))) from None
+            raise HTTPException(400, str(requests.in_http_terms(error))) from None
         await send(
             {
                 "type": "http.response.start",
@@ -147,18 +134,18 @@ class Service:
     ) -> Documents:
         """Return the documents of the whole body; a large one is parsed outside the event loop."""
         limit = self._settings.max_body_bytes
-        body = await read_body(scope, receive, limit)
+        body = await requests.read_body(scope, receive, limit)
         settings, maximum = model.input_settings(limit), self._settings.max_documents
-        parse = partial(parse_documents, body, kind, charset, settings, maximum)
+        parse = partial(requests.parse_documents, body, kind, charset, settings, maximum)
         return parse() if len(body) <= SMALL_BODY else await self._batcher.parse(parse, scope[USAGE].lease)
 
     async def explain(self, request: Request) -> Response:
         """Answer `POST /v1/explain`: the terms of the log-odds of each document."""
         scope = request.scope
-        options = parse_options(scope["query_string"], ExplainOptions)
+        options = requests.parse_options(scope["query_string"], requests.ExplainOptions)
         usage = scope[USAGE]
-        model = find_model(self._store, options.model, usage).current
-        kind, charset = content_type(header(scope, b"content-type"))
+        model = requests.find_model(self._store, options.model, usage).current
+        kind, charset = requests.content_type(scope)
         if kind == JSONL:
             raise HTTPException(415, "explanations are not streamed; send JSON or plain text")
         try:
@@ -167,15 +154,15 @@ class Service:
             answer = await self._batcher.explain(model, documents, options.explanation, scope[USAGE].lease)
             return Response(answer, media_type=JSON)
         except NbtextError as error:
-            raise HTTPException(400, str(in_http_terms(error))) from None
+            raise HTTPException(400, str(requests.in_http_terms(error))) from None
 
     async def feedback(self, request: Request) -> Response:
         """Answer `POST /v1/models/NAME/feedback`: the labeled documents are on the disk."""
         scope = request.scope
-        slot = find_model(self._store, request.path_params["name"], scope[USAGE])
+        slot = requests.find_model(self._store, request.path_params["name"], scope[USAGE])
         if slot.file.name not in self._feedback:
             raise HTTPException(404, "this service stores no feedback")
-        kind, charset = content_type(header(scope, b"content-type"))
+        kind, charset = requests.content_type(scope)
         if kind == TEXT:
             raise HTTPException(415, f"feedback has labels; send {JSON} or {JSONL}")
         model, new_labels = slot.current, self._settings.new_labels
@@ -197,7 +184,7 @@ class Service:
 
     async def models(self, request: Request) -> Response:
         """Answer `GET /v1/models`."""
-        return json_response({"models": [_describe(slot) for slot in self._store.slots.values()]})
+        return json_response({"models": list(map(_describe, self._store.slots.values()))})
 
     async def healthz(self, request: Request) -> Response:
         """Answer `GET /healthz`: the process is alive."""

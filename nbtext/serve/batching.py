@@ -21,18 +21,10 @@ from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError
 from nbtext.model.settings import DecisionSettings
 from nbtext.report.predictions import prediction_records
+from nbtext.serve import requests
 from nbtext.serve.guard import USAGE, Lease, Usage, dumps
 from nbtext.serve.models import ExplanationSettings, ServedModel
-from nbtext.serve.requests import (
-    JSONL,
-    Documents,
-    MarkReader,
-    join_lines,
-    keys_of,
-    parse_lines,
-    read_chunks,
-    settings_of_lines,
-)
+from nbtext.serve.requests import JSONL, Documents
 
 MAX_WAIT = 0.002  # seconds that documents wait for those of other requests while all threads are busy
 MAX_DOCUMENTS = 512  # predicted together; a larger request is split, so that others get their turn
@@ -280,8 +272,8 @@ async def predict_stream(
     """
     usage: Usage = scope[USAGE]
     lease, settings = usage.lease, model.input_settings(max_line_bytes)
-    is_first, keys = True, keys_of(settings)
-    marks, splitter = MarkReader(), LineSplitter(max_line_bytes)
+    is_first, keys = True, requests.keys_of(settings)
+    marks, splitter = requests.MarkReader(), LineSplitter(max_line_bytes)
     running: asyncio.Queue[tuple[asyncio.Task[bytes], int] | None] = asyncio.Queue(AHEAD)
     n_reserved = 0  # bytes of documents and of answers that are not sent
     n_labels = len(model.fitted.labels)
@@ -289,8 +281,8 @@ async def predict_stream(
     record_bytes = RECORD_BYTES + LABEL_BYTES * n_scores + FEATURE_BYTES * (decisions.explain or 0)  # about
 
     def parse(block: LineBlock) -> tuple[Batch, InputSettings]:
-        chosen = settings_of_lines(block, settings) if is_first else settings
-        return parse_lines(block, chosen, keys), chosen
+        chosen = requests.settings_of_lines(block, settings) if is_first else settings
+        return requests.parse_lines(block, chosen, keys), chosen
 
     async def predict(block: LineBlock, tasks: asyncio.TaskGroup) -> None:
         nonlocal settings, is_first, n_reserved
@@ -304,11 +296,11 @@ async def predict_stream(
             size = characters_of(part) + len(part) * record_bytes
             await lease.wait_and_add(size)
             n_reserved += size
-            documents = Documents(part, join_lines)
+            documents = Documents(part, requests.join_lines)
             await running.put((tasks.create_task(batcher.predict(model, documents, decisions, lease)), size))
 
     async def read(tasks: asyncio.TaskGroup) -> None:
-        async for data in read_chunks(scope, receive):
+        async for data in requests.read_chunks(scope, receive):
             lease.keep(n_reserved + splitter.n_pending)  # not blank lines, nor those above the limit
             await lease.wait_and_add(len(data))
             for block in splitter.feed(marks.feed(data)):

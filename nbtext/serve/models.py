@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partialmethod
 from multiprocessing import get_context, parent_process
-from typing import Any, Protocol
+from typing import Any
 
 from nbtext.artifact.model import load_model
 from nbtext.documents.batch import Batch
@@ -60,26 +60,14 @@ class ExplanationSettings:
     marks: bool = setting(False, "Whether to add the text in runs, each with its weight.")
 
 
-class Engine(Protocol):
-    """Computes with a model; several threads may share it.
+class LocalEngine:
+    """Computes with a model in the thread that calls it; several threads may share it.
 
     Attributes
     ----------
     pool : ThreadPoolExecutor, optional
         The only threads that should wait for it, if it can take long; None: any threads.
     """
-
-    pool: ThreadPoolExecutor | None
-
-    def predict(self, batch: Batch, decisions: DecisionSettings) -> Predictions:
-        """Return the predictions for a batch, with explanations if the decisions ask for them."""
-
-    def explain(self, batch: Batch, settings: ExplanationSettings) -> list[dict[str, Any]]:
-        """Return the explanation of each document as plain data."""
-
-
-class LocalEngine:
-    """Computes in the thread that calls it."""
 
     pool: ThreadPoolExecutor | None = None
 
@@ -88,7 +76,7 @@ class LocalEngine:
         self._predictor = Predictor(fitted)
 
     def predict(self, batch: Batch, decisions: DecisionSettings) -> Predictions:
-        """See Engine."""
+        """Return the predictions for a batch, with explanations if the decisions ask for them."""
         self._fitted.task.check(decisions, self._fitted.labels)
         if decisions.explain is None:
             return self._predictor.predict_batch(batch, decisions)
@@ -96,7 +84,7 @@ class LocalEngine:
         return self._explainer.predict_batch(batch, decisions)
 
     def explain(self, batch: Batch, settings: ExplanationSettings) -> list[dict[str, Any]]:
-        """See Engine."""
+        """Return the explanation of each document as plain data."""
         if settings.marks:
             batch = _refuse_long_texts(batch, MAX_MARKED_CHARACTERS, "marks", "marks")
         else:
@@ -131,7 +119,7 @@ class LocalEngine:
 
 
 class ProcessEngine:
-    """Computes in a separate process, for models with a token pattern.
+    """Computes like LocalEngine in a separate process, for models with a token pattern.
 
     A pattern can take exponential time, in which Python's matcher lets no other thread run. Only a main thread can
     stop it, see `nbtext.features.regex_timeout`: in the other process it is the main thread that computes.
@@ -143,16 +131,6 @@ class ProcessEngine:
         self.pool: ThreadPoolExecutor | None = ThreadPoolExecutor(1, thread_name_prefix="wait")
         weakref.finalize(self, self.pool.shutdown, wait=False)
 
-    def predict(self, batch: Batch, decisions: DecisionSettings) -> Predictions:
-        """See Engine."""
-        found: Predictions = self._call("predict", batch, decisions)
-        return found
-
-    def explain(self, batch: Batch, settings: ExplanationSettings) -> list[dict[str, Any]]:
-        """See Engine."""
-        found: list[dict[str, Any]] = self._call("explain", batch, settings)
-        return found
-
     def _call(self, method: str, *arguments: Any) -> Any:
         process = self._process
         try:
@@ -161,6 +139,8 @@ class ProcessEngine:
             if self._process is process:
                 self._process = self._start()
             raise
+
+    predict, explain = partialmethod(_call, "predict"), partialmethod(_call, "explain")
 
     def _start(self) -> ProcessPoolExecutor:
         pool = ProcessPoolExecutor(
@@ -185,11 +165,6 @@ def _refuse_long_texts(batch: Batch, maximum: int, purpose: str, option: str) ->
         for column in columns:
             column[row] = ""
     return replace(batch, columns=columns, problems=problems)
-
-
-def make_engine(fitted: FittedModel) -> Engine:
-    """Return the engine of a model."""
-    return ProcessEngine(fitted) if has_own_pattern(fitted.feature_settings) else LocalEngine(fitted)
 
 
 _engine: LocalEngine  # of the process that a ProcessEngine starts
@@ -221,7 +196,7 @@ class ServedModel:
 
     Attributes
     ----------
-    engine : Engine
+    engine
         Computes its predictions and explanations.
     loaded_at : float
         Seconds since the epoch.
@@ -229,7 +204,7 @@ class ServedModel:
 
     name: str
     fitted: FittedModel
-    engine: Engine
+    engine: LocalEngine | ProcessEngine
     loaded_at: float
 
     def input_settings(self, max_document_bytes: int) -> InputSettings:
@@ -287,7 +262,8 @@ class ModelSlot:
 
     def _load(self) -> ServedModel:
         fitted = load_model(self.file.path).fitted
-        model = ServedModel(self.file.name, fitted, make_engine(fitted), time.time())
+        engine = ProcessEngine(fitted) if has_own_pattern(fitted.feature_settings) else LocalEngine(fitted)
+        model = ServedModel(self.file.name, fitted, engine, time.time())
         columns = tuple([""] for _ in model.fitted.feature_settings.fields or ("text",))
         model.engine.predict(Batch(["1"], columns, [None]), MOST_PROBABLE)  # the first call is slower
         return model

@@ -139,28 +139,18 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
         The client has gone.
     """
     usage: Usage = scope[USAGE]
-    lease = usage.lease
-    message = await receive()
-    if message["type"] == "http.request" and not message.get("more_body"):
-        body: bytes = message.get("body", b"")
-        usage.bytes_in = len(body)
-        if len(body) > limit:
-            raise too_large(limit)
-        lease.hold(len(body))
-        return body
     declared = header(scope, b"content-length")
-    if declared.isdigit() and int(declared) > limit:
-        raise too_large(limit)
-    parts = bytearray()
-    while message["type"] == "http.request":
-        parts += message.get("body", b"")
-        usage.bytes_in = len(parts)
-        if len(parts) > limit:
-            raise too_large(limit)
-        lease.hold(len(parts))
+    is_too_large = declared.isdigit() and int(declared) > limit
+    body = bytearray()
+    while (message := await receive())["type"] == "http.request":
+        body += message.get("body", b"")
+        usage.bytes_in = len(body)
+        if is_too_large or len(body) > limit:
+            what = f"the body has more than {limit:,} bytes; send fewer documents at once, or JSON lines"
+            raise HTTPException(413, what, {"Connection": "close"})  # the rest is not read
+        usage.lease.hold(len(body))
         if not message.get("more_body"):
-            return bytes(parts)
-        message = await receive()
+            return bytes(body)
     raise Closed
 
 
@@ -178,12 +168,6 @@ async def read_chunks(scope: Scope, receive: Receive) -> AsyncIterator[bytes]:
             return
 
 
-def too_large(limit: int) -> HTTPException:
-    """Return the error of a body that is too large; the connection is closed, because the rest is not read."""
-    what = f"the body has more than {limit:,} bytes; send fewer documents at once, or JSON lines"
-    return HTTPException(413, what, {"Connection": "close"})
-
-
 def in_http_terms(error: NbtextError) -> NbtextError:
     """Return an error without a hint that names options of the command line; a client cannot give them."""
     error.hint = "" if "--" in error.hint else error.hint
@@ -191,12 +175,12 @@ def in_http_terms(error: NbtextError) -> NbtextError:
     return error
 
 
-def content_type(header: bytes) -> tuple[str, str]:
+def content_type(scope: Scope) -> tuple[str, str]:
     """Return the type of a body, one of CONTENT_TYPES, and its character set.
 
     Raises HTTPException 415 for other types.
     """
-    name, *parameters = header.decode("latin-1").split(";")
+    name, *parameters = header(scope, b"content-type").decode("latin-1").split(";")
     kind = CONTENT_TYPES.get(name.strip().lower())
     if kind is None:
         expected = ", ".join((JSON, JSONL, TEXT))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from distributed.scheduler import KilledWorker
 
-from nbtext.cluster.connection import check_paths, cluster_errors
+from nbtext.cluster.executor import check_paths, cluster_errors
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.errors import ClusterError, InputError, SettingsError
 
