@@ -16,7 +16,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from nbtext.errors import NbtextError, OutputError
-from nbtext.model.task import OneLabel
+from nbtext.report.predictions import FORMS
 from nbtext.serve import requests
 from nbtext.serve.batching import Batcher, predict_stream
 from nbtext.serve.feedback import FeedbackFile, feedback_lines
@@ -229,7 +229,7 @@ def _describe(slot: Any) -> dict[str, Any]:
         "model": fitted.model_settings.model,
         "labels": fitted.labels,
         "fields": fitted.feature_settings.fields or ("text",),
-        "several_labels": not isinstance(fitted.task, OneLabel),
+        "several_labels": FORMS[fitted.task.name].is_list,
         "n_features": fitted.scorer.n_features,
         "estimated_accuracy": getattr(estimate, "accuracy", None),
         "loaded_at": slot.current.loaded_at,

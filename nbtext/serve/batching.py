@@ -154,18 +154,18 @@ class Batcher:
                 )
                 running.add_done_callback(partial(self._finish, together))
 
-    def _finish(self, jobs: list[_Job], done: asyncio.Future[list[Any]]) -> None:
+    def _finish(self, jobs: list[_Job], done: asyncio.Future[list[tuple[_Job, Any]]]) -> None:
         self._n_running -= 1
         if self._waiting:
             self._start()
-        results: list[Any] = []
+        results: list[tuple[_Job, Any]] = []
         if not done.cancelled():
             error = done.exception()
-            results = done.result() if error is None else [RuntimeError(repr(error))] * len(jobs)
+            results = done.result() if error is None else [(job, RuntimeError(repr(error))) for job in jobs]
             self._on_batch(sum(len(job.batch) for job in jobs))
         for job in jobs:
             job.lease.end()
-        for job, result in zip(jobs, results, strict=False):
+        for job, result in results:
             if job.future.done():
                 continue  # the request was given up
             if isinstance(result, Exception):
@@ -223,23 +223,21 @@ def _explain(model: ServedModel, batch: Batch, settings: ExplanationSettings) ->
     return [dumps(record) for record in model.engine.explain(batch, settings)]
 
 
-def _predict_jobs(model: ServedModel, decisions: DecisionSettings, jobs: list[_Job]) -> list[Any]:
-    """Return the encoded records of each job, or its error, which does not affect other jobs."""
-    given_up = [job.future.done() for job in jobs]
-    if any(given_up):
-        kept = [job for job, is_over in zip(jobs, given_up, strict=True) if not is_over]
-        results = iter(_predict_jobs(model, decisions, kept) if kept else ())
-        return [[] if is_over else next(results) for is_over in given_up]
+def _predict_jobs(model: ServedModel, decisions: DecisionSettings, jobs: list[_Job]) -> list[tuple[_Job, Any]]:
+    """Return each job that is not given up with its encoded records, or its error, which does not affect other jobs."""
+    jobs = [job for job in jobs if not job.future.done()]
+    if not jobs:
+        return []
     try:
         batch = _join([job.batch for job in jobs]) if len(jobs) > 1 else jobs[0].batch
         found = prediction_records(model.engine.predict(batch, decisions), decisions.top_k)
         records = iter([dumps(record) for record in found])
-        return [[next(records) for _ in range(len(job.batch))] for job in jobs]
+        return [(job, [next(records) for _ in range(len(job.batch))]) for job in jobs]
     except Exception as error:
         if len(jobs) == 1:
-            return [error]
+            return [(jobs[0], error)]
         # predicted one by one, to find the job that fails
-        return [result for job in jobs for result in _predict_jobs(model, decisions, [job])]
+        return [found for job in jobs for found in _predict_jobs(model, decisions, [job])]
 
 
 def _join(batches: list[Batch]) -> Batch:

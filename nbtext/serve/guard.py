@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from hashlib import sha256
 from typing import Any, TextIO
 
@@ -161,20 +162,17 @@ class Metrics:
             "nbtext_model_loaded_timestamp_seconds", "When the model was loaded.", ("model",), registry=registry
         )
         self.reloads = Counter("nbtext_model_reloads", "Replaced model files.", ("model", "result"), registry=registry)
-        self._children: dict[tuple[str, ...], Any] = {}
+        # finding a metric by its labels takes as long as counting in it
+        self._of_route = cache(lambda route, status: (self.requests.labels(route, status), self.seconds.labels(route)))
+        self._of_model = cache(self.documents.labels)
 
     def count_request(self, usage: Usage, status: int, seconds: float) -> None:
         """Count a request that has been answered."""
-        key = (usage.route, str(status))
-        if (child := self._children.get(key)) is None:
-            child = self._children[key] = (self.requests.labels(*key), self.seconds.labels(usage.route))
-        child[0].inc()
-        child[1].observe(seconds)
+        requests, times = self._of_route(usage.route, str(status))
+        requests.inc()
+        times.observe(seconds)
         if usage.n_documents:
-            place = ("", usage.route, usage.model)
-            if (child := self._children.get(place)) is None:
-                child = self._children[place] = self.documents.labels(usage.route, usage.model)
-            child.inc(usage.n_documents)
+            self._of_model(usage.route, usage.model).inc(usage.n_documents)
 
     def text(self) -> bytes:
         """Return all metrics in the text format of Prometheus."""
@@ -341,25 +339,17 @@ class Guard:
         A page of another site can make a browser on this machine send requests, under a name that leads here (DNS
         rebinding) or across origins. `Host` shows the first, and `Origin` the second.
         """
-        host = origin = token = site = b""
-        for name, value in scope["headers"]:
-            if name == b"host":
-                host = value
-            elif name == b"origin":
-                origin = value
-            elif name == b"authorization":
-                token = value
-            elif name == b"sec-fetch-site":
-                site = value
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        host, origin = headers.get(b"host", b""), headers.get(b"origin", b"")
         if self._checks_host and _without_port(host.decode("latin-1").lower()) not in self._hosts:
             raise HTTPException(
                 403, "the Host header names none of the hosts that this service is allowed to answer for"
             )
         is_foreign = origin and origin.partition(b"://")[2].lower() != host.lower()
-        if (is_foreign or site == b"cross-site") and scope["method"] not in SAFE_METHODS:
+        if (is_foreign or headers.get(b"sec-fetch-site") == b"cross-site") and scope["method"] not in SAFE_METHODS:
             raise HTTPException(403, "the request comes from a page of another origin")
         if self._digests and path not in self._open_paths:
-            kind, _, given = token.partition(b" ")
+            kind, _, given = headers.get(b"authorization", b"").partition(b" ")
             digest = sha256(given.strip()).digest()
             matches = [hmac.compare_digest(digest, known) for known in self._digests]
             if kind.lower() != b"bearer" or not any(matches):
