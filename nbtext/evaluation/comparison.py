@@ -6,7 +6,6 @@ Source: Dietterich, Approximate Statistical Tests for Comparing Supervised Class
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -38,8 +37,7 @@ class Candidate(NamedTuple):
     size: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedModel:
+class ComparedModel(NamedTuple):
     """The metrics of one model.
 
     model      The event model or linear model.
@@ -57,8 +55,7 @@ class ComparedModel:
     metrics: dict[str, Estimate]
 
 
-@dataclass(frozen=True, slots=True)
-class PairedTest:
+class PairedTest(NamedTuple):
     """Two models on the same documents.
 
     differences  Metrics of the second model minus those of the first, by name.
@@ -75,8 +72,7 @@ class PairedTest:
     p_value: float
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(NamedTuple):
     """Trained models on the same documents.
 
     labels   Those of the documents and of all models.

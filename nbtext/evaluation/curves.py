@@ -63,7 +63,7 @@ class Ranking:
     @property
     def average_precision(self) -> float | None:
         """The mean precision over the positive documents; None if there are none."""
-        if not self._n_positive:
+        if not self.true_positives.any():
             return None
         return float((np.diff(self.recall, prepend=0.0) * self.precision).sum())
 
@@ -75,14 +75,10 @@ class Ranking:
         Source: Hanley and McNeil, The Meaning and Use of the Area under a Receiver Operating Characteristic (ROC)
         Curve, 1982.
         """
-        if not self._n_positive or not self.false_positives[-1]:
+        if not self.true_positives.any() or not self.false_positives.any():
             return None
         recall, rate = np.append(0.0, self.recall), np.append(0.0, self.false_positive_rate)
         return float((np.diff(rate) * (recall[1:] + recall[:-1]) / 2).sum())
-
-    @property
-    def _n_positive(self) -> int:
-        return int(self.true_positives[-1]) if len(self.true_positives) else 0
 
 
 class CurvePoint(NamedTuple):
@@ -94,8 +90,7 @@ class CurvePoint(NamedTuple):
     false_positive_rate: float
 
 
-@dataclass(frozen=True, slots=True)
-class LabelCurve:
+class LabelCurve(NamedTuple):
     """The curves of a label, with as many points as a chart can show, and the areas under them.
 
     points  The points, by descending threshold.

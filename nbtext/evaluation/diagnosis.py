@@ -9,7 +9,6 @@ import heapq
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
@@ -42,7 +41,6 @@ from nbtext.evaluation.outcomes import (
     measure_sets,
     true_sets,
 )
-from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from nbtext.bayes.calibration import TemperatureScaling
@@ -72,8 +70,7 @@ Cell = tuple[str, str | None]  # true label, predicted label
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(NamedTuple):
     """A document with its true and its predicted label.
 
     probability  The probability of the predicted label, or of the label that a threshold withholds.
@@ -199,8 +196,7 @@ class MisleadingWord(NamedTuple):
     log_odds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Confusion:
+class Confusion(NamedTuple):
     """Documents of one label for which another one was predicted (one direction).
 
     examined         Number of documents, the most probable ones, whose words were examined.
@@ -216,8 +212,7 @@ class Confusion:
     common_log_odds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class ConfusedPair:
+class ConfusedPair(NamedTuple):
     """Two labels that are confused, the more frequent confusion first."""
 
     confusions: tuple[Confusion, Confusion]
@@ -227,24 +222,21 @@ class ConfusedPair:
         return sum(confusion.documents for confusion in self.confusions)
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """The largest part of the documents, the most certain ones, with at least this accuracy; None: there is none."""
 
     accuracy: float
     part: AnsweredPart | None
 
 
-@dataclass(frozen=True, slots=True)
-class Mistake:
+class Mistake(NamedTuple):
     """A document with a wrong predicted label, explained against the true label if the model knows it."""
 
     document: Example
     explanation: Explanation
 
 
-@dataclass(frozen=True, slots=True)
-class Outliers:
+class Outliers(NamedTuple):
     """Documents unlike the training documents.
 
     correct     Number of outliers with the right predicted label.
@@ -258,8 +250,7 @@ class Outliers:
     typicality: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Confusions:
+class Confusions(NamedTuple):
     """The confusion matrix with examples.
 
     labels  The labels that are shown, sorted.
@@ -276,8 +267,7 @@ class Confusions:
     pairs: tuple[ConfusedPair, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Curves:
+class Curves(NamedTuple):
     """The curves of labels and sizes of prediction sets. They are computed from every `step`-th document."""
 
     labels: tuple[LabelCurve, ...]
@@ -285,8 +275,7 @@ class Curves:
     step: int
 
 
-@dataclass(frozen=True, slots=True)
-class Trust:
+class Trust(NamedTuple):
     """The calibration of the probabilities, and the accuracy and share of answers at each threshold.
 
     before  Reliability of the same predictions without calibration; None: the model has no calibration.
@@ -298,8 +287,7 @@ class Trust:
     targets: tuple[Target, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(NamedTuple):
     """An evaluation with details; what is not available is None or empty.
 
     Attributes
@@ -369,18 +357,18 @@ class ErrorLog:
             uncalibrated = exponentials[np.arange(len(rows)), predictions.label_classes] / exponentials.sum(axis=1)
             self.before_calibration = self.before_calibration or Reliability()
             self.before_calibration.add(uncalibrated, outcomes.is_chosen_right)
-        columns = batch.columns
-        self.has_texts = self.has_texts or columns is not None
+        self.has_texts |= batch.columns is not None
         named = zip(predictions.ids, predictions.true_labels, predictions.labels, strict=True)
         for row, (identity, true, labels) in enumerate(named):
             if not identity or not true:  # counts alone have no names
                 continue
             label, predicted = true[0], labels[0] if labels else None
             place, probability, cell = self.n_documents + row, float(outcomes.best[row]), (label, predicted)
-            make = partial(_example, columns, row, identity, cell, probability)
+            texts = tuple(column[row] for column in batch.columns or ())
+            make = partial(_example, identity, cell, probability, texts)
             is_wrong = predicted not in (label, None)
             self.listed.add(place, probability, cell, partial(make, IN_LISTS if is_wrong else 0))
-            if is_wrong and columns is not None:
+            if is_wrong and batch.columns is not None:
                 self.studied.add(place, probability, cell, partial(make, FOR_WORDS))
                 self.mistakes.add(place, probability, partial(make, IN_FULL))
             if outcomes.is_outlier[row] and predictions.typicality is not None:
@@ -399,12 +387,7 @@ class ErrorLog:
         return found, self._probabilities.step
 
     def diagnose(
-        self,
-        evaluation: Evaluation,
-        model: TrainedModel | None = None,
-        *,
-        has_all_probabilities: bool = True,
-        seed: int = 1,
+        self, evaluation: Evaluation, model: TrainedModel | None = None, *, has_all_probabilities: bool = True
     ) -> Diagnosis:
         """Collect the details of the evaluation of the same predictions.
 
@@ -414,8 +397,6 @@ class ErrorLog:
             The model that made the predictions; None: several models, or unknown.
         has_all_probabilities : bool
             The probabilities of all labels are known, not only of the predicted one.
-        seed : int
-            Seed of the bootstrap.
         """
         outcomes = self.outcomes(evaluation.labels)
         by_support = sorted(evaluation.per_label, key=lambda score: (-score.support, score.label))
@@ -437,7 +418,7 @@ class ErrorLog:
                 mistakes.append(Mistake(example, explanation))
         return Diagnosis(
             evaluation=evaluation,
-            intervals=compute_intervals(METRICS, totals_of(outcomes, len(evaluation.labels)), len(outcomes), seed),
+            intervals=compute_intervals(METRICS, totals_of(outcomes, len(evaluation.labels)), len(outcomes)),
             confusions=self._confusions(outcomes, labels, model, explainer),
             trust=Trust(
                 self.before_calibration if scaling is not None else None,
@@ -474,7 +455,7 @@ class ErrorLog:
                 confusion, examined = Confusion(*cell, counts.get(cell, 0)), studied.get(cell, [])[:MAX_EXAMINED]
                 if explainer is not None and examined and set(cell) <= set(explainer.model.labels):
                     words, of_common = _find_misleading_words(explainer, common, cell, examined)
-                    confusion = replace(confusion, examined=len(examined), words=words, common_log_odds=of_common)
+                    confusion = Confusion(*confusion[:3], len(examined), words, of_common)
                 confusions.append(confusion)
             pairs.append(ConfusedPair((confusions[0], confusions[1])))
         shown = {*labels, None}
@@ -511,16 +492,9 @@ class ErrorLog:
         return Outliers(int(outcomes.is_outlier.sum()), n_correct, examples, tuple(counts.tolist()))
 
 
-def _example(
-    columns: tuple[Sequence[str], ...] | None,
-    row: int,
-    identity: str,
-    cell: Cell,
-    probability: float,
-    n_characters: int,
-) -> Example:
-    """Make an example with so many characters of each text."""
-    texts = tuple(column[row] for column in columns) if columns is not None and n_characters else ()
+def _example(identity: str, cell: Cell, probability: float, texts: tuple[str, ...], n_characters: int) -> Example:
+    """Make an example with so many characters of each text; 0: without texts."""
+    texts = texts if n_characters else ()
     n_missing = sum(max(0, len(text) - n_characters) for text in texts)
     return Example(identity, *cell, probability, tuple(text[:n_characters] for text in texts), n_missing)
 
@@ -556,8 +530,7 @@ def find_common_words(model: TrainedModel) -> frozenset[str]:
     return frozenset(features.term(j) for j in np.flatnonzero(shares > COMMON_SHARE).tolist())
 
 
-@dataclass(frozen=True, slots=True)
-class SetExample:
+class SetExample(NamedTuple):
     """A document with its true and its predicted labels.
 
     added, missed  Labels that are predicted and not true, and those that are true and not predicted.
@@ -573,8 +546,7 @@ class SetExample:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class SetDiagnosis:
+class SetDiagnosis(NamedTuple):
     """An evaluation of several labels with details.
 
     intervals    Of the metrics that single documents determine, by name.
@@ -632,12 +604,7 @@ class SetLog:
         self._n_documents += len(predictions)
 
     def diagnose(
-        self,
-        evaluation: Evaluation,
-        model: TrainedModel | None = None,
-        *,
-        has_all_probabilities: bool = True,
-        seed: int = 1,
+        self, evaluation: Evaluation, model: TrainedModel | None = None, *, has_all_probabilities: bool = True
     ) -> SetDiagnosis:
         """Collect the details of the evaluation of the same predictions; see `ErrorLog.diagnose`."""
         outcomes = join_columns(self._parts)
@@ -645,7 +612,7 @@ class SetLog:
         shown = {(pair.kind, pair.label, pair.other) for pair in evaluation.label_pairs or ()}
         return SetDiagnosis(
             evaluation,
-            compute_intervals(MULTILABEL_METRICS, add_up, len(outcomes), seed),
+            compute_intervals(MULTILABEL_METRICS, add_up, len(outcomes)),
             {pair: examples for pair, examples in self._examples.items() if pair in shown},
             tuple(example for _, example in self._worst.rank_examples()),
             self._reliability.bins(),

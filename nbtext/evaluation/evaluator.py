@@ -243,9 +243,8 @@ class Evaluator(BatchEvaluator):
 
     def _totals(self, labels: tuple[str, ...], sets: SetCounts | None) -> Totals:
         positions = np.append(self._numbers.positions(labels), UNANSWERED)
-        cells = np.array(sorted(self._cells), dtype=np.int64)
-        counts = np.array([self._cells[true, predicted] for true, predicted in cells.tolist()], dtype=np.int64)
-        true, predicted = positions[cells[:, 0]], positions[cells[:, 1]]
+        cells = np.array([(*cell, count) for cell, count in sorted(self._cells.items())], dtype=np.int64)
+        true, predicted, counts = positions[cells[:, 0]], positions[cells[:, 1]], cells[:, 2]
         cost = None
         if self._costs is not None:
             triples = sorted(zip(true.tolist(), predicted.tolist(), counts.tolist(), strict=True))

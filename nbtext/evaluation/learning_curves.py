@@ -7,8 +7,9 @@ a discriminative one on many.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import fmean, stdev
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +31,7 @@ FIRST_SIZE = 50
 LARGEST_SHARE = 0.7  # of the documents is trained on, the rest is tested on
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(NamedTuple):
     """A model trained on `size` documents: the metrics of `CURVES`, each with a value for every seed."""
 
     model: str
@@ -47,8 +47,7 @@ class Point:
         return stdev(self.values[metric]) if len(self.values[metric]) > 1 else None
 
 
-@dataclass(frozen=True, slots=True)
-class LearningCurves:
+class LearningCurves(NamedTuple):
     """Learning curves of several models.
 
     documents       Number of documents of the corpus.

@@ -82,16 +82,14 @@ def predict_from_file(
     SettingsError
         Prediction sets or thresholds are asked for, which need the model.
     """
-    if decisions.threshold or decisions.at_least_one:
-        hint = "write the file with nbtext predict --threshold, and leave out --threshold here"
-        raise SettingsError(
-            "cannot be combined with --predictions, whose labels are final", where="threshold", hint=hint
-        )
-    if decisions.coverage is not None:
-        hint = "write the file with nbtext predict --coverage, and leave out --coverage here"
-        raise SettingsError(
-            "cannot be combined with --predictions, whose prediction sets are final", where="--coverage", hint=hint
-        )
+    for is_given, option, final in (
+        (decisions.threshold or decisions.at_least_one, "--threshold", "labels"),
+        (decisions.coverage is not None, "--coverage", "prediction sets"),
+    ):
+        if is_given:
+            hint = f"write the file with nbtext predict {option}, and leave out {option} here"
+            what = f"cannot be combined with --predictions, whose {final} are final"
+            raise SettingsError(what, where=option, hint=hint)
     for batch in source.batches():
         found = file.of(batch)
         TASKS[found.task].check(batch)

@@ -250,7 +250,7 @@ class Corpora:
             found = number_of(self.n_documents, "document")
             hint = "name a model with --model"
             raise InputError(f"a model search needs at least {N_FOLDS} documents; found {found}", hint=hint)
-        self.task = corpus.task
+        self.task, self.evaluated = corpus.task, TASKS[corpus.task]
         if first is not default:
             self._corpora[WORDS] = select_words(corpus, default.features)
 
@@ -377,7 +377,7 @@ def search_model(
         There are fewer documents than folds.
     """
     corpora = Corpora(candidates, count, budget, reading_seconds)
-    search = _Fitter(budget, jobs)
+    search = _Fitter(budget, jobs, corpora.evaluated.main)
     best = _fit_counting_models([each for each in candidates if not each.is_linear], corpora, search)
     listed = [each for each in candidates if corpora.is_promising(each)]
     if best.fitted.estimate is not None:  # else there is nothing to choose by
@@ -417,8 +417,8 @@ class _Fit:
 class _Fitter:
     """Fits candidates, remembers their results, and predicts from earlier fits how long the next one will take."""
 
-    def __init__(self, budget: Budget, jobs: int) -> None:
-        self._budget, self.jobs = budget, jobs
+    def __init__(self, budget: Budget, jobs: int, metric: str) -> None:
+        self._budget, self.jobs, self._metric = budget, jobs, metric
         self._rates: dict[Candidate, float] = {}  # seconds of a unit of work
         self.results: dict[Candidate, CandidateResult] = {}
         self.rounds: dict[Candidate, tuple[int, float]] = {}  # documents and accuracy of the last round of the race
@@ -459,7 +459,7 @@ class _Fitter:
         how = f"{folds} folds" if candidate.is_linear else "leave-one-out"
         earlier = self.results[candidate].seconds if candidate in self.results else 0.0
         self.results[candidate] = CandidateResult(
-            candidate, TASKS[corpus.task].main, estimate.metric, estimate.log_loss, len(corpus.sample),
+            candidate, self._metric, estimate.metric, estimate.log_loss, len(corpus.sample),
             estimate.documents, how, earlier + seconds,
         )  # fmt: skip
         return _Fit(candidate, fitted, (estimate.metric, -estimate.log_loss))
@@ -560,11 +560,11 @@ def _choose(counting: _Fit, linear: _Fit, corpora: Corpora, search: _Fitter) -> 
     classes = corpus.sample.classes
     contents = np.arange(len(classes)) if candidate.model_settings.is_separate else number_contents(corpus.sample)
     # Documents in a fold with all of their class are omitted, as in the estimates of linear models.
-    class_documents = np.bincount(classes, minlength=len(corpus.labels)) if corpora.task == "one" else None
+    class_documents = np.bincount(classes, minlength=len(corpus.labels)) if corpora.evaluated.is_exclusive else None
     folds = stratified_folds(classes, N_FOLDS, seed=SEED, contents=contents, class_documents=class_documents)
-    settings, task = candidate.goalless_settings, TASKS[corpora.task]
+    settings = candidate.goalless_settings
     parts = cross_validate(corpus, folds, features=candidate.features, model_settings=settings, jobs=search.jobs)
-    n_right, n_all = np.sum([task.count_right(part) for part in parts], axis=0).tolist()
+    n_right, n_all = np.sum([corpora.evaluated.count_right(part) for part in parts], axis=0).tolist()
     n_lone = int((folds == NEVER_HELD_OUT).sum())
     accuracy = n_right / max(1, n_all - n_lone)
     if accuracy > counting.quality[0]:

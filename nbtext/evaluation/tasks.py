@@ -26,6 +26,7 @@ class EvaluatedTask:
     metrics      The registry of its metrics.
     main         The name of the metric that stands for all.
     correct      The name of the metric that is the share of correct documents.
+    is_exclusive  Whether no model without the class of a document can predict its label.
     check        Raises InputError if a document of a batch cannot be evaluated.
     check_decisions  Raises InputError or SettingsError if decisions have no meaning for the task, or for its labels.
     count_right  Returns the numerator and the denominator of the main metric.
@@ -39,6 +40,7 @@ class EvaluatedTask:
     metrics: Mapping[str, Metric[Any]]
     main: str
     correct: str
+    is_exclusive: bool
     check: Callable[[Batch], object]
     check_decisions: Callable[[DecisionSettings, tuple[str, ...]], None]
     count_right: Callable[[Predictions], tuple[int, int]]
@@ -60,11 +62,11 @@ def _count_pairs(part: Predictions) -> tuple[int, int]:
 
 TASKS = {
     "one": EvaluatedTask(
-        METRICS, "accuracy", "accuracy", Batch.single_labels, OneLabel.check, _count_correct, measure, join_outcomes,
-        totals_of, Evaluator, ErrorLog,
+        METRICS, "accuracy", "accuracy", True, Batch.single_labels, OneLabel.check, _count_correct, measure,
+        join_outcomes, totals_of, Evaluator, ErrorLog,
     ),
     "several": EvaluatedTask(
-        MULTILABEL_METRICS, "micro_f1", "subset_accuracy", Batch.list_labels, SeveralLabels.check, _count_pairs,
+        MULTILABEL_METRICS, "micro_f1", "subset_accuracy", False, Batch.list_labels, SeveralLabels.check, _count_pairs,
         measure_sets, lambda parts, numbers, labels: join_columns(parts), partial(partial, sum_outcomes),
         MultilabelEvaluator, SetLog,
     ),
