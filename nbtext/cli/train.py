@@ -204,12 +204,7 @@ def _search(given: Train) -> TrainedModel:
 
 def _learn_unlabeled(given: Train) -> TrainedModel:
     """Fit a model to labeled and unlabeled documents."""
-    from nbtext.model.semi_supervised import (
-        Listener,
-        check_semi_supervised,
-        count_unlabeled,
-        train_on_source_with_unlabeled,
-    )
+    from nbtext.model.semi_supervised import Listener, check_semi_supervised, count_unlabeled, train_with_unlabeled
     from nbtext.report.training import format_candidate
 
     _check_texts(given, where="unlabeled")
@@ -223,7 +218,7 @@ def _learn_unlabeled(given: Train) -> TrainedModel:
     with open_documents(given.unlabeled, given.input, given.run) as (source, on_batch):
         others = count_unlabeled(source, features, jobs=jobs, on_batch=on_batch)
     with open_documents(given.sources, given.input, given.run) as (source, on_batch):
-        trained = train_on_source_with_unlabeled(
+        trained = train_with_unlabeled(
             source, others, features, model_settings, given.learning, listener=listener, jobs=jobs, on_batch=on_batch
         )
     if trained.fitted.unlabeled is None:

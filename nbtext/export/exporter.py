@@ -122,7 +122,7 @@ def several_labels_parameters(model: FittedModel) -> dict[str, Any]:
     """
     if isinstance(model.task, OneLabel):
         return {}
-    task = model.several_labels
+    task: Any = model.task
     _, combination = task.fit.naive_bayes
     return {
         "weights": list(combination.weights),

@@ -128,7 +128,7 @@ def _estimator(model: FittedModel) -> Step:
 
 def _label_estimators(model: FittedModel) -> Step:
     """Return one logistic regression for each label of a multi-label model: the label against the rest."""
-    n_labels, fit = len(model.labels), model.several_labels.fit.combination
+    n_labels, fit = len(model.labels), model.task.fit.combination
     weights, bias = model.scorer.weights()[:n_labels], model.scorer.bias[:n_labels]
     if isinstance(fit, ScoreScaling):
         weights, bias = fit.scale * weights, fit.scale * bias + fit.intercept + fit.biases
@@ -151,7 +151,7 @@ def _label_estimators(model: FittedModel) -> Step:
 def _label_probabilities(model: FittedModel) -> dict[str, Any]:
     """Return what turns the decision function of a multi-label model into probabilities and labels."""
     if model.model_settings.is_linear:
-        return {"thresholds": model.several_labels.fit.thresholds.tolist()}
+        return {"thresholds": model.task.fit.thresholds.tolist()}
     parameters, n_labels = several_labels_parameters(model), len(model.labels)
     if len(parameters["weights"]) > 1:
         parameters["contrast"] = _step(

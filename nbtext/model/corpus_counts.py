@@ -416,7 +416,7 @@ class CorpusCounter:
         self._settings = settings
         self._sample_size = sample_size
         self._codes: dict[LabelSet, int] = {}
-        self._is_multilabel = False
+        self._has_lists = False  # whether a batch has lists of labels
         self._class_documents: list[int] = []
         self._empty: Numbers[int] = Numbers()  # documents without a token, by code
         self._reservoir = Reservoir(sample_size, self._sorted_codes, bound)
@@ -424,12 +424,12 @@ class CorpusCounter:
     @property
     def is_full(self) -> bool:
         """Whether there are so many label sets that their counts should be added up by label."""
-        return self._is_multilabel and len(self._codes) >= MAX_SETS
+        return self._has_lists and len(self._codes) >= MAX_SETS
 
     def add(self, batch: Batch) -> None:
         """Count the documents of a batch; InputError if one has no label or could not be read."""
         refuse_long_texts(batch, self._settings)
-        self._is_multilabel |= batch.label_lists is not None
+        self._has_lists |= batch.label_lists is not None
         lists = batch.list_labels()
         codes = {labels: self._code(labels, lists, batch) for labels in dict.fromkeys(lists)}
         classes = np.array(list(map(codes.__getitem__, lists)), dtype=np.int32)
@@ -477,11 +477,12 @@ class CorpusCounter:
         sample = self._reservoir.take_all().arrange(columns)
         sample = replace(sample, classes=sorted_codes[sample.classes])
         labels = tuple(sorted({label for labels in sets for label in labels}))
-        if self._is_multilabel:
+        label_sets = sets if self._has_lists else None
+        if label_sets is not None:
             statistics = sum_over_sets(statistics, LabelSets.of(sets, labels), len(labels))
         counts = CorpusCounts(
             labels, None if self._is_hashed else vocabulary, statistics, sample, self._sample_size,
-            below=self._reservoir.below, label_sets=sets if self._is_multilabel else None,
+            below=self._reservoir.below, label_sets=label_sets,
             empty=None if self._sample_size == 0 else {by_code[code]: n for code, n in self._empty.items()},
         )  # fmt: skip
         return counts.drop_unused_sets().with_known_bound()

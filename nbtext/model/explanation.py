@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -314,7 +314,7 @@ class OddsOfLabels:
     """
 
     def __init__(self, model: FittedModel, scores: Scores, predictions: Predictions) -> None:
-        task = model.several_labels
+        task: Any = model.task
         self._model, self._scores, self._combination = model, scores, task.fit.combination
         self._relevance, self._probabilities = task.split(scores.scores), predictions.probabilities
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,6 @@ from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.predictions import Labels
 from nbtext.model.task import Task
 from nbtext.records import dataclass
-
-if TYPE_CHECKING:
-    from nbtext.model.several_labels import SeveralLabels
 
 Evidence = tuple[Floats, NDArray[Any], NDArray[np.bool_]]
 LABEL_TYPES: dict[str, Callable[[str], str | int | float]] = {
@@ -130,13 +127,6 @@ class FittedModel:
         """Raise ModelError if documents can have several labels; `what` is what needs one."""
         if not self.task.is_exclusive:
             raise ModelError(f"a multi-label model cannot {what}", hint=hint)
-
-    @property
-    def several_labels(self) -> SeveralLabels:
-        """The task of documents that can have several labels; ModelError if each has one."""
-        if self.task.is_exclusive:
-            raise ModelError("this needs a multi-label model")
-        return cast("SeveralLabels", self.task)
 
     @property
     def requested_settings(self) -> tuple[FeatureSettings, ModelSettings]:

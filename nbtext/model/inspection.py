@@ -24,7 +24,6 @@ from nbtext.features.csr import select_class
 from nbtext.features.hashing import buckets
 from nbtext.features.regex_timeout import refuse_long_texts
 from nbtext.features.selection import chi_squared, mutual_information
-from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.fitting import align_to_vocabulary
 from nbtext.model.source_counting import OnBatch, check_fields, read_batches
@@ -279,13 +278,9 @@ def invert_hashes(model: TrainedModel, source: Source, *, on_batch: OnBatch | No
         refuse_long_texts(batch, settings)
         counting.count(batch.columns, np.zeros(len(batch), dtype=np.int32), 0)
     vocabulary, _ = counting.vocabulary()
-    return _names(vocabulary, counting.class_counts().occurrences.tolist(), settings.hash_bits)
-
-
-def _names(vocabulary: Vocabulary, occurrences: list[int], bits: int) -> Names:
     by_column: dict[int, list[tuple[int, str]]] = {}
-    terms = vocabulary.terms
-    for column, term, number in zip(buckets(terms, bits).tolist(), terms, occurrences, strict=True):
+    columns, occurrences = buckets(vocabulary.terms, settings.hash_bits).tolist(), counting.class_counts().occurrences
+    for column, term, number in zip(columns, vocabulary.terms, occurrences.tolist(), strict=True):
         by_column.setdefault(column, []).append((-number, term))
     return {column: name_column(column, [term for _, term in sorted(words)]) for column, words in by_column.items()}
 
@@ -444,43 +439,54 @@ def inspect(
     """
     by = by or ("log-odds" if model.fitted.model_settings.is_linear else "z")
     inspector, fitted = Inspector(model, names), model.fitted
-    hyperparameters, temperature = fitted.hyperparameters, fitted.calibration.temperature
-    statistics, expected = inspector.statistics, fitted.estimate
-    priors = _priors(model)
-    classes = [model.fitted.class_of(label) for label in labels] or range(len(model.fitted.labels))
-    fit: MultilabelFit | None = fitted.task.fit
-    smoothing = None if fit is None else fit.smoothing
-    return Inspection(
-        model.fitted.model_settings.model,
-        inspector.n_documents,
-        len(model.fitted.labels),
-        statistics.n_features,
-        inspector.n_occurrences,
-        hyperparameters.smoothing if hyperparameters.C is None and fit is None else None,
-        hyperparameters.C,
-        hyperparameters.is_converged if hyperparameters.C is not None else None,
-        _selection_method(model),
-        (temperature.a, temperature.b) if temperature is not None else None,
-        {name: getattr(expected, name) for name in (*expected.FIGURES, "documents")} if expected else None,
-        _confused(model, classes),
-        fitted.calibration.outlier_threshold,
-        model.fitted.unlabeled,
-        fitted.approximate,
-        changed_settings(model),
-        model.fitted.feature_settings.hash_bits is None or names is not None,
-        by,
-        tuple(_label(inspector, model, k, priors, inspector.best(k, by, n_features)) for k in classes),
-        _hyperplane(inspector, model, by, n_features),
-        tuple(_word(inspector, model, word) for word in words),
-        None if smoothing is None else smoothing.mu,
-        None if smoothing is None else smoothing.alpha,
-        None if fit is None else tuple(_decision(fit, fitted.labels, k) for k in sorted(classes)),
+    settings, scorer, hyperparameters = fitted.model_settings, fitted.scorer, fitted.hyperparameters
+    statistics, expected, temperature = inspector.statistics, fitted.estimate, fitted.calibration.temperature
+    priors = np.exp(fitted.log_prior)
+    classes = [fitted.class_of(label) for label in labels] or range(len(fitted.labels))
+    views = []
+    for k in classes:
+        shown = tuple(inspector.views(k, inspector.best(k, by, n_features)))
+        sizes = statistics.class_documents[k].item(), statistics.class_occurrences[k].item()
+        prior = None if settings.is_linear else float(priors[k])
+        views.append(LabelView(fitted.labels[k], *sizes, prior, scorer.bias_of(k), shown))
+    confused = tuple(
+        ConfusionView(fitted.labels[pair.first], fitted.labels[pair.second], pair.first_as_second, pair.second_as_first)
+        for pair in getattr(expected, "confused", ())
+        if pair.first in classes or pair.second in classes
     )
-
-
-def _decision(fit: MultilabelFit, labels: Sequence[str], k: int) -> LabelDecision:
-    f1 = None if fit.estimate is None else float(fit.estimate.label_f1[k])
-    return LabelDecision(labels[k], float(fit.thresholds[k]), f1, k in fit.fallback)
+    found = Inspection(
+        model=settings.model,
+        documents=inspector.n_documents,
+        n_labels=len(fitted.labels),
+        n_features=statistics.n_features,
+        occurrences=inspector.n_occurrences,
+        smoothing=hyperparameters.smoothing if hyperparameters.C is None else None,
+        C=hyperparameters.C,
+        is_converged=hyperparameters.is_converged if hyperparameters.C is not None else None,
+        chosen_by=_selection_method(model),
+        calibration=(temperature.a, temperature.b) if temperature is not None else None,
+        expected={name: getattr(expected, name) for name in (*expected.FIGURES, "documents")} if expected else None,
+        confused=confused,
+        outlier_threshold=fitted.calibration.outlier_threshold,
+        unlabeled=fitted.unlabeled,
+        approximate=fitted.approximate,
+        settings=changed_settings(model),
+        has_names=fitted.feature_settings.hash_bits is None or names is not None,
+        by=by,
+        labels=tuple(views),
+        hyperplane=_hyperplane(inspector, model, by, n_features),
+        words=tuple(_word(inspector, model, word) for word in words),
+    )
+    fit: MultilabelFit | None = fitted.task.fit
+    if fit is None:
+        return found
+    f1 = None if fit.estimate is None else fit.estimate.label_f1.tolist()
+    decisions = tuple(
+        LabelDecision(fitted.labels[k], float(fit.thresholds[k]), f1 and f1[k], k in fit.fallback)
+        for k in sorted(classes)
+    )
+    mu, alpha = fit.smoothing or (None, None)
+    return replace(found, smoothing=None, mu=mu, alpha=alpha, decisions=decisions)
 
 
 def changed_settings(model: TrainedModel) -> dict[str, Any]:
@@ -506,37 +512,6 @@ def _selection_method(model: TrainedModel) -> str:
     event_model = EVENT_MODELS.get(model_settings.model)  # none of several labels
     is_fixed = (event_model is not None and event_model.smoothing) or model.fitted.estimate is None
     return "default" if is_fixed else "leave-one-out"
-
-
-def _priors(model: TrainedModel) -> Floats | None:
-    """Return the prior probability of each label; None if the model has no prior."""
-    if model.fitted.model_settings.is_linear:
-        return None
-    return np.exp(model.fitted.log_prior)
-
-
-def _label(
-    inspector: Inspector, model: TrainedModel, k: int, priors: Floats | None, columns: NDArray[np.int64]
-) -> LabelView:
-    statistics = inspector.statistics
-    return LabelView(
-        model.fitted.labels[k],
-        statistics.class_documents[k].item(),
-        statistics.class_occurrences[k].item(),
-        float(priors[k]) if priors is not None else None,
-        model.fitted.scorer.bias_of(k),
-        tuple(inspector.views(k, columns)),
-    )
-
-
-def _confused(model: TrainedModel, classes: Sequence[int]) -> tuple[ConfusionView, ...]:
-    """Return the pairs of labels that are confused most often and contain one of these classes."""
-    expected, labels = model.fitted.estimate, model.fitted.labels
-    return tuple(
-        ConfusionView(labels[pair.first], labels[pair.second], pair.first_as_second, pair.second_as_first)
-        for pair in getattr(expected, "confused", ())
-        if pair.first in classes or pair.second in classes
-    )
 
 
 def _hyperplane(inspector: Inspector, model: TrainedModel, by: str, n_features: int) -> Hyperplane | None:

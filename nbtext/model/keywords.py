@@ -126,11 +126,8 @@ def find_columns(
                 missing.append(word)
                 continue
             found[tuple(sorted({places[term] for term in terms}))] = k
-            if (
-                features.analyzer == "word"
-                and features.stem is None
-                and _count_letters(terms[0]) < _count_letters(word)
-            ):
+            is_whole = features.analyzer == "word" and features.stem is None
+            if is_whole and _count_letters(terms[0]) < _count_letters(word):
                 cut.append((word, terms[0]))
         if len(missing) - n_missing == len(words):
             hint = "give words that the documents contain; keywords are read like the documents"
@@ -288,7 +285,9 @@ class _Learner:
         keywords = self._count_keywords(found)
         statistics = self._count(posteriors) + keywords
         if steps:
-            maximization = self._maximization(steps)
+            rows = self.documents.binarize() if self.is_binary else self.documents
+            model, smoothing, prior = self.settings.event_model, self.settings.smoothing, self.settings.effective_prior
+            maximization = ExpectationMaximization(rows, model, smoothing or SMOOTHING, prior, 1.0, steps)
             for _ in range(steps):
                 posteriors, _ = maximization.compute_posteriors(self.compile(statistics), jobs)
                 statistics = self._count(posteriors) + keywords
@@ -299,13 +298,6 @@ class _Learner:
         counted = statistics.binarize() if self.is_binary else statistics
         scorer = self.settings.event_model.compile(counted, smoothing=self.settings.smoothing or SMOOTHING)
         return scorer.with_prior(log_prior(counted.class_documents, self.settings.effective_prior))
-
-    def _maximization(self, steps: int) -> ExpectationMaximization:
-        rows = self.documents.binarize() if self.is_binary else self.documents
-        smoothing = self.settings.smoothing or SMOOTHING
-        return ExpectationMaximization(
-            rows, self.settings.event_model, smoothing, self.settings.effective_prior, 1.0, steps
-        )
 
     def _count(self, posteriors: csr_array) -> ClassStatistics:
         """Return the expected counts: those of each document, weighted by the probabilities of its labels."""

@@ -23,7 +23,6 @@ from nbtext.model.predictor import Predictor
 from nbtext.model.sklearn_compat import text_batch
 from nbtext.model.source_counting import OnBatch
 from nbtext.model.source_prediction import map_batches
-from nbtext.model.task import OneLabel
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
@@ -101,26 +100,22 @@ class _Estimator:
         """Add what `predict` returns; documents that could not be read do not count."""
         is_read = predictions.is_read
         names = np.array([""] * len(is_read) if groups is None else groups, dtype=object)
-        for name in sorted(set(names[is_read].tolist())):
-            self._add_group(name, np.flatnonzero(is_read & (names == name)), predictions, counted)
-
-    def _add_group(
-        self, name: str, rows: NDArray[np.int64], predictions: Predictions, counted: _Counted | None
-    ) -> None:
         n_labels = len(self._fitted.labels)
-        if name not in self._groups:
-            if len(self._groups) == MAX_GROUPS:
-                what = f"the field has more than {MAX_GROUPS:,} values"
-                raise SettingsError(what, where="--group-field", hint="name a field with fewer groups")
-            self._groups[name] = PosteriorSums(n_labels), WordSums(n_labels), np.zeros(n_labels, dtype=np.int64)
-        sums, words, predicted = self._groups[name]
-        posteriors = predictions.probabilities[rows]
-        sums.add(posteriors)
-        if counted is not None:
-            weights = counted.documents.weigh(counted.weights).take(rows).counts
-            words.add(counted.documents.take(rows), weights, posteriors, counted.temperatures[rows])
-        classes = predictions.classes_of([predictions.labels[row] for row in rows.tolist()])
-        predicted += np.bincount(np.fromiter(chain.from_iterable(classes), np.int64), minlength=n_labels)
+        for name in sorted(set(names[is_read].tolist())):
+            rows = np.flatnonzero(is_read & (names == name))
+            if name not in self._groups:
+                if len(self._groups) == MAX_GROUPS:
+                    what = f"the field has more than {MAX_GROUPS:,} values"
+                    raise SettingsError(what, where="--group-field", hint="name a field with fewer groups")
+                self._groups[name] = PosteriorSums(n_labels), WordSums(n_labels), np.zeros(n_labels, dtype=np.int64)
+            sums, words, predicted = self._groups[name]
+            posteriors = predictions.probabilities[rows]
+            sums.add(posteriors)
+            if counted is not None:
+                weights = counted.documents.weigh(counted.weights).take(rows).counts
+                words.add(counted.documents.take(rows), weights, posteriors, counted.temperatures[rows])
+            classes = predictions.classes_of([predictions.labels[row] for row in rows.tolist()])
+            predicted += np.bincount(np.fromiter(chain.from_iterable(classes), np.int64), minlength=n_labels)
 
     def estimates(self) -> dict[str, Prevalence]:
         """Return the estimate of each group, by its name; InputError if no documents were added."""
@@ -132,11 +127,10 @@ class _Estimator:
         fitted, labels = self._fitted, self._fitted.labels
         known = fitted.task.posteriors
         assert known is not None  # see check_prevalence
+        n = sums.n_documents
         if not isinstance(known, MeanPosteriors):
             missing = tuple(labels[k] for k in np.flatnonzero(~known.is_measured).tolist())
-            return Prevalence(
-                labels, sums.n_documents, known.estimate(sums), predicted, missing, sums.n_documents, MAY_BE_ANY
-            )
+            return Prevalence(labels, n, known.estimate(sums), predicted, missing, n, MAY_BE_ANY)
         statistics = self._model.counts.statistics
         statistics = statistics if fitted.columns is None else statistics.restrict(fitted.columns)
         drift = words.compare(statistics, sums.solve(known), fitted.scorer)
@@ -144,10 +138,8 @@ class _Estimator:
         if drift is not None and fitted.vocabulary is not None:
             drifted = tuple(fitted.vocabulary.terms[j] for j in drift.features[:N_DRIFTED].tolist())
         missing = tuple(labels[k] for k in np.flatnonzero(known.documents == 0).tolist())
-        estimate = sums.estimate(known, drift)
-        return Prevalence(
-            labels, sums.n_documents, estimate, predicted, missing, int(predicted.sum()), ASSUMED, drift, drifted
-        )
+        estimate, n_predicted = sums.estimate(known, drift), int(predicted.sum())
+        return Prevalence(labels, n, estimate, predicted, missing, n_predicted, ASSUMED, drift, drifted)
 
 
 def estimate_prevalence(
@@ -184,7 +176,7 @@ def check_prevalence(model: FittedModel) -> None:
     """Raise ModelError unless the model can estimate shares of labels."""
     if model.task.posteriors is not None:
         return
-    n_labels, is_single = len(model.labels), isinstance(model.task, OneLabel)
+    n_labels, is_single = len(model.labels), model.task.is_exclusive
     if n_labels < 2 and is_single:
         raise ModelError("the model has only one label, so its share is 1", hint="use a model with two labels or more")
     if n_labels > MAX_CLASSES and is_single:
@@ -200,17 +192,13 @@ def check_prevalence(model: FittedModel) -> None:
     )
 
 
-def check_adaptation(model: FittedModel) -> OneLabel:
-    """Return the task of a model.
-
-    raises  SettingsError: a document can have several labels; each probability depends on those of other labels
-    """
-    if not isinstance(model.task, OneLabel):
+def check_adaptation(model: FittedModel) -> None:
+    """Raise SettingsError if a document can have several labels: each probability depends on those of other labels."""
+    if not model.task.is_exclusive:
         what = (
             "the model gives documents several labels, and the shares of some labels change the probability of others"
         )
         raise SettingsError(what, where="--adapt-prior", hint="leave out --adapt-prior; nbtext prevalence works")
-    return model.task
 
 
 def adapt_prior(model: FittedModel, prevalence: Prevalence) -> FittedModel:
@@ -227,7 +215,7 @@ def adapt_prior(model: FittedModel, prevalence: Prevalence) -> FittedModel:
     SettingsError
         The model has thresholds that meet a target only with the shares of training.
     """
-    task = check_adaptation(model)
+    check_adaptation(model)
     known, earlier = model.calibration.mean_posteriors, model.calibration.prior_adjustment
     if model.model_settings.has_targets:
         what = "the model's --min-recall or --min-precision holds only for the shares of labels in training"
@@ -240,4 +228,5 @@ def adapt_prior(model: FittedModel, prevalence: Prevalence) -> FittedModel:
     adjustment = ratios + (0.0 if earlier is None else earlier)
     calibration = replace(model.calibration, prior_adjustment=adjustment - adjustment.mean())
     log_prior = log_posterior((model.log_prior + ratios)[None, :])[0]  # that of documents without a known word
+    task: Any = model.task
     return replace(model, task=replace(task, calibration=calibration, log_prior=log_prior))

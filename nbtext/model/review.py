@@ -17,10 +17,9 @@ from nbtext.bayes.label_sets import LabelSets, count_label_sets
 from nbtext.bayes.outliers import QUANTILE, log_likelihood_per_token, typicality, with_unknown_tokens
 from nbtext.bayes.pair_noise import MIN_DOCUMENTS, PairNoise, estimate_pair_noise, find_wrong_pairs
 from nbtext.bayes.prediction_sets import Quantiles
-from nbtext.bayes.relevance_leave_one_out import RelevanceLeaveOneOut
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.smoothing import BLOCK_SCORES
-from nbtext.documents.batch import ONE_HINT, Batch, Block
+from nbtext.documents.batch import ONE_HINT, Batch
 from nbtext.documents.text_kind import describe_non_text
 from nbtext.errors import InputError, ModelError
 from nbtext.features.csr import select_class
@@ -94,29 +93,6 @@ def describe_document(batch: Batch, row: int, *, is_other: bool = False) -> Revi
     return ReviewedDocument(batch.ids[row], file, number, labels, is_other, problem)
 
 
-@dataclass(frozen=True, eq=False)
-class _NumberedSource:
-    """A source whose documents are numbered, and described in `described` by the number of their block."""
-
-    source: Source
-    first: int
-    described: dict[int, list[ReviewedDocument]]
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the blocks in order, without what could not be read, and without labels; the groups are the numbers."""
-        for number, block in enumerate(self.source.blocks(), self.first):
-            yield block.map(partial(self._describe, number))
-
-    def _describe(self, number: int, batch: Batch) -> Batch:
-        self.described[number] = [describe_document(batch, row, is_other=self.first > 0) for row in range(len(batch))]
-        readable = [row for row in range(len(batch)) if row not in batch.problems]
-        return replace(
-            batch.drop(batch.problems), labels=[None] * len(readable), label_lists=None,
-            groups=[str(number * MAX_ROWS + row) for row in readable], line_numbers=None, rows=None,
-        )  # fmt: skip
-
-
-@dataclass(eq=False)
 class ReviewReader:
     """Reads the documents of one or two sources for a review.
 
@@ -124,18 +100,26 @@ class ReviewReader:
     jobs      number of threads
     """
 
-    features: FeatureSettings
-    jobs: int = 1
-
-    def __post_init__(self) -> None:
-        self._described: dict[int, list[ReviewedDocument]] = {}
+    def __init__(self, features: FeatureSettings, jobs: int = 1) -> None:
+        self._task, self._executor = CountingTask(features, None, is_labeled=False), ThreadExecutor(jobs)
+        self._described: dict[int, list[ReviewedDocument]] = {}  # by the number of their block
         self._parts: list[CorpusCounts] = []
 
     def read(self, source: Source, on_batch: OnBatch | None = None) -> None:
         """Count the documents of a source: first of the one that is reviewed, then of the one that is compared."""
-        numbered: Any = _NumberedSource(source, len(self._parts) * MAX_BLOCKS, self._described)
-        task = CountingTask(self.features, None, is_labeled=False)
-        self._parts.append(ThreadExecutor(self.jobs).count(numbered, task, on_batch))
+        numbered = enumerate(source.blocks(), len(self._parts) * MAX_BLOCKS)
+        blocks = (block.map(partial(self._describe, number)) for number, block in numbered)
+        self._parts.append(self._executor.count_blocks(blocks, self._task, on_batch))
+
+    def _describe(self, number: int, batch: Batch) -> Batch:
+        """Describe the documents of a block; return those that can be read, without labels, in groups of one."""
+        is_other = number >= MAX_BLOCKS
+        self._described[number] = [describe_document(batch, row, is_other=is_other) for row in range(len(batch))]
+        readable = [row for row in range(len(batch)) if row not in batch.problems]
+        return replace(
+            batch.drop(batch.problems), labels=[None] * len(readable), label_lists=None,
+            groups=[str(number * MAX_ROWS + row) for row in readable], line_numbers=None, rows=None,
+        )  # fmt: skip
 
     def finish(self) -> ReviewedCorpus:
         """Return all documents that were read, in order."""
@@ -219,17 +203,14 @@ class ModelJudge:
         """The labels of the model, sorted."""
         return self.model.fitted.labels
 
-    @property
-    def is_multilabel(self) -> bool:
-        return not self.model.fitted.task.is_exclusive
-
     def judge(self, corpus: ReviewedCorpus, given: Sequence[str | None]) -> Judgment:
         """Judge the documents of a review by a single-label model.
 
         given  (n_documents,), the label of each document; None: it has none that can be judged
         """
         fitted, n_classes = self.model.fitted, len(self.labels)
-        documents, classes = self._align(corpus), _number(given, self.labels)
+        documents = align_documents(corpus.counts, corpus.vocabulary, fitted.vocabulary)
+        classes = _number(given, self.labels)
         trained = self._find_trained(corpus, [None if label is None else (label,) for label in given])
         left_out = make_left_out(fitted, trained, jobs=self.jobs)
         left_out = left_out.take(np.flatnonzero(np.isin(left_out.documents.hashes, documents.hashes)))
@@ -242,7 +223,7 @@ class ModelJudge:
         likelihoods, kept, rows = np.full(len(documents), np.nan), [], []
         for part in _split(len(documents), n_classes):
             new = documents.take(part)
-            scores, n_known, n_tokens = self._score(new), new.lengths.copy(), corpus.counts.totals[part]
+            scores, n_known, n_tokens = fitted.evidence(new)[0], new.lengths.copy(), corpus.counts.totals[part]
             complete = scores.copy()
             if calibration.likelihoods is not None:
                 complete = with_unknown_tokens(scores, fitted.scorer.default, n_tokens - n_known)
@@ -273,15 +254,17 @@ class ModelJudge:
         given  (n_documents,), the labels of each document; None: they are not known
         """
         fitted, n_labels = self.model.fitted, len(self.labels)
-        task = fitted.several_labels
+        task: Any = fitted.task
         smoothing, combination = task.fit.naive_bayes
-        documents, left_out = self._align(corpus), self._leave_out_pairs(self._find_trained(corpus, given))
+        documents = align_documents(corpus.counts, corpus.vocabulary, fitted.vocabulary)
+        trained, _ = select_features(self._find_trained(corpus, given), fitted.feature_settings)
+        n_hapax, _ = count_unseen(trained, fitted.feature_settings)
+        left_out = leave_out_labels(trained, fitted.weighting, n_hapax)
         numbers = {label: k for k, label in enumerate(self.labels)}
         n_documents, found = left_out.counts.statistics.class_documents, []
         for part in _split(len(documents), n_labels):
             new = documents.take(part)
-            scores = task.split(self._score(new))
-            probabilities = combination.probabilities(scores, new.lengths)
+            probabilities = combination.probabilities(task.split(fitted.evidence(new)[0]), new.lengths)
             others, is_given = np.tile(n_documents, (len(part), 1)), np.zeros((len(part), n_labels), dtype=bool)
             n_known, is_labeled = new.lengths.copy(), np.zeros(len(part), dtype=bool)
             places, old = _match(new.hashes, left_out.documents.hashes)
@@ -307,22 +290,6 @@ class ModelJudge:
             found.append((part[rows], labels, is_given[rows, labels], probabilities[rows, labels]))
         rows, labels, of_given, of_pairs = (np.concatenate(each) for each in zip(*found, strict=True))
         return find_wrong_pairs(rows, labels, of_given, of_pairs)
-
-    def _leave_out_pairs(self, counts: CorpusCounts) -> RelevanceLeaveOneOut:
-        """Return the retained documents of counts, to be left out of the multi-label model."""
-        features = self.model.fitted.feature_settings
-        counts, _ = select_features(counts, features)
-        return leave_out_labels(counts, self.model.fitted.weighting, count_unseen(counts, features)[0])
-
-    def _align(self, corpus: ReviewedCorpus) -> DocumentCounts:
-        """Return the documents over the features of the model; no documents have labels."""
-        return align_documents(corpus.counts, corpus.vocabulary, self.model.fitted.vocabulary)
-
-    def _score(self, documents: DocumentCounts) -> Floats:
-        """Return the scores of documents by the model as it is, (n_documents, n_classes)."""
-        weighting, scorer = self.model.fitted.weighting, self.model.fitted.scorer
-        weights = weighting.weights(documents.indptr, documents.indices, documents.counts)
-        return scorer.scores(documents.indptr, documents.indices, weights)
 
     def _find_trained(self, corpus: ReviewedCorpus, given: Sequence[LabelSet | None]) -> CorpusCounts:
         """Return the counts of the model; retained are the training documents among those of the review.
@@ -461,7 +428,7 @@ def review_corpus(corpus: ReviewedCorpus, judge: ModelJudge | None = None, *, jo
     is_own = np.array([not document.is_other for document in corpus.documents], dtype=bool)
     own = replace(corpus, documents=corpus.documents[: is_own.sum()], counts=corpus.counts.filter(is_own))
     known, judgment, pairs = known_labels(own.documents), None, None
-    has_several = has_several_labels(own.documents) if judge is None else judge.is_multilabel
+    has_several = has_several_labels(own.documents) if judge is None else not judge.model.fitted.task.is_exclusive
     if not has_several:
         given = list(map(single_label, own.documents))
         if judge is not None and has_several_labels(own.documents):
@@ -528,16 +495,25 @@ def main_labels(documents: Sequence[ReviewedDocument]) -> list[str | None]:
 
 def judge_pairs(corpus: ReviewedCorpus) -> PairNoise:
     """Return which pairs of a document and a label are probably wrong; labels are numbered as in `known_labels`."""
-    labels, numbers = known_labels(corpus.documents), dict[tuple[str, ...], int]()
-    rows = [row for row, document in enumerate(corpus.documents) if document.labels is not None]
-    given = [tuple(sorted(set(corpus.documents[row].labels or ()))) for row in rows]
-    classes = np.array([numbers.setdefault(each, len(numbers)) for each in given], dtype=np.int32)
-    counts = replace(corpus.counts.take(np.array(rows, dtype=np.int64)), classes=classes)
-    noise = estimate_pair_noise(
-        counts, LabelSets.of(list(numbers), labels), corpus.n_features, len(labels),
-        is_vocabulary=corpus.vocabulary is not None,
-    )  # fmt: skip
-    return replace(noise, documents=np.array(rows, dtype=np.int64)[noise.documents])
+    labels = known_labels(corpus.documents)
+    rows, counts, sets = _label_documents(corpus, [document.labels for document in corpus.documents], labels)
+    is_vocabulary = corpus.vocabulary is not None
+    noise = estimate_pair_noise(counts, sets, corpus.n_features, len(labels), is_vocabulary=is_vocabulary)
+    return replace(noise, documents=rows[noise.documents])
+
+
+def _label_documents(
+    corpus: ReviewedCorpus, given: Sequence[LabelSet | None], labels: Sequence[str]
+) -> tuple[NDArray[np.int64], DocumentCounts, LabelSets]:
+    """Return the rows of the documents whose labels are known, and their counts, whose classes number label sets.
+
+    given  (n_documents,), the labels of each document; None: they are not known
+    """
+    numbers: dict[LabelSet, int] = {}
+    rows = np.array([row for row, each in enumerate(given) if each is not None], dtype=np.int64)
+    own = [tuple(sorted(set(given[row] or ()))) for row in rows.tolist()]
+    classes = np.array([numbers.setdefault(each, len(numbers)) for each in own], dtype=np.int32)
+    return rows, replace(corpus.counts.take(rows), classes=classes), LabelSets.of(list(numbers), labels)
 
 
 def _find_pair_errors(corpus: ReviewedCorpus, noise: PairNoise, labels: Sequence[str]) -> Iterator[Finding]:
@@ -634,16 +610,13 @@ def _find_non_texts(corpus: ReviewedCorpus) -> Iterator[Finding]:
 HALF = 0.5  # added to each count, so that no logarithm is infinite
 
 
-@dataclass(eq=False)
 class TextCollector:
     """Collects the texts of some documents in a second pass over their sources; see `OnBatch`."""
 
-    wanted: frozenset[ReviewedDocument]
-
-    def __post_init__(self) -> None:
+    def __init__(self, wanted: frozenset[ReviewedDocument]) -> None:
         self.texts: dict[ReviewedDocument, str] = {}
-        self._ids = {each.id for each in self.wanted}
-        self._places = {(each.id, each.file, each.line, each.is_other): each for each in self.wanted}
+        self._ids = {each.id for each in wanted}
+        self._places = {(each.id, each.file, each.line, each.is_other): each for each in wanted}
 
     def add(self, batch: Batch, *, is_other: bool) -> None:
         """Keep the texts of the wanted documents of a batch."""
@@ -689,16 +662,8 @@ class _WordWeigher:
             documents = [each if each is not None and len(each) == 1 else None for each in documents]
         names = sorted({label for labels in documents for label in labels or ()})
         self._numbers = {label: number for number, label in enumerate(names)}
-        rows = [row for row, labels in enumerate(documents) if labels is not None]
-        given = [tuple(sorted(set(documents[row] or ()))) for row in rows]
-        sets = {each: number for number, each in enumerate(dict.fromkeys(given))}
-        labeled = replace(
-            corpus.counts.take(np.array(rows, dtype=np.int64)),
-            classes=np.array([sets[each] for each in given], dtype=np.int32),
-        )
-        self._statistics = count_label_sets(
-            labeled, LabelSets.of(list(sets), names), n_features=corpus.n_features, n_labels=len(names)
-        )
+        _, labeled, sets = _label_documents(corpus, documents, names)
+        self._statistics = count_label_sets(labeled, sets, n_features=corpus.n_features, n_labels=len(names))
 
     def weigh(self, finding: Finding) -> dict[str, float]:
         """Return the log-odds of each word of the document of a label error."""
@@ -707,13 +672,8 @@ class _WordWeigher:
         n_own = 1  # how often the document itself is counted
         if self._is_of_model:  # a document of the model has no word that its label lacks
             n_own = int(self._count(finding.label, columns)[0].min(initial=1) > 0)
-        likely = self._share(finding.likely_label, columns, 0)
-        given = self._share(finding.label, columns, n_own)
-        if likely is None:
-            assert given is not None  # a label error has a label
-            likely = self._share_without(finding.label, columns, 0)
-        elif given is None:
-            given = self._share_without(finding.likely_label, columns, n_own)
+        likely = self._share(finding.likely_label, finding.label, columns, 0)
+        given = self._share(finding.label, finding.likely_label, columns, n_own)
         assert self._vocabulary is not None  # else no word is weighed
         log_odds = (np.log(likely) - np.log(given)).tolist()
         return {self._vocabulary.term(int(j)): value for j, value in zip(columns, log_odds, strict=True)}
@@ -727,15 +687,15 @@ class _WordWeigher:
         with_word = select_class(each.indptr, each.classes, each.documents, columns, number)
         return np.asarray(with_word, dtype=np.float64), float(each.class_documents[number])
 
-    def _share(self, label: str | None, columns: NDArray[np.int64], n_own: int) -> NDArray[np.float64] | None:
-        """Return the share of the documents of a label with each word, without `n_own` times the document itself."""
-        if label is None:
-            return None
-        with_word, size = self._count(label, columns)
-        return np.asarray((with_word - n_own + HALF) / (size - n_own + 2 * HALF))
+    def _share(
+        self, label: str | None, other: str | None, columns: NDArray[np.int64], n_own: int
+    ) -> NDArray[np.float64]:
+        """Return the share of the documents of a label with each word, without `n_own` times the document itself.
 
-    def _share_without(self, label: str | None, columns: NDArray[np.int64], n_own: int) -> NDArray[np.float64]:
-        """Return the same share of the documents without a label."""
-        with_word, size = self._count(label, columns)
-        with_total, total = self._count(None, columns)
-        return np.asarray((with_total - with_word - n_own + HALF) / (total - size - n_own + 2 * HALF))
+        other  if there is no label: the label of which the share of all other documents is returned
+        """
+        with_word, size = self._count(label or other, columns)
+        if label is None:
+            with_total, total = self._count(None, columns)
+            with_word, size = with_total - with_word, total - size
+        return np.asarray((with_word - n_own + HALF) / (size - n_own + 2 * HALF))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.diagnostics import Unlabeled
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.expectation_maximization import ExpectationMaximization, OnStep
@@ -20,7 +20,6 @@ from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import DECADES, MAX_SCORES, Selection, select_smoothing
 from nbtext.bayes.unlabeled import HeldOut, Trial
 from nbtext.errors import InputError, SettingsError
-from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import is_selective, no_token, select_columns
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
@@ -38,16 +37,15 @@ if TYPE_CHECKING:
 WEIGHTS = (1.0, 0.3, 0.1)  # candidates for λ, the weight of an unlabeled document
 
 
-@dataclass(frozen=True, slots=True)
-class Listener:
+class Listener(NamedTuple):
     """Functions that are called during training.
 
     on_trial  with the name of each candidate, and its selection with the estimate
     on_step   with the number of each step, and the log-likelihood after it
     """
 
-    on_trial: Callable[[str, Selection], None] = lambda name, selection: None
-    on_step: OnStep = lambda step, log_likelihood: None
+    on_trial: Callable[[str, Selection], None]
+    on_step: OnStep
 
 
 def resolve_model(model_settings: ModelSettings) -> ModelSettings:
@@ -97,38 +95,18 @@ def count_unlabeled(
     return counts
 
 
-def train_on_source_with_unlabeled(  # noqa: PLR0913 - two corpora and three records of settings
+def train_with_unlabeled(  # noqa: PLR0913 - two corpora and three records of settings
     source: Source,
     unlabeled: CorpusCounts,
     features: FeatureSettings,
     model_settings: ModelSettings,
     settings: UnlabeledSettings,
     *,
-    listener: Listener | None = None,
+    listener: Listener,
     jobs: int = 1,
     on_batch: OnBatch | None = None,
 ) -> TrainedModel:
-    """Train on all documents of a source and on unlabeled documents; see `train_with_unlabeled`."""
-    features = replace(features, fields=source.field_names)
-    size = sample_size(features, model_settings)
-    counts = count_source(source, features, jobs=jobs, sample_size=size, on_batch=on_batch)
-    if not counts.statistics.n_documents:
-        raise InputError("SOURCE has no documents to train on")
-    model = train_with_unlabeled(counts, unlabeled, features, model_settings, settings, listener=listener, jobs=jobs)
-    return replace(model, fitted=replace(model.fitted, input=source.model_input))
-
-
-def train_with_unlabeled(
-    labeled: CorpusCounts,
-    unlabeled: CorpusCounts,
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    settings: UnlabeledSettings,
-    *,
-    listener: Listener | None = None,
-    jobs: int = 1,
-) -> TrainedModel:
-    """Train on labeled and unlabeled documents.
+    """Train on all documents of a source and on unlabeled documents, with settings of `check_semi_supervised`.
 
     Cross-validation on the labeled documents selects the weight of the unlabeled documents and the smoothing with the
     lowest calibrated log-loss. If the unlabeled documents do not lower the log-loss, they are not used, and the model
@@ -141,117 +119,90 @@ def train_with_unlabeled(
 
     Raises
     ------
-    SettingsError
-        The model cannot be trained on unlabeled documents.
+    InputError
+        A document cannot be read, or has no label.
     ModelError
         No feature is left.
     """
-    check_semi_supervised(features, model_settings, settings)
-    model_settings, listener = resolve_model(model_settings), listener or Listener()
+    features = replace(features, fields=source.field_names)
+    size = sample_size(features, model_settings)
+    labeled = count_source(source, features, jobs=jobs, sample_size=size, on_batch=on_batch)
+    if not labeled.statistics.n_documents:
+        raise InputError("SOURCE has no documents to train on")
+    model_settings = resolve_model(model_settings)
     alone = fit_model(labeled, features, replace(model_settings, calibrate=True), jobs=jobs)
-    pair = pair_counts(labeled, unlabeled, features, model_settings)
-    learner = _Learner(pair, features, model_settings, settings, listener, jobs)
+    learner = _Learner(labeled, unlabeled, features, model_settings, settings, listener, jobs)
     if alone.estimate is None:
         listener.on_trial("labeled documents alone", Selection(alone.hyperparameters))
     fitted = learner.fit(alone.hyperparameters.smoothing) if alone.estimate is not None else None
     if fitted is None:
-        return train_on_counts(labeled, features, model_settings, jobs=jobs)
-    return make_trained_model(fitted, labeled if features.vocabulary is not None else pair.counts)
+        model = train_on_counts(labeled, features, model_settings, jobs=jobs)
+    else:
+        model = make_trained_model(fitted, labeled if features.vocabulary is not None else learner.counts)
+    return replace(model, fitted=replace(model.fitted, input=source.model_input))
 
 
-@dataclass(frozen=True, eq=False)
-class Pair:
-    """Labeled and unlabeled documents over the features of both.
-
-    counts       the labeled documents, over all features
-    columns      the selected features; None: all
-    weighting    counts or binary counts
-    statistics   of the labeled documents, over the selected features, weighted
-    sample       the retained labeled documents, over the selected features, weighted
-    unlabeled    the unlabeled documents, over the selected features, weighted
-    n_unlabeled  number of unlabeled documents
-    is_hapax     (2, n_selected), whether only one labeled document, and only one of all documents, has the feature
-    lengths      (n_sampled,), tokens of each labeled document of the sample
-    """
-
-    counts: CorpusCounts
-    columns: NDArray[np.int64] | None
-    weighting: Weighting
-    statistics: ClassStatistics
-    sample: DocumentCounts
-    unlabeled: DocumentCounts
-    n_unlabeled: int
-    is_hapax: NDArray[np.bool_]
-    lengths: NDArray[np.float64]
-
-
-def pair_counts(
-    labeled: CorpusCounts, unlabeled: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings
-) -> Pair:
-    """Return two corpora over the same features.
+class _Learner:
+    """Fits candidates to labeled and unlabeled documents over the features of both, and selects the best one.
 
     The limits of document frequency apply to both corpora together, `select` to the labeled documents.
 
-    unlabeled  retains all of its documents; the labels are ignored
-    raises     ModelError: no feature is left
+    counts        the labeled documents, over all features
+    columns       the selected features; None: all
+    weighting     counts or binary counts
+    statistics    of the labeled documents, over the selected features, weighted
+    sample        the retained labeled documents, over the selected features, weighted
+    unlabeled     the unlabeled documents, over the selected features, weighted
+    n_unlabeled   number of unlabeled documents
+    is_hapax      (2, n_selected), whether only one labeled document, and only one of all documents, has the feature
+    lengths       (n_sampled,), tokens of each labeled document of the sample
     """
-    counts, others, both = _unite(align_to_vocabulary(labeled, features), align_to_vocabulary(unlabeled, features))
-    if both.n_features == 0:
-        raise no_token()
-    is_hapax = np.stack([each.document_frequencies == 1 for each in (counts.statistics, both)])
-    if counts.vocabulary is None or features.vocabulary is not None:
-        is_hapax[:] = False
-    columns = None
-    if counts.vocabulary is not None and is_selective(features):
-        columns = _select_columns(counts.statistics, both, features)
-        others, is_hapax = others.restrict(columns, both.n_features), is_hapax[:, columns]
-    selected = counts if columns is None else counts.restrict(columns)
-    lengths, statistics, sample = selected.sample.lengths, selected.statistics, selected.sample
-    is_binary = model_settings.event_model.is_binary or features.tf == "binary"
-    if is_binary:
-        statistics, sample, others = statistics.binarize(), sample.binarize(), others.binarize()
-    weighting, n_unlabeled = Weighting("binary" if is_binary else "count"), unlabeled.statistics.n_documents
-    return Pair(counts, columns, weighting, statistics, sample, others, n_unlabeled, is_hapax, lengths)
 
+    def __init__(
+        self,
+        labeled: CorpusCounts,
+        unlabeled: CorpusCounts,
+        features: FeatureSettings,
+        model_settings: ModelSettings,
+        settings: UnlabeledSettings,
+        listener: Listener,
+        jobs: int,
+    ) -> None:
+        """Raise ModelError if no feature is left.
 
-def _unite(labeled: CorpusCounts, unlabeled: CorpusCounts) -> tuple[CorpusCounts, DocumentCounts, ClassStatistics]:
-    """Return the labeled documents over all features, the unlabeled ones, and the statistics of both.
-
-    In the statistics of both, all unlabeled documents are one more class.
-    """
-    vocabulary, mine, theirs = unite_vocabularies(labeled, unlabeled)
-    n_features = len(vocabulary) if vocabulary is not None else labeled.statistics.n_features
-    n_labels = len(labeled.labels)
-    labels, rest = np.arange(n_labels, dtype=np.int32), np.full(len(unlabeled.labels), n_labels, dtype=np.int32)
-    statistics = labeled.statistics.align(mine, n_features, classes=labels, n_classes=n_labels)
-    counts = replace(
-        labeled, vocabulary=vocabulary, statistics=statistics, sample=labeled.sample.renumber(mine, labels)
-    )
-    both = labeled.statistics.align(mine, n_features, classes=labels, n_classes=n_labels + 1)
-    both += unlabeled.statistics.align(theirs, n_features, classes=rest, n_classes=n_labels + 1)
-    return counts, unlabeled.sample.renumber(theirs, rest), both
-
-
-def _select_columns(labeled: ClassStatistics, both: ClassStatistics, features: FeatureSettings) -> NDArray[np.int64]:
-    """Return the columns that the settings select."""
-    columns = select_columns(both, both.class_documents, replace(features, select=None))
-    if features.select is None:
-        return columns
-    statistics = labeled.restrict(columns)
-    only = replace(features, min_df=1, max_df=1.0, max_features=None)
-    return columns[select_columns(statistics, statistics.class_documents, only)]
-
-
-@dataclass(frozen=True, eq=False)
-class _Learner:
-    """Fits candidates to labeled and unlabeled documents, and selects the best one."""
-
-    pair: Pair
-    features: FeatureSettings
-    model_settings: ModelSettings
-    settings: UnlabeledSettings
-    listener: Listener
-    jobs: int
+        unlabeled  retains all of its documents; the labels are ignored
+        """
+        self.features, self.model_settings, self.settings = features, model_settings, settings
+        self.listener, self.jobs, self.n_unlabeled = listener, jobs, unlabeled.statistics.n_documents
+        labeled, unlabeled = align_to_vocabulary(labeled, features), align_to_vocabulary(unlabeled, features)
+        vocabulary, mine, theirs = unite_vocabularies(labeled, unlabeled)
+        n_features = len(vocabulary) if vocabulary is not None else labeled.statistics.n_features
+        if n_features == 0:
+            raise no_token()
+        n_labels = len(labeled.labels)
+        labels, rest = np.arange(n_labels, dtype=np.int32), np.full(len(unlabeled.labels), n_labels, dtype=np.int32)
+        own = labeled.statistics.align(mine, n_features, classes=labels, n_classes=n_labels)
+        # in the statistics of both, all unlabeled documents are one more class
+        both = labeled.statistics.align(mine, n_features, classes=labels, n_classes=n_labels + 1)
+        both += unlabeled.statistics.align(theirs, n_features, classes=rest, n_classes=n_labels + 1)
+        sample, others = labeled.sample.renumber(mine, labels), unlabeled.sample.renumber(theirs, rest)
+        self.counts = selected = replace(labeled, vocabulary=vocabulary, statistics=own, sample=sample)
+        self.is_hapax = np.stack([each.document_frequencies == 1 for each in (own, both)])
+        if vocabulary is None or features.vocabulary is not None:
+            self.is_hapax[:] = False
+        self.columns: NDArray[np.int64] | None = None
+        if vocabulary is not None and is_selective(features):
+            columns = select_columns(both, both.class_documents, replace(features, select=None))
+            if features.select is not None:
+                chosen = own.restrict(columns)
+                only = replace(features, min_df=1, max_df=1.0, max_features=None)
+                columns = columns[select_columns(chosen, chosen.class_documents, only)]
+            others, self.is_hapax = others.restrict(columns, n_features), self.is_hapax[:, columns]
+            self.columns, selected = columns, self.counts.restrict(columns)
+        is_binary = model_settings.event_model.is_binary or features.tf == "binary"
+        self.weighting, self.lengths = Weighting("binary" if is_binary else "count"), selected.sample.lengths
+        self.statistics, self.sample = selected.weigh(self.weighting)
+        self.unlabeled = others.binarize() if is_binary else others
 
     def fit(self, smoothing_alone: float) -> FittedModel | None:
         """Return the model of the best candidate; None if no candidate is better than the labeled documents alone.
@@ -265,22 +216,17 @@ class _Learner:
         selection = best.selection
         if not self.model_settings.calibrate:
             selection = self._held_out.select_uncalibrated(best, optimize=self.model_settings.optimize)
-        mixture = best.candidate.fit(self.pair.statistics, jobs=self.jobs, on_step=self.listener.on_step)
-        unlabeled = Unlabeled(
-            "em",
-            self.pair.n_unlabeled,
-            best.candidate.weight,
-            tuple(mixture.log_prior.tolist()),
-            mixture.log_likelihoods,
-        )
-        vocabulary, columns = self.pair.counts.vocabulary, self.pair.columns
+        mixture = best.candidate.fit(self.statistics, jobs=self.jobs, on_step=self.listener.on_step)
+        log_prior, weight = mixture.log_prior, best.candidate.weight
+        unlabeled = Unlabeled("em", self.n_unlabeled, weight, tuple(log_prior.tolist()), mixture.log_likelihoods)
+        vocabulary, columns = self.counts.vocabulary, self.columns
         features = vocabulary.restrict(columns) if vocabulary is not None and columns is not None else vocabulary
         task = OneLabel(
-            self.pair.counts.labels, mixture.log_prior, selection.calibration, selection.estimate,
-            self.model_settings.calibrate, int(mixture.log_prior.argmax()),
+            self.counts.labels, log_prior, selection.calibration, selection.estimate, self.model_settings.calibrate,
+            int(log_prior.argmax()),
         )  # fmt: skip
         return FittedModel(
-            task, self.features, self.model_settings, features, columns, self.pair.weighting, mixture.scorer,
+            task, self.features, self.model_settings, features, columns, self.weighting, mixture.scorer,
             selection.hyperparameters, unlabeled,
         )  # fmt: skip
 
@@ -289,17 +235,26 @@ class _Learner:
 
         With few documents, leave-one-out may select too much smoothing.
         """
-        smoothing = self._smoothing()
-        best = min(self._compare(self._held_out, *(self._em(smoothing, weight) for weight in WEIGHTS)), key=_loss)
-        if self.model_settings.smoothing is not None:
+        settings, loss = self.model_settings, attrgetter("loss")
+        smoothing = settings.smoothing
+        if smoothing is None:  # the one that leave-one-out selects for the labeled documents alone
+            n_hapax = count_hapaxes(self.statistics, self.sample).tokens if self.is_hapax[0].any() else None
+            left_out = LeaveOneOut(
+                self.statistics, self.sample, n_hapax, settings.event_model, settings.effective_prior, self.jobs,
+                is_separate=settings.is_separate,
+            )  # fmt: skip
+            selection = select_smoothing(ScoredCorpus.of(left_out), None, calibrate=True)
+            smoothing = selection.hyperparameters.smoothing
+        best = min(self._compare(self._held_out, *(self._em(smoothing, weight) for weight in WEIGHTS)), key=loss)
+        if settings.smoothing is not None:
             return best
         lower = [10.0**exponent for exponent in range(DECADES[0], DECADES[1] + 1) if 10.0**exponent < smoothing]
         others = self._compare(self._held_out, *(self._em(each, best.candidate.weight) for each in lower))
-        return min([best, *others], key=_loss)
+        return min([best, *others], key=loss)
 
     def _em(self, smoothing: float, weight: float) -> ExpectationMaximization:
         model, prior = self.model_settings.event_model, self.model_settings.effective_prior
-        return ExpectationMaximization(self.pair.unlabeled, model, smoothing, prior, weight, self.settings.em or 0)
+        return ExpectationMaximization(self.unlabeled, model, smoothing, prior, weight, self.settings.em or 0)
 
     def _compare(self, held_out: HeldOut, *candidates: ExpectationMaximization) -> list[Trial]:
         """Return the results of candidates on held-out documents, and report them to the listener."""
@@ -308,35 +263,20 @@ class _Learner:
             self.listener.on_trial(trial.candidate.name, trial.selection)
         return trials
 
-    def _smoothing(self) -> float:
-        """Return the given smoothing, or the one that leave-one-out selects for the labeled documents alone."""
-        if self.model_settings.smoothing is not None:
-            return self.model_settings.smoothing
-        statistics, sample = self.pair.statistics, self.pair.sample
-        n_hapax = count_hapaxes(statistics, sample).tokens if self.pair.is_hapax[0].any() else None
-        model, prior = self.model_settings.event_model, self.model_settings.effective_prior
-        is_separate = self.model_settings.is_separate
-        left_out = LeaveOneOut(statistics, sample, n_hapax, model, prior, self.jobs, is_separate=is_separate)
-        return select_smoothing(ScoredCorpus.of(left_out), None, calibrate=True).hyperparameters.smoothing
-
     @cached_property
     def _held_out(self) -> HeldOut:
         """The labeled documents that are held out; fewer of them if there are very many labels."""
-        pair = self.pair
-        maximum = np.arange(min(len(pair.sample), max(1, MAX_SCORES // pair.statistics.n_classes)))
+        maximum = np.arange(min(len(self.sample), max(1, MAX_SCORES // self.statistics.n_classes)))
         return HeldOut(
-            pair.statistics, pair.sample.take(maximum), pair.lengths[maximum], pair.is_hapax[1], self.jobs,
+            self.statistics, self.sample.take(maximum), self.lengths[maximum], self.is_hapax[1], self.jobs,
             self.model_settings.is_separate,
         )  # fmt: skip
 
     @property
     def _labeled_only(self) -> HeldOut:
         """The held-out documents over the features of labeled documents only."""
-        whole, used = self._held_out, self.pair.statistics.used_features
-        sample = whole.sample.restrict(used, self.pair.statistics.n_features)
-        is_hapax = self.pair.is_hapax[0][used]
-        return replace(whole, statistics=whole.statistics.restrict(used), sample=sample, is_hapax=is_hapax)
-
-
-def _loss(trial: Trial) -> float:
-    return trial.loss
+        whole, used = self._held_out, self.statistics.used_features
+        sample = whole.sample.restrict(used, self.statistics.n_features)
+        return replace(
+            whole, statistics=whole.statistics.restrict(used), sample=sample, is_hapax=self.is_hapax[0][used]
+        )

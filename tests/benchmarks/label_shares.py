@@ -39,7 +39,7 @@ def measure(seed: int) -> dict[str, list[tuple[float, ...]]]:
     random.Random(seed).shuffle(rows)
     training, test = rows[: len(rows) // 2], rows[len(rows) // 2 :]
     classifier = TextClassifier().fit([row["text"] for row in training], [row["labels"] for row in training])
-    fit, labels = classifier.fitted_.several_labels.fit, classifier.fitted_.labels
+    fit, labels = classifier.fitted_.task.fit, classifier.fitted_.labels
     assert fit is not None
     assert fit.posteriors is not None
     probabilities = classifier.predict_proba([row["text"] for row in test])

@@ -59,7 +59,7 @@ def check(classifier: TextClassifier, texts: list[str], labels: list[list[str]],
     model = classifier.fitted_
     expected = classifier.predict_proba(texts)
     np.testing.assert_allclose(probabilities, expected, rtol=1e-9, atol=1e-12)
-    is_clear = (np.abs(expected - model.several_labels.fit.thresholds) > 1e-9).all(axis=1)
+    is_clear = (np.abs(expected - model.task.fit.thresholds) > 1e-9).all(axis=1)
     assert is_clear.mean() > 0.9
     predicted = [
         list(each) if text.strip(" !") else [] for each, text in zip(classifier.predict(texts), texts, strict=True)
@@ -105,7 +105,7 @@ def test_c(cc: str, classifier: TextClassifier, tmp_path: Path) -> None:
     probabilities = np.zeros((len(texts), len(model.labels)))
     numbers = [library.nbtext_classify(t.encode(), len(t.encode()), probabilities[i]) for i, t in enumerate(texts)]
     library.nbtext_thresholds.restype = ctypes.POINTER(ctypes.c_double)
-    assert library.nbtext_thresholds()[: len(model.labels)] == model.several_labels.fit.thresholds.tolist()
+    assert library.nbtext_thresholds()[: len(model.labels)] == model.task.fit.thresholds.tolist()
     subprocess.run([cc, *STRICT, str(tmp_path / "model.c"), "-o", str(tmp_path / "classify"), "-lm"], check=True)
     lines = "".join(text.replace("\n", " ").replace("\r", " ") + "\n" for text in texts)
     printed = subprocess.run([tmp_path / "classify"], input=lines.encode(), capture_output=True, check=True).stdout

@@ -57,7 +57,7 @@ def check(classifier: TextClassifier, texts: list[str], path: Path, loader: dict
     export(classifier, "sklearn-json", str(path))
     pipeline, probabilities = loader["load_pipeline"](path)
     labels, shares = loader["multilabel"](pipeline, probabilities, texts)
-    expected, fit = classifier.predict_proba(texts), classifier.fitted_.several_labels.fit
+    expected, fit = classifier.predict_proba(texts), classifier.fitted_.task.fit
     assert fit is not None
     np.testing.assert_allclose(shares, expected, rtol=0, atol=1e-9)
     is_clear = (np.abs(expected - fit.thresholds) > 1e-9).all(axis=1)

@@ -61,7 +61,7 @@ def test_labels_are_predicted(fitted: TextClassifier) -> None:
     predicted = [sorted(each) for each in fitted.predict(texts)]
     assert sum(own == sorted(each) for own, each in zip(predicted, labels, strict=True)) > 90
     assert [] in predicted
-    estimate = fitted.fitted_.several_labels.fit.estimate
+    estimate = fitted.fitted_.task.fit.estimate
     assert estimate is not None
     assert estimate.documents == 120
     assert estimate.micro_f1 > 0.9
@@ -87,7 +87,7 @@ def test_a_saved_model_predicts_the_same(fitted: TextClassifier, tmp_path: Path)
     np.testing.assert_array_equal(loaded.predict_proba(texts), fitted.predict_proba(texts))
     loaded.save(paths[1])
     assert paths[0].read_bytes() == paths[1].read_bytes()
-    scaling = loaded.fitted_.several_labels.fit.combination
+    scaling = loaded.fitted_.task.fit.combination
     assert isinstance(scaling, ScoreScaling)
     assert scaling.scale > 0
 
@@ -148,7 +148,7 @@ def test_few_weights_and_labels_at_once(model: str, monkeypatch: pytest.MonkeyPa
 def test_of_many_documents_some_are_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not more than their scores have room in memory."""
     monkeypatch.setattr(label_learning, "MAX_SCORES", 3 * 50)
-    estimate = TextClassifier(model="svm").fit(*documents()).fitted_.several_labels.fit.estimate
+    estimate = TextClassifier(model="svm").fit(*documents()).fitted_.task.fit.estimate
     assert estimate is not None
     assert estimate.documents == 50
 
@@ -185,7 +185,7 @@ def test_any_corpus_gives_finite_probabilities(model: str, corpus: Any, optimize
     found = fitted.predict_proba([*texts, "", "never seen"])
     assert found.shape == (len(texts) + 2, len(fitted.classes_))
     assert ((found >= 0) & (found <= 1)).all()
-    fit = fitted.fitted_.several_labels.fit
+    fit = fitted.fitted_.task.fit
     assert fit is not None
     assert ((fit.thresholds >= 0) & (fit.thresholds <= 1)).all()
 
@@ -196,7 +196,7 @@ def test_rare_labels_fall_back(model: str) -> None:
     texts, labels = documents()
     labels[0] = [*labels[0], "rare"]
     fitted = TextClassifier(model=model, optimize="macro_f1", **LOG_TFIDF).fit(texts, labels)
-    fit = fitted.fitted_.several_labels.fit
+    fit = fitted.fitted_.task.fit
     assert fit is not None
     assert fitted.fitted_.labels[fit.fallback[0]] == "rare"
     assert sum("rare" in own for own in fitted.predict(documents(200, 5)[0])) <= 2

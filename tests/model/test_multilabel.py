@@ -87,7 +87,7 @@ def model_bytes(model: TrainedModel, folder: Path) -> bytes:
 
 
 def fit_of(model: TrainedModel) -> MultilabelFit:
-    return model.fitted.several_labels.fit
+    return model.fitted.task.fit
 
 
 def test_labels_are_predicted(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def train(documents: Documents, *, jobs: int = 1, keep_sample: int = 1000, **opt
 
 
 def fit_of(model: FittedModel) -> MultilabelFit:
-    return model.several_labels.fit
+    return model.task.fit
 
 
 def predict(model: TrainedModel, texts: list[str]) -> Any:

@@ -134,7 +134,7 @@ def test_several_labels(model: str, tmp_path: Path) -> None:
         classifier.save(tmp_path / "m.joblib")
         loaded = load_model(tmp_path / "m.joblib")
         assert loaded.get_params()["duplicates"] == how
-        fit, again = classifier.fitted_.several_labels.fit, loaded.fitted_.several_labels.fit
+        fit, again = classifier.fitted_.task.fit, loaded.fitted_.task.fit
         assert fit is not None
         assert again is not None
         assert fit.estimate is not None
