@@ -158,7 +158,8 @@ def _read_fitted_model(record: Record) -> FittedModel:
     except SettingsError as error:
         raise invalid_value(f"views.settings.{error.where}", f"is not a setting: {error}") from error
     _check_task(task, view.settings, settings)
-    _check_scorer(scorer, task.n_scores * (derivation.height if derivation is not None else 1))
+    n_scores = len(task.labels) * (1 if task.fit is None else len(task.fit.combination.weights))
+    _check_scorer(scorer, n_scores * (derivation.height if derivation is not None else 1))
     width = derivation.width if derivation is not None else 1
     _check_width("scorer", view, scorer.n_columns, width=width)
     idf = view.weighting.idf

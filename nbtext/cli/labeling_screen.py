@@ -89,9 +89,10 @@ class LabelingScreen:
             self._message = "no label has this key; ? shows the keys"
 
     def _commands(self) -> dict[str, Callable[[], None]]:
+        skip, undo = self._session.skip, self._session.undo
         return {
-            keyboard.ENTER: self._accept, "s": self._skip, "u": self._undo, "q": self._quit, "?": self._help,
-            "/": lambda: self._ask("search"), "n": lambda: self._ask("label"),
+            keyboard.ENTER: self._accept, "s": lambda: self._do(skip), "u": lambda: self._do(undo), "q": self._quit,
+            "?": self._help, "/": lambda: self._ask("search"), "n": lambda: self._ask("label"),
         }  # fmt: skip
 
     def _ask(self, what: str) -> None:
@@ -117,27 +118,18 @@ class LabelingScreen:
             self._answer((label,))
 
     def _answer(self, labels: tuple[str, ...]) -> None:
-        try:
-            self._session.answer(labels)
-        except NbtextError as error:  # the document is still there, so the person can try again
-            self._message = str(error)
-            return
-        self._show_document()
-        self._message = AGAIN if self._session.is_again else ""
+        self._do(lambda: self._session.answer(labels))
 
-    def _skip(self) -> None:
-        self._session.skip()
-        self._show_document()
-        self._message = AGAIN if self._session.is_again else ""
-
-    def _undo(self) -> None:
+    def _do(self, action: Callable[[], str | None]) -> None:
+        """Change the session, and show its next document; after an error, the document stays."""
         try:
-            undone = self._session.undo()
+            undone = action()
         except NbtextError as error:
             self._message = str(error)
             return
         self._show_document()
-        self._message = UNDONE[undone]
+        again = AGAIN if self._session.is_again else ""
+        self._message = again if undone is None else UNDONE[undone]
 
     def _edit(self, key: str) -> None:
         """Change what is typed at a prompt."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,24 +113,6 @@ class Explanation:
     known: float = 0.0
     reason: str | None = None
     texts: tuple[str, ...] = ()
-
-
-class Odds(Protocol):
-    """The log-odds of labels in the documents of a batch, and what they are made of."""
-
-    def probability(self, row: int, own: int) -> float:
-        """Return the probability of a label of a document."""
-
-    def choose_other(self, row: int, own: int, against: int | None) -> int | None:
-        """Return the class that the label of a document is compared with; None if there is none."""
-
-    def of_features(
-        self, row: int, own: int, other: int, indices: NDArray[np.int32], weights: NDArray[np.float64]
-    ) -> Floats:
-        """Return what features with these weights add to the log-odds of a label, (n_features,)."""
-
-    def explain(self, row: int, own: int, other: int, explanation: Explanation) -> Explanation:
-        """Return the explanation with the log-odds of a label and their terms, but for the features."""
 
 
 class Explainer:
@@ -248,18 +230,20 @@ class Explainer:
 
 
 class OddsOfPairs:
-    """The log-odds of a label against another one, where labels exclude each other; see Odds."""
+    """The log-odds of a label against another one in the documents of a batch, where labels exclude each other."""
 
     def __init__(self, model: FittedModel, scores: Scores, predictions: Predictions) -> None:
         self._model, self._scores = model, scores
         self._posterior = model.task.log_probabilities(*scores.evidence)
 
     def probability(self, row: int, own: int) -> float:
-        """See Odds."""
+        """Return the probability of a label of a document."""
         return math.exp(self._posterior[row, own])
 
     def choose_other(self, row: int, own: int, against: int | None) -> int | None:
-        """See Odds; it is the most probable other one. Scores break ties of probabilities."""
+        """Return the class that the label of a document is compared with: the most probable other one; None if there
+        is none. Scores break ties of probabilities.
+        """
         if against is not None and against != own:
             return against
         ranking = np.lexsort((self._scores.scores[row], self._posterior[row]))
@@ -268,12 +252,12 @@ class OddsOfPairs:
     def of_features(
         self, row: int, own: int, other: int, indices: NDArray[np.int32], weights: NDArray[np.float64]
     ) -> Floats:
-        """See Odds."""
+        """Return what features with these weights add to the log-odds of a label, (n_features,)."""
         scorer = self._model.scorer
         return scorer.contributions(indices, weights, own) - scorer.contributions(indices, weights, other)
 
     def explain(self, row: int, own: int, other: int, explanation: Explanation) -> Explanation:
-        """See Odds."""
+        """Return the explanation with the log-odds of a label and their terms, but for the features."""
         model, calibration, posterior = self._model, self._model.calibration, self._posterior[row]
         evidence, n_known = self._scores.scores[row], self._scores.n_known[row : row + 1]
 
@@ -306,7 +290,7 @@ class OddsOfPairs:
 
 
 class OddsOfLabels:
-    """The log-odds of a label against its absence; see Odds.
+    """The log-odds of a label against its absence, in the documents of a batch.
 
     The log-odds of label k are in bayes/label_calibration.py. A word adds two terms: its weight in A_k times the
     factor of A; and, times the factor of B, its weight in S_k minus its mean weight over all labels. The rest of B_k is
@@ -319,17 +303,17 @@ class OddsOfLabels:
         self._relevance, self._probabilities = task.split(scores.scores), predictions.probabilities
 
     def probability(self, row: int, own: int) -> float:
-        """See Odds."""
+        """See OddsOfPairs."""
         return float(self._probabilities[row, own])
 
     def choose_other(self, row: int, own: int, against: int | None) -> int:
-        """See Odds; a label is compared with its own absence."""
+        """See OddsOfPairs; a label is compared with its own absence."""
         return own
 
     def of_features(
         self, row: int, own: int, other: int, indices: NDArray[np.int32], weights: NDArray[np.float64]
     ) -> Floats:
-        """See Odds."""
+        """See OddsOfPairs."""
         scorer, factors, n_labels = self._model.scorer, self._factors(row), len(self._model.labels)
         log_odds = factors.relevance * scorer.contributions(indices, weights, own)
         if len(scorer.bias) > n_labels:
@@ -338,7 +322,7 @@ class OddsOfLabels:
         return np.asarray(log_odds)
 
     def explain(self, row: int, own: int, other: int, explanation: Explanation) -> Explanation:
-        """See Odds."""
+        """See OddsOfPairs."""
         combination, relevance, n_labels = self._combination, self._relevance, len(self._model.labels)
         factors, n_known = self._factors(row), self._scores.n_known
         prior = (factors.relevance + factors.prior) * relevance.priors[own]
@@ -368,3 +352,6 @@ class OddsOfLabels:
         is_second = scorer.classes[entries] >= n_labels
         sums = np.bincount(owners[is_second], weights=scorer.deltas[entries[is_second]], minlength=len(columns))
         return np.asarray(scorer.default[n_labels:].mean() + sums / n_labels)
+
+
+Odds = OddsOfPairs | OddsOfLabels

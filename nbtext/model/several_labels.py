@@ -20,7 +20,7 @@ from nbtext.errors import SettingsError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.predictions import Labels, Predictions, select_labels
 from nbtext.model.settings import DecisionSettings, refuse_decisions
-from nbtext.model.task import LEAST, log_odds, no_prediction_sets
+from nbtext.model.task import LEAST, align, log_odds, no_prediction_sets
 from nbtext.records import dataclass
 
 SEPARATOR = "|"  # of labels in a table, if the labels of the training documents had none
@@ -84,11 +84,6 @@ class SeveralLabels:
     def estimate(self) -> MultilabelEstimate | None:
         """The leave-one-out estimate for new documents; None if no document could be left out."""
         return self.fit.estimate
-
-    @property
-    def n_scores(self) -> int:
-        """See Task."""
-        return len(self.labels) * len(self.fit.combination.weights)
 
     @property
     def posteriors(self) -> LabelPosteriors | None:
@@ -155,21 +150,16 @@ class SeveralLabels:
 
     def transfer(self, labels: Labels, hyperparameters: Hyperparameters) -> MultilabelFit:
         """See Task; a new label gets the median threshold and no bias."""
-        fit, places = self.fit, {label: k for k, label in enumerate(self.labels)}
+        fit, own, estimate = self.fit, self.labels, self.fit.estimate
         median = float(np.median(fit.thresholds)) if len(fit.thresholds) else DEFAULT_THRESHOLD
-
-        def align(values: Floats, default: float) -> Floats:
-            return np.array([values[places[label]] if label in places else default for label in labels])
-
-        estimate = fit.estimate
         if estimate is not None:
-            estimate = replace(estimate, label_f1=align(estimate.label_f1, 0.0))
+            estimate = replace(estimate, label_f1=align(estimate.label_f1, own, labels, 0.0))
         numbers = {label: k for k, label in enumerate(labels)}
         fallback = tuple(numbers[self.labels[k]] for k in fit.fallback if self.labels[k] in numbers)
         return replace(
             fit,
-            combination=replace(fit.combination, biases=align(fit.combination.biases, 0.0)),
-            thresholds=align(fit.thresholds, median),
+            combination=replace(fit.combination, biases=align(fit.combination.biases, own, labels, 0.0)),
+            thresholds=align(fit.thresholds, own, labels, median),
             fallback=fallback,
             estimate=estimate,
             posteriors=fit.posteriors if labels == self.labels else None,

@@ -49,8 +49,6 @@ class Task(Protocol):
         Natural logarithm of the prior probability of each label.
     calibration
         Turns the scores of labels that exclude each other into probabilities; empty if they do not.
-    n_scores
-        Number of scores of a document, but for derived features.
     estimate
         The leave-one-out estimate for new documents; None if no document could be left out.
     posteriors
@@ -68,8 +66,6 @@ class Task(Protocol):
     def log_prior(self) -> Floats: ...
     @property
     def calibration(self) -> Calibration: ...
-    @property
-    def n_scores(self) -> int: ...
     @property
     def estimate(self) -> Any: ...
     @property
@@ -183,11 +179,6 @@ class OneLabel:
         return cls(labels, log_prior, calibration, estimate, settings.calibrate, default)
 
     @property
-    def n_scores(self) -> int:
-        """See Task."""
-        return len(self.labels)
-
-    @property
     def posteriors(self) -> MeanPosteriors | None:
         """See Task."""
         return self.calibration.mean_posteriors
@@ -211,9 +202,9 @@ class OneLabel:
         singles = [(label,) for label in self.labels]
         pairs = zip(predictions.label_classes.tolist(), predictions.reasons, strict=True)
         predictions = replace(predictions, labels=[singles[k] if reason is None else () for k, reason in pairs])
-        if decisions.cost is not None:
+        if decisions.cost is not None and len(predictions):
             predictions = _minimize_cost(predictions, decisions.cost)
-        if decisions.label_thresholds:
+        if decisions.label_thresholds and len(predictions):
             predictions = _apply_thresholds(predictions, decisions.label_thresholds)
         if decisions.coverage is not None:
             predictions = self._add_sets(predictions, decisions.coverage)
@@ -263,17 +254,12 @@ class OneLabel:
         """See Task; a new label gets offsets of 0."""
         from nbtext.bayes.smoothing import Selection
 
-        places, calibration = {label: k for k, label in enumerate(self.labels)}, self.calibration
-
-        def align(values: Floats | None) -> Floats | None:
-            if values is None:
-                return None
-            return np.array([values[places[label]] if label in places else 0.0 for label in labels])
-
+        calibration, adjustment = self.calibration, self.calibration.prior_adjustment
+        offsets = calibration.decision_offsets
         calibration = replace(
             calibration,
-            prior_adjustment=align(calibration.prior_adjustment),
-            decision_offsets=align(calibration.decision_offsets),
+            prior_adjustment=None if adjustment is None else align(adjustment, self.labels, labels, 0.0),
+            decision_offsets=None if offsets is None else align(offsets, self.labels, labels, 0.0),
             mean_posteriors=calibration.mean_posteriors if labels == self.labels else None,
         )
         return Selection(hyperparameters, calibration)
@@ -302,6 +288,12 @@ class OneLabel:
             if not each
         }
         return _abstain(replace(predictions, label_sets=sets), reasons)
+
+
+def align(values: Floats, earlier: Labels, labels: Labels, default: float) -> Floats:
+    """Return the values of earlier labels for other ones, (n_labels,); a new label has the default."""
+    known = dict(zip(earlier, values.tolist(), strict=True))
+    return np.array([known.get(label, default) for label in labels], dtype=np.float64)
 
 
 def log_odds(probabilities: Floats) -> Floats:
@@ -353,8 +345,6 @@ def _minimize_cost(predictions: Predictions, costs: Costs) -> Predictions:
 
     A document for which abstaining costs less than every label gets no label.
     """
-    if len(predictions) == 0:
-        return predictions
     probabilities, classes = predictions.probabilities, predictions.classes
     expected, abstaining = _expected_costs(probabilities, classes, costs)
     lowest = expected.min(axis=1)
@@ -433,8 +423,6 @@ def _apply_thresholds(predictions: Predictions, minimums: Mapping[str, float]) -
 
     If no label reaches one, it is the most probable label without a threshold; if all labels have one, there is none.
     """
-    if len(predictions) == 0:
-        return predictions
     probabilities = predictions.probabilities
     needed = np.array([minimums.get(label, np.inf) for label in predictions.classes])
     is_free = np.isinf(needed)
