@@ -12,16 +12,7 @@ import pytest
 
 def test_learning_curves(nbtext: Any, letters: Path) -> None:
     """More documents make better models; the same bytes for any number of jobs, with and without the kernel."""
-    command = [
-        "compare",
-        str(letters / "train"),
-        "--sizes",
-        "25,200",
-        "--models",
-        "multinomial,bernoulli",
-        "--seeds",
-        "3",
-    ]
+    command = f"compare {letters}/train --sizes 25,200 --models multinomial,bernoulli --seeds 3".split()
     results = [nbtext(*command, "--to", "json", "-j", "1"), nbtext(*command, "--to", "json", "-j", "3")]
     results.append(nbtext(*command, "--to", "json", NBTEXT_KERNEL="off"))
     assert [result.status for result in results] == [0, 0, 0], results[0].err
@@ -38,17 +29,8 @@ def test_learning_curves(nbtext: Any, letters: Path) -> None:
 
 def test_a_table_with_a_chart(nbtext: Any, letters: Path) -> None:
     """Judged by other documents, with sizes of its own choice."""
-    result = nbtext(
-        "compare",
-        str(letters / "train"),
-        "--test",
-        str(letters / "test"),
-        "--seeds",
-        "1",
-        "--to",
-        "table",
-        COLUMNS="90",
-    ).ok()
+    command = f"compare {letters}/train --test {letters}/test --seeds 1 --to table".split()
+    result = nbtext(*command, COLUMNS="90").ok()
     assert "336 documents, 84 of them for testing" in result.out
     assert "● multinomial" in result.out
     assert max(map(len, result.out.splitlines())) <= 90
@@ -129,16 +111,7 @@ def test_pages(nbtext: Any, letters: Path, candidates: Path, tmp_path: Path) -> 
     assert (result.status, result.err) == (0, "")
     assert len(result.out.splitlines()) == 2
     assert b"McNemar" in (tmp_path / "page.html").read_bytes()
-    curves = (
-        "compare",
-        str(letters / "train"),
-        "--sizes",
-        "25,50",
-        "--seeds",
-        "2",
-        "--models",
-        "multinomial,bernoulli",
-    )
+    curves = f"compare {letters}/train --sizes 25,50 --seeds 2 --models multinomial,bernoulli".split()
     plain = nbtext(*curves).out
     result = nbtext(*curves, "--report", "page.html")
     assert (result.status, result.out, result.err) == (0, plain, "")
