@@ -1,7 +1,5 @@
 """What several rooms' tests need."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import os

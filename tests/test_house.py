@@ -3,8 +3,6 @@
 `python tests/test_house.py` updates the import table in nbtext/README.md, and prints the sizes of the package.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import re

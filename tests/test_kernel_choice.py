@@ -1,7 +1,5 @@
 """The choice between the kernel and plain Python, and its messages."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

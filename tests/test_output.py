@@ -1,7 +1,5 @@
 """Output files are written completely or not at all."""
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

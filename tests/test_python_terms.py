@@ -4,8 +4,6 @@ Each parameter of each public class gets values that make no sense, alone and in
 that it cannot use. What is refused is refused in Python's words.
 """
 
-from __future__ import annotations
-
 import random
 import warnings
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """`make test` runs a sample of the exhaustive tests (--sample), `make check` all tests."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

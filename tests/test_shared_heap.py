@@ -1,7 +1,5 @@
 """Memory that one thread has freed is used by the others."""
 
-from __future__ import annotations
-
 import ctypes
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Model files taken apart and put together again, by the definition of the format, for tests that change them."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable

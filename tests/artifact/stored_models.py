@@ -5,8 +5,6 @@
 A file that is there is kept. Remove one only before the version of its format is released.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Hostile model files are refused, and run no code."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Each check accepts valid values, and raises an error of one line for others."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A damaged model file is refused, or loads as the model that was saved."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from pathlib import Path

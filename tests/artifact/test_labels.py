@@ -1,7 +1,5 @@
 """Labels have at most 1,000 characters each, and their number is not limited."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

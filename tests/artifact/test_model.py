@@ -1,7 +1,5 @@
 """A saved model predicts as before, has the same bytes each time, and is refused if its content is invalid."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Callable

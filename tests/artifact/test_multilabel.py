@@ -1,7 +1,5 @@
 """Every number that only model files of several labels have is checked; an invalid one is refused in one line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

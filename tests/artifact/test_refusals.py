@@ -1,7 +1,5 @@
 """Files that are not models are refused in one line that says what they are."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The retained sample of a model is checked when it is used, and refused if it is invalid."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Saving and loading return equal data, the same bytes each time, and one line for each error."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Small corpora as matrices, for the tests of this room."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray

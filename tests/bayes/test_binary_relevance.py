@@ -1,7 +1,5 @@
 """The scores of several labels: textbook formulas, and leave-one-out scores equal to refits."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

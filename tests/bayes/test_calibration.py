@@ -1,7 +1,5 @@
 """A temperature that depends on the length corrects overconfident probabilities."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize

@@ -1,7 +1,5 @@
 """Class statistics can be added, subtracted, and restricted to columns."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

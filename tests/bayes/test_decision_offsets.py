@@ -1,7 +1,5 @@
 """Decision offsets improve the metric that they are fitted for, also on other documents."""
 
-from __future__ import annotations
-
 import tracemalloc
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pairs of labels that are confused: counted both ways, the most frequent ones first."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

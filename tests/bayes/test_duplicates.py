@@ -1,7 +1,5 @@
 """Documents of equal content are left out together, so that duplicates do not flatter the estimate, or one by one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

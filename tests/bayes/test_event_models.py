@@ -1,7 +1,5 @@
 """The event models are scikit-learn's, and never overflow."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Expectation-maximization increases the penalized log-likelihood, and adds the expected counts."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

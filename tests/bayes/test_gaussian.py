@@ -1,7 +1,5 @@
 """Gaussian Naive Bayes is scikit-learn's on the dense matrix, and never makes one."""
 
-from __future__ import annotations
-
 import math
 import tracemalloc
 from typing import Any

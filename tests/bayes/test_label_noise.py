@@ -1,7 +1,5 @@
 """Label noise: flipped labels are ranked first, and their share is estimated."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Shares of labels that documents can have together: means of left-out documents, estimates and their intervals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

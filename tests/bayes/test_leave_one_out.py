@@ -1,7 +1,5 @@
 """Leave-one-out scores equal those of n refits, and are computed in one pass."""
 
-from __future__ import annotations
-
 import tracemalloc
 from dataclasses import replace
 from typing import Any

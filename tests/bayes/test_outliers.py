@@ -1,7 +1,5 @@
 """The typicality of a document, and the threshold of outliers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

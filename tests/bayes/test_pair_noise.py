@@ -1,7 +1,5 @@
 """How probably a pair of a document and a label is wrong, with labels that are wrong at known rates."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

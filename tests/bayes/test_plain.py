@@ -1,7 +1,5 @@
 """Functions of class statistics as arrays: each law holds for the kernel and for plain Python."""
 
-from __future__ import annotations
-
 from types import ModuleType
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Prediction sets contain the true label as often as the coverage that is asked for."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

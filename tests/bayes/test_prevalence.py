@@ -1,7 +1,5 @@
 """Shares of classes from predicted probabilities: least squares, its intervals, and the prior."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

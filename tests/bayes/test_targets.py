@@ -1,7 +1,5 @@
 """Targets of recall and precision are met on new documents about as often as their confidence says."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Worked examples of the textbooks, with their arithmetic."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from corpora_by_hand import sample_of, statistics_of

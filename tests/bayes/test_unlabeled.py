@@ -1,7 +1,5 @@
 """Held-out estimates of semi-supervised models are those of models that were fitted without the held-out documents."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from corpora_by_hand import sample_of, statistics_of

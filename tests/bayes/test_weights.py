@@ -1,7 +1,5 @@
 """Contributions of single features to the scores."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

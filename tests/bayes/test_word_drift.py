@@ -1,7 +1,5 @@
 """Words that deviate from a mixture of the labels are found, and their effect on posteriors is that of moved scores."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

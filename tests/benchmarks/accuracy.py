@@ -20,8 +20,6 @@ Published: "W&M" is Wang and Manning, Baselines and Bigrams, 2012; "M" is Mesnil
 "A" is Almeida, Hidalgo and Yamakami, 2011.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import os

@@ -8,8 +8,6 @@ seconds, wall-clock seconds and peak memory, and their ratios; above 1, this ver
 other work, only the seconds of the processor and the memory mean something. Prints a Markdown table.
 """
 
-from __future__ import annotations
-
 import argparse
 import compileall
 import csv

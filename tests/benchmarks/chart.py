@@ -1,7 +1,5 @@
 """The wall times as an SVG chart, written by hand: a panel for each job, a bar for each program."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from html import escape
 

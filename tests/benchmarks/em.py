@@ -7,8 +7,6 @@ A loaded machine changes no figure but the seconds, which are of the processor.
 python tests/benchmarks/em.py [SEEDS [SPLIT...]]
 """
 
-from __future__ import annotations
-
 import json
 import random
 import resource

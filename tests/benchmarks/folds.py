@@ -6,8 +6,6 @@ FOLDER is a tree of texts in folders named after their labels; by default the tr
 Both commands run as they are typed, the best of three counts.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess

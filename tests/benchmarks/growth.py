@@ -5,8 +5,6 @@ The ratio should be below 1.5 without a sample; with one, smoothing and calibrat
 python tests/benchmarks/growth.py CORPORA/20news [RUNS]
 """
 
-from __future__ import annotations
-
 import resource
 import shutil
 import statistics

@@ -1,7 +1,5 @@
 """The jobs that are measured, and the limits that nbtext must meet."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ half, or on the same texts if it has none. Counting gives a text the label with 
 labels, and without a keyword, a random one of them.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

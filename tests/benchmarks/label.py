@@ -9,8 +9,6 @@ document.
 python tests/benchmarks/label.py
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -12,8 +12,6 @@ documents. No document is twice in a sample, so some samples are smaller: copies
     coverage   how many of the 95 % intervals cover the share in the sample
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """On what it was measured: the day, the machine and the versions, with nothing that tells whose machine it is."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

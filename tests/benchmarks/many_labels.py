@@ -8,8 +8,6 @@ python tests/benchmarks/many_labels.py [LABELS [DOCUMENTS [MODEL]]]
 MODEL is svm or nbsvm: a linear model is trained on log TF-IDF, predicts and is evaluated.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ NAME.tar.xz beside the repository or in the folder that NBTEXT_TEST_CORPORA name
 scratch folder, is made when it is first asked for, and is the same each time.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -7,8 +7,6 @@ time: its line is the frontier, the programs that no other one beats in both. LI
 Writes results/models.md and results/models.svg; with --only, the table goes to standard output.
 """
 
-from __future__ import annotations
-
 import argparse
 import compileall
 import math

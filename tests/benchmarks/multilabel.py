@@ -7,8 +7,6 @@ all of them. Seconds are of the processor, and the smallest of the runs counts. 
 python tests/benchmarks/multilabel.py [RUNS]
 """
 
-from __future__ import annotations
-
 import compileall
 import json
 import resource

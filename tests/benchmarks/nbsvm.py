@@ -6,8 +6,6 @@ Both train on the same folder, with logarithmic TF-IDF of words or of words and 
 nbtext also fits the folds of its calibration. The columns are CPU and wall-clock seconds, and peak memory.
 """
 
-from __future__ import annotations
-
 import compileall
 import sys
 import tempfile

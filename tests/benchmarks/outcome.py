@@ -1,7 +1,5 @@
 """The results of a job: a row for each program, and the ratios that are compared with the limits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

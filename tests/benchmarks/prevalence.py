@@ -18,8 +18,6 @@ the training documents is added; and documents of another source.
     log-loss   of the documents, with the probabilities of the model, and adapted to the estimated shares
 """
 
-from __future__ import annotations
-
 import os
 import random
 import re

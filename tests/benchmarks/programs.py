@@ -3,8 +3,6 @@
 Every program gets a folder of its own in the scratch folder, for its model and whatever else it writes.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -16,8 +16,6 @@ thread.
 python tests/benchmarks/review.py [--without-peer] [CORPUS...]
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -11,8 +11,6 @@ the other programs with peers/install.sh. Writes results/speed.md and results/sp
 of it (--only) or a quick one goes to standard output, or to the folder that --output names.
 """
 
-from __future__ import annotations
-
 import argparse
 import compileall
 import os

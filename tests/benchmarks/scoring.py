@@ -1,7 +1,5 @@
 """Compute the accuracy of a program from its output for the test half."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -14,8 +14,6 @@ difference with its standard error; sizes above that of the corpus are left out.
 test documents at most.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

@@ -6,8 +6,6 @@ The two services take turns on the same machine. All share its cores with wrk. T
 nothing else; where others use them, the ratio to the peer and the processor's time of a request still mean something.
 """
 
-from __future__ import annotations
-
 import http.client
 import importlib.util
 import json

@@ -3,8 +3,6 @@
 This is an upper bound: without the test labels, nobody can select this smoothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ The rows are the training half of 20 Newsgroups, words, binary counts; one group
 in one thread. Both fit in turn in one process, and the best of three counts.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 import warnings

@@ -1,7 +1,5 @@
 """The results as Markdown: first the thresholds, then a table for each job."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from outcome import JobResult, Row

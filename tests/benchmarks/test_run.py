@@ -1,7 +1,5 @@
 """Tests of the benchmarks' own measurements."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import json

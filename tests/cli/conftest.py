@@ -1,7 +1,5 @@
 """Runs nbtext as a user does: the real program, in a fresh folder."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """`nbtext predict --add-columns`: the rows of a source, in its format, with predictions as further columns."""
 
-from __future__ import annotations
-
 import bz2
 import csv
 import gzip

@@ -1,7 +1,5 @@
 """Abstention and prediction sets: `--min-probability`, `--coverage` and `--optimize` of `predict` and `evaluate`."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Parquet and Arrow files as typed: training on them, labeling them, threads, a cluster, a terminal."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Counting and predicting on a Dask cluster, with real worker processes on loopback and between network namespaces."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Options that exclude or need each other: every rule of every command, on the command line and in the library."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Misclassification costs: `--cost FILE` as typed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

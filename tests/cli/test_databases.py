@@ -1,7 +1,5 @@
 """`--query`: training on a SQLite file, labeling its rows into a table of another file; and databases at URLs."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

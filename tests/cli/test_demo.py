@@ -1,7 +1,5 @@
 """`nbtext demo`: the corpus of the examples."""
 
-from __future__ import annotations
-
 import filecmp
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What of a directory is a document and what is not: outputs of nbtext, binary files, and files that cannot be read."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The training summary counts duplicates."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

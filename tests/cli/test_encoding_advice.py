@@ -1,7 +1,5 @@
 """What commands say about bytes that are not UTF-8."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`evaluate --predictions` reads every file that `predict` writes and that has ids, compressed or not."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every event model as a user types it: train, save, predict and cross-validate."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

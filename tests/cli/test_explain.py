@@ -1,7 +1,5 @@
 """`nbtext explain`, and `nbtext predict --explain`, as a user types them."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`nbtext export`: models for other programs, as the command is typed."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path

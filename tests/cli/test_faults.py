@@ -1,7 +1,5 @@
 """Full disks, permissions, files that change, closed pipes, two writers, interrupts, too little memory."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import resource

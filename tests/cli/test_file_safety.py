@@ -1,7 +1,5 @@
 """No command destroys a file that it reads, or replaces a file of another kind, and no writer of a model loses one."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

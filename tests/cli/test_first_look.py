@@ -1,7 +1,5 @@
 """What `train` and `evaluate` say about the data, if there is something to say."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

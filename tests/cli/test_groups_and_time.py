@@ -1,7 +1,5 @@
 """`evaluate --group-field` and `--order-field` as typed."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """update, forget, merge and calibrate as a user types them."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

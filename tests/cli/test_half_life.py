@@ -1,7 +1,5 @@
 """Exponential decay of old documents: `update --half-life` as a user types it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

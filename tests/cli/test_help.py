@@ -1,7 +1,5 @@
 """Help: each command says what it does, and ends in an example that does it; Tab knows the same."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

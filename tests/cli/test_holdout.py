@@ -1,7 +1,5 @@
 """`train --holdout P`: a model of a part of the documents, evaluated on the others."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from hashlib import blake2b

@@ -1,7 +1,5 @@
 """Untrusted texts, labels and names, through the commands as typed."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

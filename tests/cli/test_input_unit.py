@@ -1,7 +1,5 @@
 """A model stores what one document was: a single file is read as the files of the training directory were."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

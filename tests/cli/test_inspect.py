@@ -1,7 +1,5 @@
 """`nbtext inspect` and `nbtext diff` as a user types them."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -16,7 +14,14 @@ def test_what_it_says(nbtext: Any, model: str) -> None:
     assert (record["model"], record["documents"], record["n_labels"]) == ("multinomial", 336, 6)
     assert record["chosen_by"] == "leave-one-out"
     assert 0.9 < record["expected"]["accuracy"] < 1
-    assert [label["label"] for label in record["labels"]] == "noise parking permits streets taxes trash".split()
+    assert [label["label"] for label in record["labels"]] == [
+        "noise",
+        "parking",
+        "permits",
+        "streets",
+        "taxes",
+        "trash",
+    ]
     assert all(len(label["features"]) == 3 for label in record["labels"])
 
 

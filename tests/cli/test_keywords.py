@@ -1,7 +1,5 @@
 """nbtext train --keywords: a model from unlabeled documents and a few words of each label."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`nbtext label` in a real pseudo-terminal: its keys, its screen, and what it leaves when it is ended."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

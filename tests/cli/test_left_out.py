@@ -1,7 +1,5 @@
 """Documents that are left out: each is named, has a record, or is left out because an option says so."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 from typing import Any

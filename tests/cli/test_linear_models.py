@@ -1,7 +1,5 @@
 """The linear models of --model, as a user types them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Linear multi-label models, as a user types the commands."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`predict --to header`: a header line that no label and no text of a mail can break out of."""
 
-from __future__ import annotations
-
 import re
 from email import message_from_string, policy
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The four main commands as a user types them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Models of matrices: the commands, which have texts; texts, their matrix, and its rows in any order."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

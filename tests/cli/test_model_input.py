@@ -1,7 +1,5 @@
 """A model stores the fields of its input; `--label`, `--exclude`, and raw mails."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

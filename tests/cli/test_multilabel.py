@@ -1,7 +1,5 @@
 """Several labels for one document, as a user would use them: input, training, predictions, evaluation, pages."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

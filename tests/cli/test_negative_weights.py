@@ -1,7 +1,5 @@
 """Weightings that give weights below zero, or none above it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """PDF and Word files: read where the libraries are installed, skipped or refused where not, whatever they hold."""
 
-from __future__ import annotations
-
 import io
 import os
 import resource

@@ -1,7 +1,5 @@
 """Nouns are singular after 1: `1 document`, `1 label`, `1 feature`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Memory holds a model and a few batches, however large the input is."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Documents unlike the corpus: a flag and a score in `predict`, and `evaluate --foreign`, as typed."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

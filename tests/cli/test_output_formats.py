@@ -1,7 +1,5 @@
 """The output formats of all commands follow the same conventions."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Threads, and how many there are."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Systems without what Linux has: the same commands give the same bytes when those names are taken away."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

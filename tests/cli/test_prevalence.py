@@ -1,7 +1,5 @@
 """nbtext prevalence, and predict --adapt-prior: shares of labels, and probabilities for them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """`nbtext train MODEL`: fit another model to the counts of a model file, without any text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The commands on real text: news, reviews, short messages and raw mail."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

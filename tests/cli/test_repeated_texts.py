@@ -1,7 +1,5 @@
 """Texts that repeat by nature: what `train` and `evaluate --folds` say of them, and the option --duplicates."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

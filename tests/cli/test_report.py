@@ -1,7 +1,5 @@
 """`nbtext evaluate --report`: a page beside the figures."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

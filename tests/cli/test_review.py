@@ -1,7 +1,5 @@
 """`nbtext review`: records of label errors, duplicates, leaks, outliers, and documents that are not text."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import io

@@ -1,7 +1,5 @@
 """`nbtext review -m MODEL` as typed."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

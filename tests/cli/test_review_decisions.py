@@ -1,7 +1,5 @@
 """`nbtext review --apply` writes corrected documents, and `train --exclude-ids` leaves documents out."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`nbtext review` of documents with several labels: labels to add and to remove, duplicates, corrections."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`train --model best`, as a user types it."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

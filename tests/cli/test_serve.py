@@ -1,7 +1,5 @@
 """`nbtext serve`: what it refuses before it listens. What it answers is tested in tests/serve."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

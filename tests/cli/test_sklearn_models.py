@@ -1,7 +1,5 @@
 """Models of scikit-learn pipelines, saved and used by the commands as they are typed."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """CSV for spreadsheets: cells that begin like a formula, as a user types it."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """No command imports what it does not need."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

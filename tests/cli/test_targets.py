@@ -1,7 +1,5 @@
 """`--min-recall`, `--min-precision` and `--threshold` as typed, and what `--optimize` and `--cost` say."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

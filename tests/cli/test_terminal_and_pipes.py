@@ -1,7 +1,5 @@
 """On a terminal, through pipes, and interrupted."""
 
-from __future__ import annotations
-
 import os
 import re
 import select

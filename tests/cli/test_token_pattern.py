@@ -1,7 +1,5 @@
 """Commands with a token pattern, and a text that is too long for one."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

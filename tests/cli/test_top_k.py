@@ -1,7 +1,5 @@
 """`nbtext predict --top-k K`: the K most probable labels, in every output format; `--rank uncertainty`."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """A document without a word that the model knows is unanswered, in every estimate and prediction of the commands."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

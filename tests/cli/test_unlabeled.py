@@ -1,7 +1,5 @@
 """train --unlabeled --em, as a user types it."""
 
-from __future__ import annotations
-
 import json
 import re
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Sources at URLs, as a user types them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterator

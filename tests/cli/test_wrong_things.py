@@ -1,7 +1,5 @@
 """Wrong command lines and other errors of new users: one line with the remedy, and the right exit status."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -1,7 +1,5 @@
 """Error messages of a cluster that fails."""
 
-from __future__ import annotations
-
 from concurrent.futures import CancelledError
 from types import SimpleNamespace
 from typing import Any

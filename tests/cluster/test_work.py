@@ -1,7 +1,5 @@
 """The tasks of a worker, without a cluster."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """The fetching of public corpora, from small archives made here."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import importlib.util

@@ -1,7 +1,5 @@
 """The corpora that are written for this project."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections import Counter

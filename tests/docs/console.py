@@ -3,8 +3,6 @@
 A block of another language after a line that only names a file, as in `Makefile`: with a colon, is that file.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -3,8 +3,6 @@
 python tests/docs/picture.py    writes terminal.svg beside this file
 """
 
-from __future__ import annotations
-
 import io
 import os
 import pty

@@ -1,7 +1,5 @@
 """Every console block of the documentation does what it shows."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

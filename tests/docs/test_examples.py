@@ -3,8 +3,6 @@
 `python tests/docs/test_examples.py` writes the patches again where the lines around their changes have moved.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Figures in the documentation are those of the benchmarks, and the picture shows what nbtext prints."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -4,8 +4,6 @@ The names are the page's: K classes, V features, n_k documents, d_kj, t_kj, x_j.
 class and feature occurs, and one feature that a class lacks.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray

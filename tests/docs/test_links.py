@@ -1,7 +1,5 @@
 """What a page links to is there."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

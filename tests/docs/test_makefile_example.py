@@ -1,7 +1,5 @@
 """The Makefile of the reference page works as described."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

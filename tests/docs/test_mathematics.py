@@ -1,7 +1,5 @@
 """The page of formulas names code that there is."""
 
-from __future__ import annotations
-
 import re
 from functools import reduce
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Every Python block of a guide runs, one after the other, in a folder with the demo corpus."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The documentation site: `make site`."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import shutil

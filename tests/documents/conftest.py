@@ -1,7 +1,5 @@
 """Helpers for the tests of the readers: documents as plain tuples."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any

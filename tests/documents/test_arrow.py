@@ -1,7 +1,5 @@
 """Parquet and Arrow files: rows are documents, read in parts, in shards and from pipes; broken files give one line."""
 
-from __future__ import annotations
-
 import datetime
 import decimal
 import io

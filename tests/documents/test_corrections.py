@@ -1,7 +1,5 @@
 """Rows get another label, or are removed; all other values stay, and usual files change nowhere else."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Decoding of bytes: byte order marks, encodings, and invalid bytes."""
 
-from __future__ import annotations
-
 import codecs
 from collections.abc import Callable
 from pathlib import Path

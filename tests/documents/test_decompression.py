@@ -1,7 +1,5 @@
 """Compressed sources contain the same documents, and damaged ones give an error."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Directories: which files are documents, in which order, with which labels, and which files are skipped."""
 
-from __future__ import annotations
-
 import errno
 import gc
 import gzip

@@ -1,7 +1,5 @@
 """The encoding of text that is not UTF-8 is named in a message; no text is decoded by a guess."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

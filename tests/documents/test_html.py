@@ -1,7 +1,5 @@
 """Conversion of HTML to text."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """JSON arrays: the documents of JSON lines, item by item, however the bytes arrive."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """JSON lines: the same documents with the compiled scanner and without, and errors that name the line."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import sys

@@ -1,7 +1,5 @@
 """Several labels of a document: lists, texts with a separator, and columns of 0 and 1, in every format."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

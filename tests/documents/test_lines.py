@@ -1,7 +1,5 @@
 """Lines of text and fastText's lines: the same documents in blocks of any size."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from itertools import pairwise

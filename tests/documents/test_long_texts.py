@@ -1,7 +1,5 @@
 """Long texts are read one after the other, so that their copies do not add up in memory."""
 
-from __future__ import annotations
-
 import gzip
 import sqlite3
 import subprocess

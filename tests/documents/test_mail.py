@@ -1,7 +1,5 @@
 """Mails: their text and headers, in mbox files, Maildirs and single files."""
 
-from __future__ import annotations
-
 import mailbox
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The matrix file: it is read as written, opened by SciPy, and checked."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,7 +1,5 @@
 """`--query` with a real PostgreSQL server. Skipped where no server is installed."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Columns are added to the rows of a text file, whose other values, order and style stay."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io

@@ -1,7 +1,5 @@
 """Shards: parts of a source that other processes read."""
 
-from __future__ import annotations
-
 import gzip
 import pickle
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The detection of formats, pipes and standard input, and several sources."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """SQLite files and databases at URLs: the rows of a query are documents, and nothing is written."""
 
-from __future__ import annotations
-
 import random
 import sqlite3
 from collections.abc import Callable

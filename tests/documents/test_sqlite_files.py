@@ -1,7 +1,5 @@
 """SQLite files that other programs write to, which stay as they are; and small hostile files, which stay small."""
 
-from __future__ import annotations
-
 import resource
 import sqlite3
 import subprocess

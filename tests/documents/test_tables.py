@@ -1,7 +1,5 @@
 """CSV and TSV: quotes, headers, columns by name and number, and rows that do not fit."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable

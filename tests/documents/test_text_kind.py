@@ -1,7 +1,5 @@
 """Documents that are not text are recognized, and texts of any script are not mistaken for data."""
 
-from __future__ import annotations
-
 import base64
 import random
 from collections.abc import Callable

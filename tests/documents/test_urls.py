@@ -1,7 +1,5 @@
 """Sources at URLs: in memory, and from a real HTTP server on loopback."""
 
-from __future__ import annotations
-
 import gzip
 import sys
 from collections.abc import Callable, Iterator

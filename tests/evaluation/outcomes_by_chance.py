@@ -1,7 +1,5 @@
 """Random predictions that are related to the true labels."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from nbtext.bayes.scorer import Floats

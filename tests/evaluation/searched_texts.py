@@ -1,7 +1,5 @@
 """Small corpora for model searches, functions that count them, and a clock."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 

@@ -1,7 +1,5 @@
 """Bootstrap intervals are SciPy's, and hold the truth about as often as they say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from outcomes_by_chance import outcomes_of, recorded

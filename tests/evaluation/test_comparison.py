@@ -1,7 +1,5 @@
 """Trained models side by side: figures as evaluate gives them, McNemar's test by hand, intervals by other means."""
 
-from __future__ import annotations
-
 from itertools import count
 from math import comb
 from pathlib import Path

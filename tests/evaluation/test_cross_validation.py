@@ -1,7 +1,5 @@
 """Cross-validation by subtraction is cross-validation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

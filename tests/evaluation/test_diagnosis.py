@@ -1,7 +1,5 @@
 """What a page says of an evaluation is what the model and the documents say."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import astuple
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The error log of an evaluation keeps the right examples, in bounded memory."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from outcomes_by_chance import predictions_of, probabilities_of, recorded

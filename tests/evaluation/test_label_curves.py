@@ -1,7 +1,5 @@
 """Curves of a label are scikit-learn's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Learning curves: fair parts, and models that know of nothing but their part."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

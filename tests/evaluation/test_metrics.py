@@ -1,7 +1,5 @@
 """The metrics are scikit-learn's, batch by batch, and say what cannot be judged."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Metrics of several labels: equality with scikit-learn, the same sums in any batches, and bounded memory."""
 
-from __future__ import annotations
-
 import tracemalloc
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Predictions are read back as they were written, and an invalid line is named."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

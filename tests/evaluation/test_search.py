@@ -1,7 +1,5 @@
 """Model search by the training documents alone: the candidates, the race, and the model that it returns."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 

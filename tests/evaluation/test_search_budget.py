@@ -1,7 +1,5 @@
 """The time limit of a model search: what is read and fitted, and what is not."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

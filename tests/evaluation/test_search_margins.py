@@ -1,7 +1,5 @@
 """The margins of a model search: what they admit, and the errors of chance that they prevent."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Any, cast

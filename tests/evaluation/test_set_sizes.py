@@ -1,7 +1,5 @@
 """Prediction sets cover the true label as often as asked."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

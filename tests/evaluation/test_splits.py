@@ -1,7 +1,5 @@
 """Groups are never split, nothing is judged by what came after it, and each fold equals a refit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Thresholds of --fail-under are parsed, checked and explained."""
 
-from __future__ import annotations
-
 import pytest
 
 from nbtext.errors import BelowThreshold, SettingsError

@@ -1,7 +1,5 @@
 """Thresholds of the probability, and the accuracy and coverage that they give."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

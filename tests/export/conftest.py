@@ -1,7 +1,5 @@
 """Models of all kinds that can be exported, and texts to predict."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """The demo corpus, odd texts beside it, and the options of models of all kinds that can be exported."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any

@@ -1,7 +1,5 @@
 """A model that is exported to C predicts as the model does, and finds the same words."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import select

@@ -1,7 +1,5 @@
 """Exported models predict as the model does, in programs without nbtext."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Exported multi-label models: the same probabilities and labels as the model, in programs without nbtext."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import subprocess

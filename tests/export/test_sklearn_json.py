@@ -1,7 +1,5 @@
 """A model that is exported for scikit-learn predicts there, by the code of the guide alone."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A multi-label model that is exported for scikit-learn predicts there, by the code of the guide alone."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from random import Random

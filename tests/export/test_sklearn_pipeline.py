@@ -1,7 +1,5 @@
 """A fitted scikit-learn pipeline is a model with the same answers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

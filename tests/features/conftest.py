@@ -1,7 +1,5 @@
 """What the tests of this room share: the choice of the kernel, and the case tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The analyzer: what a token is, and what a feature is."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

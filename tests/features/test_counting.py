@@ -1,7 +1,5 @@
 """The counters: growing, fixed and hashed, with the kernel and without."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

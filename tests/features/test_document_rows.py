@@ -1,7 +1,5 @@
 """Rows of counts, and their sums by class."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

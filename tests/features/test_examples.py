@@ -1,7 +1,5 @@
 """The examples in the docstrings of this room."""
 
-from __future__ import annotations
-
 import doctest
 from types import ModuleType
 

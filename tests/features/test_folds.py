@@ -1,7 +1,5 @@
 """Stratified folds: even in size and in each class, with duplicates together, and with no class held out completely."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Hashes: the same numbers everywhere, for good, because samples and hashed models rest on them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

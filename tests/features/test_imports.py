@@ -1,7 +1,5 @@
 """Each file of the core can be imported first."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The compiled kernel equals its pure-Python version: all of Unicode, all settings, many classes, and threads."""
 
-from __future__ import annotations
-
 import collections
 import json
 import re

@@ -1,7 +1,5 @@
 """Invalid arguments of the compiled kernel raise an error, and never crash."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

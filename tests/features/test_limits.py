@@ -1,7 +1,5 @@
 """Limits for hostile texts and patterns."""
 
-from __future__ import annotations
-
 import re
 import signal
 import threading

@@ -1,7 +1,5 @@
 """Near duplicates, compared with all pairs."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Features with their places: the same features, and the text that they were made of."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

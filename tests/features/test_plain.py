@@ -1,7 +1,5 @@
 """Functions of rows and vocabularies: each law holds for the kernel and for plain Python."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """The selection of features."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The vectorizer: scikit-learn's matrices, from texts and from batches."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from pathlib import Path

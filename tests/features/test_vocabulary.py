@@ -1,7 +1,5 @@
 """The names of the features."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

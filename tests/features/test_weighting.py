@@ -1,7 +1,5 @@
 """Weighting: term frequency, inverse document frequency and norm."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

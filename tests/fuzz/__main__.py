@@ -9,8 +9,6 @@ What reaches something new is kept in .fuzz/TARGET; `corpus/TARGET` holds the le
 A crash is any exception but an NbtextError, two answers that differ, an input that takes over a minute, or 2 GB.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """Honest inputs of every kind, small ones, for the fuzzers to begin with."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

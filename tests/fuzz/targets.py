@@ -3,8 +3,6 @@
 Each but the first two takes its first bytes as settings, and the rest as untrusted input.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import sys

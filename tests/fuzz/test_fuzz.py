@@ -1,7 +1,5 @@
 """The inputs that the fuzzers found, and combinations of them, crash nothing."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

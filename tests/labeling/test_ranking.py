@@ -1,7 +1,5 @@
 """The ranking: uncertain and typical documents first, no near duplicates in a row, exact undo."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """A session: each answer is in the file and in the model at once, and undo and resumption lose nothing."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

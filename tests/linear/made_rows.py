@@ -1,7 +1,5 @@
 """Training data made for tests, and the objectives of the solvers, written out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

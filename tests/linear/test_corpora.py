@@ -1,7 +1,5 @@
 """The discriminative models on 20 Newsgroups."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Linear models of many documents and classes: the memory that they need, and what they do to bound it."""
 
-from __future__ import annotations
-
 import tracemalloc
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """NB-SVM and logistic regression on small corpora."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from dataclasses import replace

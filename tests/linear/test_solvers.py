@@ -1,7 +1,5 @@
 """The compiled solvers, and the solvers of the primal problem that stand in for them, against scikit-learn."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from typing import Any

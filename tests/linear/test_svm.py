@@ -1,7 +1,5 @@
 """The linear support vector machine, and one against the rest of documents with several labels."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Columns of texts and labels of any kind, and parameters, as scikit-learn gives them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What programs give a classifier: parameters and labels of any kind, pickles, and what makes no sense."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 from typing import Any

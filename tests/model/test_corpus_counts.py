@@ -1,7 +1,5 @@
 """The counts of parts add up to the counts of the whole, in any order and any number of parts."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import fields
 from functools import reduce

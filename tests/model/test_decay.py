@@ -1,7 +1,5 @@
 """Decayed counts: updating in steps equals weighting each document by its age."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The difference between two models."""
 
-from __future__ import annotations
-
 import json
 from math import log
 

@@ -1,7 +1,5 @@
 """Explanations: contributions add up to the log-odds of the prediction, for every model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import astuple
 from itertools import islice

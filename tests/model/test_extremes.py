@@ -1,7 +1,5 @@
 """Extreme numbers: no overflow, underflow or NaN."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any

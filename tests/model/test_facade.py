@@ -1,7 +1,5 @@
 """The facade: labels of any type, errors that change nothing, parameters as scikit-learn expects them."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import pickle

@@ -1,7 +1,5 @@
 """The figures of the textbooks and of scikit-learn on 20 Newsgroups, to five decimals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A model can generate documents, and training on them recovers the model."""
 
-from __future__ import annotations
-
 from itertools import islice
 from typing import Any
 

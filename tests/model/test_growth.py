@@ -1,7 +1,5 @@
 """Models that were updated, merged or made to forget are the models of the union and the difference, to the byte."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Looking into models: by hand, and on the corpora of the textbooks."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from math import log

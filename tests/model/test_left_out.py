@@ -1,7 +1,5 @@
 """`leave_one_out_predict_proba_`, `class_weight`, and errors that name parameters, not options."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Linear multi-label models: trained, saved, predicted, explained, and what they refuse."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import astuple

@@ -1,7 +1,5 @@
 """With many labels, memory stays bounded and the results stay the same."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`TextClassifier` of matrices: the last step of a scikit-learn pipeline, and the figures of its classes."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

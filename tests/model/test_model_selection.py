@@ -1,7 +1,5 @@
 """`model="auto"`: exact leave-one-out selects the event model, and counts or binary counts."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 from typing import Any

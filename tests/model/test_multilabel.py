@@ -1,7 +1,5 @@
 """Multi-label models: trained, saved, predicted and grown; grown models equal trained ones to the byte."""
 
-from __future__ import annotations
-
 import json
 import os
 import tracemalloc

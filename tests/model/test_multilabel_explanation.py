@@ -1,7 +1,5 @@
 """Explanations of several labels: the terms of each label add up to its log-odds."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import astuple
 

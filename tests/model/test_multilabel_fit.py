@@ -1,7 +1,5 @@
 """The fit of several labels: titles after long documents, the plain version, and threads."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Labels that are selected by thresholds, and the most probable ones."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Texts that repeat by nature: the choice of a model, both estimates, and `duplicates`, from outside."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A review with a model: its documents are left out of it exactly, and new documents are judged by it as it is."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

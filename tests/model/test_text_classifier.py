@@ -1,7 +1,5 @@
 """The classifier as a library: scikit-learn's conventions, and honest answers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

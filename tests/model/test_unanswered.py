@@ -1,7 +1,5 @@
 """A document without a word that the model knows is unanswered, in every estimate and prediction."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from random import Random
 from typing import Any

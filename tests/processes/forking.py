@@ -7,8 +7,6 @@ imports alone are shared: what depends on them is tested with a Python of its ow
 end of the pipe LIFELINE is closed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import importlib

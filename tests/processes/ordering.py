@@ -3,8 +3,6 @@
 `python ordering.py SOCKET ARGUMENT...` is the `nbtext` of shells.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

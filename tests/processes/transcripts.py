@@ -6,8 +6,6 @@
 The corpus is `letters`, and tables made of it. Lines that hold a time or a size are left out.
 """
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import json

@@ -4,8 +4,6 @@ Each is installed into an empty environment. There the commands of the README ha
 outside the source tree, and both wheels have to train the same model, byte for byte.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -5,8 +5,6 @@
 Of the extras there are those that the extra `dev` brings along, and of its tools those that run the tests.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import tomllib

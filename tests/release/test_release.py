@@ -1,7 +1,5 @@
 """What a release says of itself."""
 
-from __future__ import annotations
-
 import re
 import sys
 import tomllib

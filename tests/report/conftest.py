@@ -1,7 +1,5 @@
 """What the tests of pages share: one browser, and what must hold of every page that it shows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The pages of comparisons, as a browser shows them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An evaluation is readable in each form."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

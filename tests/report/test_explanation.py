@@ -1,7 +1,5 @@
 """Explanations as text: complete for programs, and without control characters for terminals."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """The page of explanations, as a browser shows it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

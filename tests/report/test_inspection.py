@@ -1,7 +1,5 @@
 """Inspections as text: complete in JSON, and without control characters for terminals."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

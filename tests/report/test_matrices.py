@@ -1,7 +1,5 @@
 """Matrices in the forms of other programs are read back by them."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

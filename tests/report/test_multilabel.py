@@ -1,7 +1,5 @@
 """Records, columns and evaluations of several labels for a document, in every format."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

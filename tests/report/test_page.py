@@ -1,7 +1,5 @@
 """The page of an evaluation, as a browser shows it."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections import defaultdict

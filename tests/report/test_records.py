@@ -1,7 +1,5 @@
 """Predictions in each form: complete, in order, and harmless whatever they hold."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -85,7 +83,16 @@ def test_golden_jsonl() -> None:
     first, second = written("jsonl", predictions_of(["a", "b"], ["no", None])).splitlines()
     expected = {"id": "a", "label": "no", "probability": 0.75, "known": 0.5, "outlier": False, "typicality": None}
     assert json.loads(first) == {**expected, "scores": {"no": 0.25, HOSTILE: 0.75}}
-    assert list(json.loads(second)) == "id label probability known outlier typicality scores reason".split()
+    assert list(json.loads(second)) == [
+        "id",
+        "label",
+        "probability",
+        "known",
+        "outlier",
+        "typicality",
+        "scores",
+        "reason",
+    ]
     assert json.loads(second)["label"] is None
     assert json.loads(second)["reason"] == "it is empty"
 

@@ -1,7 +1,5 @@
 """The page of a review, as a browser shows it and as a person uses it."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Every table of every command fits the terminal: long labels are cut, and figures are not."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

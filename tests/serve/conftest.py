@@ -1,7 +1,5 @@
 """Runs the service as a user does: the real program, called by real clients."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

@@ -1,7 +1,5 @@
 """The bodies of requests: any bytes are documents, or refused with one line; lines are split as they are."""
 
-from __future__ import annotations
-
 import json
 import tracemalloc
 from itertools import chain, pairwise

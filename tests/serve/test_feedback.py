@@ -1,7 +1,5 @@
 """Feedback is on the disk before it is confirmed, whenever the service is killed, and `nbtext update` learns it."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

@@ -1,7 +1,5 @@
 """Who may ask, how much, and how long: hosts, origins, tokens, limits and time."""
 
-from __future__ import annotations
-
 import json
 import socket
 import time

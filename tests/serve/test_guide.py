@@ -1,7 +1,5 @@
 """The systemd unit and the container of the guide start the service as they say."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

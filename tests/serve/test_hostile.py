@@ -1,7 +1,5 @@
 """Hostile clients: no request stops the service, takes unbounded memory or disk, or holds its place for ever."""
 
-from __future__ import annotations
-
 import asyncio
 import codecs
 import encodings

@@ -1,7 +1,5 @@
 """Several models, their reload while requests run, and the end of the service."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

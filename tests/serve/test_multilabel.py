@@ -1,7 +1,5 @@
 """A service of a model that predicts several labels for a document."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

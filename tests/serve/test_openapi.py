@@ -1,7 +1,5 @@
 """`/openapi.json` is valid, describes every route, and what the service answers is what it describes."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

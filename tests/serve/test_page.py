@@ -1,7 +1,5 @@
 """The page at `/`, as a browser shows it."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

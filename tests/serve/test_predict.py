@@ -1,7 +1,5 @@
 """`POST /v1/predict`: the same records as `nbtext predict`, for JSON, JSON lines and plain text."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

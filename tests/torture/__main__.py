@@ -11,8 +11,6 @@ python tests/torture tables N    hostile SQLite, Parquet and Arrow files, and N 
 python tests/torture requests N  hostile requests of about N bytes, beside which /healthz is asked
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

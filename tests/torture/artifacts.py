@@ -1,7 +1,5 @@
 """Untrusted artifacts: the attacks of tests/artifact, and every bit of a small model flipped."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

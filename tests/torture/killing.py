@@ -4,8 +4,6 @@ A step is a call that touches the disk, from the one on that makes the new file:
 just after it.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import signal

@@ -1,7 +1,5 @@
 """Commands killed (SIGKILL) at many moments: the old output is whole afterwards, or the new one."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import signal

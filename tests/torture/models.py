@@ -5,8 +5,6 @@ given to every command that reads one. No command may print NaN or infinity, end
 `MAX_SECONDS` or more than `MAX_MEGABYTES`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Races: two commands that replace the same model, at once. No change is lost unless its command says so."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import shutil

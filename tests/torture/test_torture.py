@@ -1,7 +1,5 @@
 """Small versions of what `make torture` measures."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

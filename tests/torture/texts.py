@@ -1,7 +1,5 @@
 """Hostile texts through standard input: each gets a result, in bounded memory."""
 
-from __future__ import annotations
-
 import subprocess
 import time
 import zlib

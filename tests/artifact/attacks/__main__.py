@@ -8,8 +8,6 @@ bytes between its two entries do. `headers` are in the form of a model. A live a
 joblib loads it. The others ask for time or memory, lie about what they hold, or are merely broken.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

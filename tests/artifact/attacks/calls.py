@@ -1,7 +1,5 @@
 """Attacks that execute code, or try to."""
 
-from __future__ import annotations
-
 import codecs
 import importlib
 import io

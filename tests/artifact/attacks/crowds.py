@@ -1,7 +1,5 @@
 """Attacks on time or memory: decompression bombs, deep nesting, multiplied references, and many small values."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

@@ -1,7 +1,5 @@
 """Attacks in the form of a model: lies in the header, about arrays and lengths, and headers that ask for memory."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Attacks with wrong statements about arrays, lengths and the kind of file."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Helpers that write pickle operations and joblib records of the second edition, valid but for the attacked part."""
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Callable

@@ -7,8 +7,6 @@ case, two letters or digits at least. LABELS is a file with the labels, a line e
 the lines, since both programs learn line by line. Standard library only: nothing to import that is slow.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import re

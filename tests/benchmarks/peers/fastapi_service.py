@@ -1,7 +1,5 @@
 """A service as people write it: FastAPI, and a scikit-learn pipeline. `fastapi_service.py TRAINING_FOLDER PORT`."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

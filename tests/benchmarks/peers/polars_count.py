@@ -5,8 +5,6 @@
 COUNTS is an Arrow file with document, word and count: what a sparse matrix holds. The words are those of nbtext.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """How the peers' scripts read labeled texts, as quickly as plain Python can."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

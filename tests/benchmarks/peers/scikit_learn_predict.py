@@ -6,8 +6,6 @@ Writes id, label and probability, separated by tabs, as nbtext does; the score o
 SOURCE is a directory of folders of files.
 """
 
-from __future__ import annotations
-
 import sys
 
 import joblib

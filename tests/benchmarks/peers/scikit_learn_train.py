@@ -6,8 +6,6 @@
 SOURCE is a directory of folders of files, or a JSONL file.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 python scikit_learn_vectorize.py DIRECTORY MATRIX
 """
 
-from __future__ import annotations
-
 import sys
 
 import scipy.sparse
