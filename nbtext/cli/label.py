@@ -78,10 +78,8 @@ def label(given: Label) -> None:
     from nbtext.bayes.settings import ModelSettings
     from nbtext.cli.labeling_screen import LabelingScreen
     from nbtext.features.occurrences import Locator
-    from nbtext.labeling.answers import AnswerFile
-    from nbtext.labeling.learner import Learner
-    from nbtext.labeling.pool import read_pool
-    from nbtext.labeling.session import Session
+    from nbtext.labeling.pool import AnswerFile, read_pool
+    from nbtext.labeling.session import Learner, Session
     from nbtext.model.growth import check_growth
     from nbtext.model.keyword_file import read_keywords
     from nbtext.model.keywords import extend_ngrams, train_with_keywords

@@ -99,7 +99,7 @@ def probability_parameters(model: FittedModel) -> dict[str, Any]:
     without a known token has the probabilities `prior` and no label; `default_class` is the class of the label that
     TextClassifier.predict gives it (None: the most probable one).
     """
-    task = model.task if isinstance(model.task, OneLabel) else OneLabel(model.labels, model.log_prior)
+    task: Any = model.task if model.task.is_exclusive else OneLabel(model.labels, model.log_prior)
     calibration = task.calibration
     scaling = calibration.temperature
     bias = model.scorer.bias[None, : len(model.labels)]
@@ -120,7 +120,7 @@ def several_labels_parameters(model: FittedModel) -> dict[str, Any]:
 
     They are those of `bayes/label_calibration.py`, and the threshold of each label. Empty: the model gives one label.
     """
-    if isinstance(model.task, OneLabel):
+    if model.task.is_exclusive:
         return {}
     task: Any = model.task
     _, combination = task.fit.naive_bayes

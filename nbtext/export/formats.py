@@ -10,7 +10,6 @@ from nbtext.export.javascript import JAVASCRIPT
 from nbtext.export.sklearn_json import SKLEARN_JSON
 from nbtext.export.table import CSV
 from nbtext.model.fitted_model import FittedModel
-from nbtext.model.task import OneLabel
 from nbtext.output import atomic_output
 
 EXPORTERS = {exporter.name: exporter for exporter in (C_SOURCE, CSV, JAVASCRIPT, SKLEARN_JSON)}
@@ -42,7 +41,7 @@ def export(model: FittedModel, name: str, path: str, *, escape: Callable[[bytes]
         The file cannot be written.
     """
     exporter = EXPORTERS[name]
-    if not isinstance(model.task, OneLabel):
+    if not model.task.is_exclusive:
         is_linear = model.model_settings.is_linear
         able = [
             each for each in EXPORTERS.values() if (each.has_several_labels and not is_linear) or each.has_linear_labels

@@ -23,7 +23,6 @@ from nbtext.export.exporter import (
 )
 from nbtext.features.analyzer import TOKEN_PATTERN
 from nbtext.model.fitted_model import FittedModel
-from nbtext.model.task import OneLabel
 
 FORMAT = "nbtext scikit-learn pipeline"
 VERSION = 1
@@ -37,7 +36,7 @@ def check_sklearn(model: FittedModel) -> None:
     same = sklearn_class(model)
     if same is not None and same.needs_smoothing and model.hyperparameters.smoothing == 0:
         raise ModelError(f"scikit-learn's {same.name} needs smoothing", hint="train with --smoothing 1e-10")
-    if model.model_settings.is_linear and isinstance(model.task, OneLabel) and len(model.labels) == 1:
+    if model.model_settings.is_linear and model.task.is_exclusive and len(model.labels) == 1:
         raise ModelError("scikit-learn has no linear model with a single label", hint="train with two labels or more")
 
 
@@ -53,7 +52,7 @@ def sklearn_json(model: FittedModel) -> Iterator[bytes]:
     Naive Bayes, its decision function is the score of each label against the rest, and "probabilities" has a
     MultinomialNB that compares the labels, and the parameters that combine both.
     """
-    if isinstance(model.task, OneLabel):
+    if model.task.is_exclusive:
         estimator, probabilities = _estimator(model), probability_parameters(model)
     else:
         estimator, probabilities = _label_estimators(model), _label_probabilities(model)

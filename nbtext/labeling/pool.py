@@ -1,22 +1,30 @@
-"""The pool: the documents among which a person labels, with their texts and counts."""
+"""The pool, the documents among which a person labels with their texts and counts; and the file of the answers.
+
+The file has JSON lines that `nbtext train` reads, one for each labeled document.
+"""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import count
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbtext.documents.batch import Batch
+from nbtext.documents.appended_file import AppendedFile
+from nbtext.documents.batch import Batch, check_label
+from nbtext.errors import InputError, NbtextError, OutputError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 
 AT_ONCE = 512  # documents that are counted together
+HINT = "name another file with -o"
+ID, LABEL = "id", "label"  # keys of an answer
 
 
 class PoolDocument(NamedTuple):
@@ -76,3 +84,101 @@ def count_documents(documents: list[PoolDocument], features: FeatureSettings) ->
 def _hash(document: PoolDocument) -> int:
     digest = blake2b("\0".join((document.id, *document.texts)).encode("utf-8", "surrogatepass"), digest_size=8)
     return int.from_bytes(digest.digest(), "big")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A labeled document.
+
+    labels  of the document; exactly one, unless documents can have several
+    line    in the file, with its line feed
+    """
+
+    document: PoolDocument
+    labels: tuple[str, ...]
+    line: bytes
+
+
+class AnswerFile:
+    """A file of answers. An answer is on the disk when `append` returns.
+
+    Parameters
+    ----------
+    path
+        The file; it is made if it does not exist.
+    fields
+        The key of each text of a document.
+    has_lists
+        Whether the label of an answer is a list of any number of labels, also if the file has none yet.
+
+    Attributes
+    ----------
+    answers : list of Answer
+        All answers in the file, in order.
+    has_lists : bool
+        See the parameter; also whether a line of the file has a list of labels.
+
+    Raises
+    ------
+    InputError
+        A line of the file is not an answer.
+    OutputError
+        The file cannot be opened, or another process writes to it.
+    """
+
+    def __init__(self, path: str, fields: Sequence[str], *, has_lists: bool = False) -> None:
+        self.path, self.has_lists, self._fields = path, has_lists, tuple(fields)
+        found: list[Answer] = []
+        self._file = AppendedFile(path, lambda line, where: found.append(self._parse(line, where)), hint=HINT)
+        self.answers = found.copy()  # if another program puts a file in its place, `found` gets those of that file, too
+
+    def append(self, document: PoolDocument, labels: tuple[str, ...]) -> None:
+        """Add an answer; NbtextError if it cannot be written, or the file is another one by now."""
+        texts = dict(zip(self._fields, document.texts, strict=True))
+        record = {ID: document.id, **texts, LABEL: list(labels) if self.has_lists else labels[0]}
+        try:
+            line = json.dumps(record, ensure_ascii=False).encode() + b"\n"
+        except UnicodeEncodeError:  # a lone surrogate, which is written as an escape
+            line = json.dumps(record).encode() + b"\n"
+        try:
+            self._file.append(line)
+        except OSError as error:
+            what = f"cannot be written: {(error.strerror or str(error)).lower()}"
+            raise OutputError(what, where=self.path) from None
+        self.answers.append(Answer(document, labels, line))
+
+    def remove_last(self) -> Answer:
+        """Remove the last answer, and return it."""
+        self._file.remove_last(self.answers[-1].line)
+        return self.answers.pop()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _parse(self, line: bytes, where: str) -> Answer:
+        """Return the answer of a line."""
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            record = None
+        if not isinstance(record, dict):
+            raise InputError("is not an answer of nbtext label: a JSON object is expected", where=where, hint=HINT)
+        texts = tuple(record.get(field) for field in self._fields)
+        if not isinstance(record.get(ID), str) or not all(isinstance(text, str) for text in texts):
+            names = ", ".join((ID, *self._fields))
+            raise InputError(f"is not an answer of nbtext label: it needs {names} as text", where=where, hint=HINT)
+        given: Any = record.get(LABEL)
+        self.has_lists = self.has_lists or isinstance(given, list)
+        labels = tuple(given) if isinstance(given, list) else (given,)
+        if not all(isinstance(label, str) for label in labels):
+            raise InputError("is not an answer of nbtext label: it has no label", where=where, hint=HINT)
+        try:
+            for label in labels:
+                check_label(label)
+        except NbtextError as error:
+            raise error.locate(where) from None
+        return Answer(
+            PoolDocument(record[ID], tuple(map(str, texts))),
+            tuple(dict.fromkeys(labels)),
+            line.removesuffix(b"\n") + b"\n",
+        )

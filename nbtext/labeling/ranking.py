@@ -14,7 +14,7 @@ semantic analysis by a randomized decomposition: Halko, Martinsson, Tropp, 2011.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.calibration import TemperatureScaling
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.scorer import LinearScorer, log_posterior
+from nbtext.bayes.scorer import log_posterior
 from nbtext.features.document_counts import DocumentCounts
 
 if TYPE_CHECKING:
@@ -145,16 +145,12 @@ class Ranking:
             n_parts = -(-stop // MAX_SCORED)
             start, stop = (stop * part // n_parts for part in (self._part, self._part + 1))
             self._part = (self._part + 1) % n_parts
-        self._uncertainty[start:stop] = _compute_uncertainty(self._scored.slice(start, stop), scorer)
+        rows = self._scored.slice(start, stop)
+        scores = scorer.scores(rows.indptr, rows.indices, rows.counts)
+        scores /= FLATNESS * length_temperature(len(known)).temperature(np.diff(rows.indptr))[:, None]
+        two = np.partition(np.exp(log_posterior(scores)), -2, axis=1)[:, -2:]
+        self._uncertainty[start:stop] = 1 - (two[:, 1] - two[:, 0])
         return self._uncertainty
-
-
-def _compute_uncertainty(rows: DocumentCounts, scorer: LinearScorer) -> NDArray[np.float64]:
-    """Return 1 minus the difference of the two largest probabilities of each document."""
-    scores = scorer.scores(rows.indptr, rows.indices, rows.counts)
-    scores /= FLATNESS * length_temperature(scorer.n_classes).temperature(np.diff(rows.indptr))[:, None]
-    two = np.partition(np.exp(log_posterior(scores)), -2, axis=1)[:, -2:]
-    return np.asarray(1 - (two[:, 1] - two[:, 0]))
 
 
 def length_temperature(n_classes: int) -> TemperatureScaling:
@@ -200,7 +196,8 @@ def project(documents: DocumentCounts, n_features: int) -> Vectors:
     values, rotation = np.linalg.eigh(rest.T @ rest)
     strongest = np.argsort(values)[::-1][:N_DIMENSIONS]
     vectors = (basis @ rotation[:, strongest]) * np.sqrt(np.maximum(values[strongest], 0))
-    return np.asarray(_normalize(vectors), dtype=np.float32)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths > 1e-6, lengths, np.inf), dtype=np.float32)
 
 
 def _select_columns(documents: DocumentCounts, n_features: int) -> NDArray[np.int64]:
@@ -221,8 +218,3 @@ def _weigh(documents: DocumentCounts, n_features: int) -> csr_array:
     lengths = np.sqrt(np.bincount(used.entry_documents, weights=data**2, minlength=n))
     data /= np.maximum(lengths, 1e-9)[used.entry_documents]
     return csr_array((data.astype(np.float32), used.indices, used.indptr), shape=(n, len(columns)))
-
-
-def _normalize(vectors: NDArray[Any]) -> NDArray[Any]:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(lengths > 1e-6, lengths, np.inf)

@@ -81,17 +81,6 @@ class Inspector:
         statistics = self.statistics
         return float((statistics.class_documents if self._counts_documents else statistics.class_occurrences)[k])
 
-    @property
-    def n_documents(self) -> float:
-        """The number of all documents, or the sum of their weights."""
-        return self.statistics.n_documents
-
-    @property
-    def n_occurrences(self) -> float:
-        """The number of features in all documents."""
-        number: float = self.statistics.feature_occurrences.sum().item()
-        return number
-
     @cached_property
     def mutual_information(self) -> Floats:
         return mutual_information(self.statistics, self.statistics.class_documents)
@@ -190,7 +179,9 @@ class Inspector:
 
     @cached_property
     def _whole(self) -> float:
-        return float(self.n_documents if self._counts_documents else self.n_occurrences)
+        """The number of all documents, or of the features in them."""
+        statistics = self.statistics
+        return float(statistics.n_documents if self._counts_documents else statistics.feature_occurrences.sum())
 
     @cached_property
     def _most_frequent_class(self) -> NDArray[np.int64]:
@@ -456,10 +447,10 @@ def inspect(
     )
     found = Inspection(
         model=settings.model,
-        documents=inspector.n_documents,
+        documents=statistics.n_documents,
         n_labels=len(fitted.labels),
         n_features=statistics.n_features,
-        occurrences=inspector.n_occurrences,
+        occurrences=statistics.feature_occurrences.sum().item(),
         smoothing=hyperparameters.smoothing if hyperparameters.C is None else None,
         C=hyperparameters.C,
         is_converged=hyperparameters.is_converged if hyperparameters.C is not None else None,

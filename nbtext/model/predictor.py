@@ -105,21 +105,14 @@ class Predictor:
             task.name, task.labels, batch.ids, [()] * len(batch), probabilities, known, reasons, batch.list_labels(),
             decided, separator=task.separator(self.model.input.label_separator), rows=batch.rows,
         )  # fmt: skip
-        self._add_likelihoods(predictions, scores)
+        calibration, threshold = task.calibration, task.calibration.outlier_threshold
+        if calibration.likelihoods is not None:
+            complete = with_unknown_tokens(scores.scores, self.model.scorer.default, n_tokens - n_known)
+            found = log_likelihood_per_token(complete, n_tokens)
+            predictions.likelihoods, predictions.typicality = found, typicality(found, calibration.likelihoods)
+            if threshold is not None:
+                predictions.outliers = [None if math.isnan(each) else each < threshold for each in found.tolist()]
         return task.decide(predictions, decisions)
-
-    def _add_likelihoods(self, predictions: Predictions, scores: Scores) -> None:
-        """Add each document's likelihood, its typicality, and whether it is an outlier."""
-        calibration = self.model.task.calibration
-        if calibration.likelihoods is None:
-            return
-        n_unknown = scores.n_tokens - scores.n_known
-        complete = with_unknown_tokens(scores.scores, self.model.scorer.default, n_unknown)
-        likelihoods = log_likelihood_per_token(complete, scores.n_tokens)
-        predictions.likelihoods, predictions.typicality = likelihoods, typicality(likelihoods, calibration.likelihoods)
-        threshold = calibration.outlier_threshold
-        if threshold is not None:
-            predictions.outliers = [None if math.isnan(each) else each < threshold for each in likelihoods.tolist()]
 
 
 def predict_counts(

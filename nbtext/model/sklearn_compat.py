@@ -260,15 +260,15 @@ def count_texts(
                  lengths differ
     """
     texts = list_texts(X, settings)
-    is_multilabel = has_several_labels(y)
-    labels, found = label_lists(y) if is_multilabel else label_texts(y)
+    has_lists = has_several_labels(y)
+    labels, found = label_lists(y) if has_lists else label_texts(y)
     check_paired(len(texts), len(labels))
     if label_type is not None and labels and found != label_type:
         raise InputError(f"the labels are {found}, and those of the model are {label_type}")
     corpus_counter = CorpusCounter(settings, sample_size=sample_size)
     batch = text_batch(texts)
     batch.set_labels(list(labels))
-    if is_multilabel and batch.label_lists is None:  # there is no text
+    if has_lists and batch.label_lists is None:  # there is no text
         batch.label_lists = []
     batch.groups = list(map(str, range(len(texts))))  # which text each document of the sample is
     corpus_counter.add(batch)
@@ -378,7 +378,8 @@ def count_rows(
         if label_type != fitted.label_type:
             raise InputError(f"the labels are {label_type}, and those of the model are {fitted.label_type}")
     n_columns = rows.shape[1]
-    vocabulary = Vocabulary.from_terms(_name_columns(n_columns))
+    width = len(str(max(0, n_columns - 1)))
+    vocabulary = Vocabulary.from_terms([f"{column:0{width}d}" for column in range(n_columns)])
     names, classes = np.unique(np.array(labels, dtype=object), return_inverse=True)
     sample = count_matrix(rows.indptr, rows.indices, rows.data, classes, vocabulary_hashes(vocabulary))
     places = np.array(list(map(str, range(len(labels)))), dtype=object)
@@ -444,8 +445,3 @@ def _check_columns(rows: csr_array, model: FittedModel) -> None:
         raise InputError("X is a matrix, and the model was trained on texts", hint="give a list of texts")
     if rows.shape[1] != n_columns:
         raise InputError(f"the matrix has {rows.shape[1]:,} columns, and that of the model had {n_columns:,}")
-
-
-def _name_columns(n_columns: int) -> list[str]:
-    width = len(str(max(0, n_columns - 1)))
-    return [f"{column:0{width}d}" for column in range(n_columns)]

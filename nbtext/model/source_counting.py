@@ -117,7 +117,7 @@ def count_source(
     raises          InputError: some have, and they may not
     """
     counts = ThreadExecutor(jobs).count(source, CountingTask(settings, sample_size), on_batch)
-    if counts.task == "several" and not allows_several:
+    if counts.label_sets is not None and not allows_several:
         raise InputError("some documents have several labels, or none", hint=ONE_HINT)
     return counts
 

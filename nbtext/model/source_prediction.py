@@ -9,7 +9,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtext.documents.batch import Batch
 from nbtext.features.analyzer import has_own_pattern
@@ -127,21 +126,16 @@ def rank_by_uncertainty(batches: Iterable[Predictions]) -> Predictions | None:
     parts = list(batches)
     if not parts:
         return None
-    columns = [field.name for field in fields(parts[0]) if field.name not in SHARED]
-    whole = replace(parts[0], **{name: _concatenate([getattr(part, name) for part in parts]) for name in columns})
-    uncertainty = np.where(whole.known > 0, np.nan_to_num(whole.entropy(), nan=-1.0), -1.0)
-    order = np.argsort(-uncertainty, kind="stable")
-    return replace(whole, **{name: _reorder(getattr(whole, name), order) for name in columns})
+    certainty = [np.where(part.known > 0, -np.nan_to_num(part.entropy(), nan=-1.0), 1.0) for part in parts]
+    order = np.argsort(np.concatenate(certainty), kind="stable")
 
+    def arrange(columns: list[Any]) -> Any:
+        if columns[0] is None:
+            return None
+        if isinstance(columns[0], np.ndarray):
+            return np.concatenate(columns)[order]
+        values = list(chain.from_iterable(columns))
+        return [values[row] for row in order.tolist()]
 
-def _concatenate(parts: list[Any]) -> Any:
-    """Return the values of one column: None, an array, or a list."""
-    if parts[0] is None:
-        return None
-    return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else list(chain.from_iterable(parts))
-
-
-def _reorder(column: Any, order: NDArray[np.int64]) -> Any:
-    if column is None or isinstance(column, np.ndarray):
-        return None if column is None else column[order]
-    return [column[row] for row in order.tolist()]
+    names = [field.name for field in fields(parts[0]) if field.name not in SHARED]
+    return replace(parts[0], **{name: arrange([getattr(part, name) for part in parts]) for name in names})

@@ -11,7 +11,6 @@ from nbtext.bayes.settings import AUTO
 from nbtext.errors import list_some, number_of, printable
 from nbtext.evaluation.settings import GIVEN
 from nbtext.model.settings import LARGEST_FALL
-from nbtext.model.task import OneLabel
 from nbtext.report.records import field_text, format_repeated
 from nbtext.report.result import Result
 from nbtext.report.terminal import new_table, show_features
@@ -160,7 +159,7 @@ def format_approximation(model: TrainedModel) -> str | None:
     approximate = model.fitted.approximate
     if not approximate:
         return None
-    if not isinstance(model.fitted.task, OneLabel):
+    if not model.fitted.task.is_exclusive:
         advice = "train with --keep-sample N to retain the documents that they are fitted to"
         return f"approximate (fitted before the last change of the documents): {', '.join(approximate)}; {advice}"
     calibration = model.fitted.calibration

@@ -13,7 +13,6 @@ from nbtext.documents.appended_file import AppendedFile
 from nbtext.documents.batch import Batch, check_label
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import NbtextError, OutputError
-from nbtext.model.task import OneLabel
 from nbtext.serve.guard import dumps
 from nbtext.serve.models import ServedModel
 from nbtext.serve.requests import in_http_terms, without_place
@@ -35,7 +34,7 @@ def feedback_lines(batch: Batch, model: ServedModel, settings: InputSettings, *,
     time = datetime.now(UTC).isoformat(timespec="seconds")
     first, lines = settings.text_field[0], []
     empty = dict.fromkeys(settings.text_field, "")
-    has_several = not isinstance(model.fitted.task, OneLabel)
+    has_several = not model.fitted.task.is_exclusive
     try:
         lists = batch.list_labels() if has_several else [label and (label,) for label in batch.single_labels()]
     except NbtextError as error:

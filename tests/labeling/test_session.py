@@ -10,10 +10,8 @@ from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, OutputError
 from nbtext.features.settings import FeatureSettings
-from nbtext.labeling.answers import AnswerFile
-from nbtext.labeling.learner import Learner
-from nbtext.labeling.pool import Pool, PoolDocument, read_pool
-from nbtext.labeling.session import Session
+from nbtext.labeling.pool import AnswerFile, Pool, PoolDocument, read_pool
+from nbtext.labeling.session import Learner, Session
 from nbtext.model.corpus_counts import CorpusCounter
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.growth import update
