@@ -210,7 +210,7 @@ def _learn_unlabeled(given: Train) -> TrainedModel:
     _check_texts(given, where="unlabeled")
     quiet, jobs, features = given.run.quiet, given.run.jobs, given.features
     model_settings = ModelSettings(**given.model_settings)
-    check_semi_supervised(features, model_settings, given.learning)
+    check_semi_supervised(features, model_settings)
     listener = Listener(
         lambda name, choice: say(format_candidate(name, choice), quiet=quiet),
         lambda step, found: say(f"step {step}: penalized log-likelihood {found:,.1f}", quiet=quiet),

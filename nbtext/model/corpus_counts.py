@@ -292,7 +292,8 @@ class CorpusCounts:
         """
         union = _union(self, other)
         mine, theirs = union.statistics(self, other)
-        sample, below = self._sample_without(*union.samples(self, other))
+        samples = map(DocumentCounts.renumber, (self.sample, other.sample), union.columns, union.sets)
+        sample, below = self._sample_without(*samples)
         counts = CorpusCounts(
             union.labels, union.vocabulary, mine - theirs, sample, self.sample_size,
             below=below, label_sets=union.label_sets,
@@ -356,12 +357,8 @@ class _Union:
     label_sets: tuple[LabelSet, ...] | None
     sets: tuple[NDArray[np.int32], NDArray[np.int32]]
 
-    def samples(self, *corpora: CorpusCounts) -> list[DocumentCounts]:
-        """Return both samples over the features and the label sets of both corpora."""
-        return list(map(DocumentCounts.renumber, (counts.sample for counts in corpora), self.columns, self.sets))
-
     def take_smallest(self, a: DocumentCounts, b: DocumentCounts, size: int | None) -> DocumentCounts:
-        """Return the `size` documents (None: all) of two samples with the smallest hashes; see `samples`."""
+        """Return the `size` documents (None: all) of two samples with the smallest hashes."""
         parts = [replace(each, classes=sets[each.classes]) for each, sets in zip((a, b), self.sets, strict=True)]
         return take_smallest(parts, size, columns=self.columns)
 

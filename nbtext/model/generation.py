@@ -52,15 +52,12 @@ def generate_documents(
         raise ModelError("a model of n-grams cannot generate documents, because n-grams overlap", hint=hint)
     generate, has_length, vocabulary = event_model.generate, event_model.has_length, fitted.vocabulary
     if length is not None and not has_length:
-        name = model.fitted.model_settings.model
-        raise SettingsError(
-            f"the length of {name} documents cannot be set", where="length", hint="leave out this option"
-        )
-    only = None if label is None else model.fitted.class_of(label)
+        what = f"the length of {name} documents cannot be set"
+        raise SettingsError(what, where="length", hint="leave out this option")
+    only = None if label is None else fitted.class_of(label)
     draws = _draw_documents(model, generate, only=only, length=length, random=np.random.default_rng(seed))
-    fields = model.fitted.feature_settings.fields
     return (
-        GeneratedDocument(model.fitted.labels[k], _texts(columns, vocabulary, fields))
+        GeneratedDocument(fitted.labels[k], _texts(columns, vocabulary, features.fields))
         for k, columns in islice(draws, n_documents)
     )
 

@@ -53,29 +53,26 @@ def resolve_model(model_settings: ModelSettings) -> ModelSettings:
     return replace(model_settings, model="multinomial") if model_settings.model == AUTO else model_settings
 
 
-def check_semi_supervised(
-    features: FeatureSettings, model_settings: ModelSettings, settings: UnlabeledSettings
-) -> None:
+def check_semi_supervised(features: FeatureSettings, model_settings: ModelSettings) -> None:
     """Raise SettingsError unless the model can be trained on unlabeled documents with these settings."""
     model_settings = resolve_model(model_settings)
-    where = settings.method or ""
     able = [name for name, model in EVENT_MODELS.items() if model.log_prior_density is not None]
     if model_settings.model not in able:
         hint = f"use --model {' or '.join(able)}"
-        raise SettingsError(f"cannot be used with --model {model_settings.model}", where=where, hint=hint)
+        raise SettingsError(f"cannot be used with --model {model_settings.model}", where="em", hint=hint)
     if model_settings.class_weight is not None:
-        what = f"cannot be combined with --{where}, which fits the class priors"
+        what = "cannot be combined with --em, which fits the class priors"
         raise SettingsError(what, where="class_weight", hint="leave out this option")
     if model_settings.has_targets:
         hint = "leave out --min-recall and --min-precision"
         what = "cannot meet targets, because it does not compute leave-one-out scores"
-        raise SettingsError(what, where=where, hint=hint)
+        raise SettingsError(what, where="em", hint=hint)
     if model_settings.smoothing == 0:
         hint = "use --smoothing 0.01, or leave out --smoothing"
-        raise SettingsError("needs a smoothing above 0", where=where, hint=hint)
+        raise SettingsError("needs a smoothing above 0", where="em", hint=hint)
     if not features.is_counting and not model_settings.event_model.is_binary:
         hint = "leave out --idf, --norm and --tf relative or log"
-        raise SettingsError("needs counts, and the features are weights", where=where, hint=hint)
+        raise SettingsError("needs counts, and the features are weights", where="em", hint=hint)
 
 
 def count_unlabeled(

@@ -128,9 +128,6 @@ def _parse_threshold(text: str) -> tuple[str, float] | float | str:
         return parse_label_share(text)
 
 
-PROBABILITY: dict[str, Any] = {"low": 0, "high": 1, "metavar": "P"}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionSettings:
     """How probabilities become decisions.
@@ -148,7 +145,9 @@ class DecisionSettings:
     TITLE = "Predictions"
     RULES = (Excludes("threshold", "cost", because="both decide on the label"),)
 
-    min_probability: float | None = setting(None, "Predict no label if its probability is below P.", **PROBABILITY)
+    min_probability: float | None = setting(
+        None, "Predict no label if its probability is below P.", low=0, high=1, metavar="P"
+    )
     coverage: float | None = setting(
         None, "Add the smallest set of labels that contains the true label with probability P, such as 0.95 "
         "(conformal prediction). A document with an empty set gets no label. For a multi-label model, the sets "
@@ -247,11 +246,6 @@ class UnlabeledSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
-
-    @property
-    def method(self) -> str | None:
-        """The field that selects the method, `em`; None: no method."""
-        return "em" if self.em is not None else None
 
 
 DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.25}  # days of each unit of time

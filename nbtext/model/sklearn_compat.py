@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import sys
 import textwrap
-import warnings
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
@@ -43,13 +42,6 @@ def refuse_unfitted(estimator: object) -> NoReturn:
     kinds = (NotFittedError,) if sklearn_exceptions is None else (NotFittedError, sklearn_exceptions.NotFittedError)
     what = f"this {type(estimator).__name__} is not fitted yet"
     raise type("NotFittedError", kinds, {})(what, hint="call fit first")
-
-
-def warn_of_column() -> None:
-    """Warn that labels are a matrix of one column; if scikit-learn is imported, with its warning class."""
-    sklearn_exceptions = sys.modules.get("sklearn.exceptions")
-    category = UserWarning if sklearn_exceptions is None else sklearn_exceptions.DataConversionWarning
-    warnings.warn("A column-vector y was passed when a 1d array was expected", category, stacklevel=4)
 
 
 def list_texts(X: Any, features: FeatureSettings) -> list[str]:
