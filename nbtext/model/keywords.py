@@ -225,15 +225,9 @@ def _resolve(features: FeatureSettings, settings: ModelSettings) -> tuple[Featur
     if settings.model not in (AUTO, KEYWORD_MODEL):
         hint = f"use --model {KEYWORD_MODEL}"
         raise SettingsError(f"{settings.model} cannot be trained by keywords", where="model", hint=hint)
-    for name, is_given in (
-        ("optimize", settings.optimize is not None),
-        ("min_recall", bool(settings.min_recall)),
-        ("min_precision", bool(settings.min_precision)),
-        ("keep_sample", settings.keep_sample is not None),
-        ("class_weight", settings.class_weight is not None),
-        ("duplicates", settings.is_separate),
-    ):
-        if is_given:
+    default = ModelSettings()
+    for name in ("optimize", "min_recall", "min_precision", "keep_sample", "class_weight", "duplicates"):
+        if getattr(settings, name) != getattr(default, name):
             raise SettingsError("cannot be combined with --keywords", where=name, hint="leave out this option")
     if settings.smoothing == 0:
         raise SettingsError("0 cannot be combined with --keywords", where="smoothing", hint="leave out --smoothing")

@@ -122,10 +122,8 @@ def change_parameters(
     names = {field.name for field in fields(FeatureSettings)}
     of_features = {name: value for name, value in parameters.items() if name in names}
     of_model = {name: value for name, value in parameters.items() if name not in names}
-    return (
-        replace(features, **convert_parameters(FeatureSettings, of_features)),
-        replace(model_settings, **convert_parameters(ModelSettings, of_model)),
-    )
+    features = replace(features, **convert_parameters(FeatureSettings, of_features))
+    return features, replace(model_settings, **convert_parameters(ModelSettings, of_model))
 
 
 def document_parameters(kind: type, *records: type) -> None:
