@@ -157,7 +157,7 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     features = replace(features, fields=source.field_names)
     corpus = count_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch, allows_several=True)
     task = TASKS[corpus.task]
-    task.check_decisions(decisions, corpus.labels)
+    task.task.check(decisions, corpus.labels)
     if on_corpus is not None:
         on_corpus(corpus)
     folds = assign_folds(corpus.sample, settings, is_separate=model_settings.is_separate)

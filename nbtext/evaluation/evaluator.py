@@ -283,9 +283,7 @@ def list_pairs(true: tuple[str, ...], predicted: tuple[str, ...]) -> list[PairKe
 class MultilabelEvaluator(BatchEvaluator):
     """Compares the label set of each document with the true one."""
 
-    def __init__(
-        self, costs: Costs | None = None, *, with_likelihoods: bool = False, targets: ModelSettings | None = None
-    ) -> None:
+    def __init__(self, *_: object, with_likelihoods: bool = False, **__: object) -> None:  # they have no costs, targets
         if with_likelihoods:
             what = "needs a model that gives the likelihood of documents, and a multi-label model does not"
             raise SettingsError(what, where="--foreign", hint="leave out --foreign")

@@ -250,7 +250,7 @@ class Corpora:
             found = number_of(self.n_documents, "document")
             hint = "name a model with --model"
             raise InputError(f"a model search needs at least {N_FOLDS} documents; found {found}", hint=hint)
-        self.task, self.evaluated = corpus.task, TASKS[corpus.task]
+        self.task = TASKS[corpus.task]
         if first is not default:
             self._corpora[WORDS] = select_words(corpus, default.features)
 
@@ -261,7 +261,7 @@ class Corpora:
 
     def is_promising(self, candidate: Candidate) -> bool:
         """Return whether a candidate is for these documents, and its features seem to be worth their time."""
-        if self.task not in candidate.tasks:
+        if self.task.task.name not in candidate.tasks:
             return False
         return candidate.feature_set not in (TRIPLES, CHARACTERS) or candidate.feature_set in self._more
 
@@ -377,7 +377,7 @@ def search_model(
         There are fewer documents than folds.
     """
     corpora = Corpora(candidates, count, budget, reading_seconds)
-    search = _Fitter(budget, jobs, corpora.evaluated.main)
+    search = _Fitter(budget, jobs, corpora.task.main)
     best = _fit_counting_models([each for each in candidates if not each.is_linear], corpora, search)
     listed = [each for each in candidates if corpora.is_promising(each)]
     if best.fitted.estimate is not None:  # else there is nothing to choose by
@@ -560,11 +560,11 @@ def _choose(counting: _Fit, linear: _Fit, corpora: Corpora, search: _Fitter) -> 
     classes = corpus.sample.classes
     contents = np.arange(len(classes)) if candidate.model_settings.is_separate else number_contents(corpus.sample)
     # Documents in a fold with all of their class are omitted, as in the estimates of linear models.
-    class_documents = np.bincount(classes, minlength=len(corpus.labels)) if corpora.evaluated.is_exclusive else None
+    class_documents = np.bincount(classes, minlength=len(corpus.labels)) if corpora.task.task.is_exclusive else None
     folds = stratified_folds(classes, N_FOLDS, seed=SEED, contents=contents, class_documents=class_documents)
     settings = candidate.goalless_settings
     parts = cross_validate(corpus, folds, features=candidate.features, model_settings=settings, jobs=search.jobs)
-    n_right, n_all = np.sum([corpora.evaluated.count_right(part) for part in parts], axis=0).tolist()
+    n_right, n_all = np.sum([corpora.task.count_right(part) for part in parts], axis=0).tolist()
     n_lone = int((folds == NEVER_HELD_OUT).sum())
     accuracy = n_right / max(1, n_all - n_lone)
     if accuracy > counting.quality[0]:

@@ -14,7 +14,6 @@ from nbtext.evaluation.evaluator import Evaluator, MultilabelEvaluator
 from nbtext.evaluation.metrics import METRICS, MULTILABEL_METRICS, Metric, sum_outcomes
 from nbtext.evaluation.outcomes import join_columns, join_outcomes, measure, measure_sets
 from nbtext.model.predictions import Predictions
-from nbtext.model.settings import DecisionSettings
 from nbtext.model.several_labels import SeveralLabels
 from nbtext.model.task import OneLabel
 
@@ -23,12 +22,11 @@ from nbtext.model.task import OneLabel
 class EvaluatedTask:
     """What an evaluation of a task needs.
 
+    task         The task.
     metrics      The registry of its metrics.
     main         The name of the metric that stands for all.
     correct      The name of the metric that is the share of correct documents.
-    is_exclusive  Whether no model without the class of a document can predict its label.
     check        Raises InputError if a document of a batch cannot be evaluated.
-    check_decisions  Raises InputError or SettingsError if decisions have no meaning for the task, or for its labels.
     count_right  Returns the numerator and the denominator of the main metric.
     measure      Returns the outcomes of a batch of predictions; numbers all labels.
     join         Returns the outcomes of several batches; the labels are all labels, sorted.
@@ -37,12 +35,11 @@ class EvaluatedTask:
     log          Makes what collects the details of a page from batches of predictions.
     """
 
+    task: type[OneLabel | SeveralLabels]
     metrics: Mapping[str, Metric[Any]]
     main: str
     correct: str
-    is_exclusive: bool
     check: Callable[[Batch], object]
-    check_decisions: Callable[[DecisionSettings, tuple[str, ...]], None]
     count_right: Callable[[Predictions], tuple[int, int]]
     measure: Callable[..., Any]
     join: Callable[..., Any]
@@ -62,11 +59,11 @@ def _count_pairs(part: Predictions) -> tuple[int, int]:
 
 TASKS = {
     "one": EvaluatedTask(
-        METRICS, "accuracy", "accuracy", True, Batch.single_labels, OneLabel.check, _count_correct, measure,
-        join_outcomes, totals_of, Evaluator, ErrorLog,
+        OneLabel, METRICS, "accuracy", "accuracy", Batch.single_labels, _count_correct, measure, join_outcomes,
+        totals_of, Evaluator, ErrorLog,
     ),
     "several": EvaluatedTask(
-        MULTILABEL_METRICS, "micro_f1", "subset_accuracy", False, Batch.list_labels, SeveralLabels.check, _count_pairs,
+        SeveralLabels, MULTILABEL_METRICS, "micro_f1", "subset_accuracy", Batch.list_labels, _count_pairs,
         measure_sets, lambda parts, numbers, labels: join_columns(parts), partial(partial, sum_outcomes),
         MultilabelEvaluator, SetLog,
     ),

@@ -16,7 +16,6 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from nbtext.errors import NbtextError, OutputError
-from nbtext.report.predictions import FORMS
 from nbtext.serve import requests
 from nbtext.serve.batching import Batcher, predict_stream
 from nbtext.serve.feedback import FeedbackFile, feedback_lines
@@ -75,12 +74,11 @@ class Service:
         batcher: Batcher,
         metrics: Metrics,
         log: Log,
-        tokens: Sequence[bytes] = (),
-        feedback: Mapping[str, FeedbackFile] | None = None,
+        tokens: Sequence[bytes],
+        feedback: Mapping[str, FeedbackFile],
     ) -> None:
-        self._feedback = feedback or {}
         self._store, self._settings, self._batcher, self._metrics = store, settings, batcher, metrics
-        self.is_draining = False
+        self._feedback, self.is_draining = feedback, False
         routes = [
             Route(path, getattr(self, name), methods=[method])
             for path, (method, name) in ROUTES.items()
@@ -200,7 +198,7 @@ class Service:
         """Answer `GET /metrics`."""
         for name, slot in self._store.slots.items():
             self._metrics.loaded.labels(name).set(slot.current.loaded_at)
-        self._metrics.active.set(self.app.n_active)
+        self._metrics.active.set(len(self.app.active))
         self._metrics.body_bytes.set(self.app.memory.used)
         return Response(self._metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
@@ -229,7 +227,7 @@ def _describe(slot: Any) -> dict[str, Any]:
         "model": fitted.model_settings.model,
         "labels": fitted.labels,
         "fields": fitted.feature_settings.fields or ("text",),
-        "several_labels": FORMS[fitted.task.name].is_list,
+        "several_labels": not fitted.task.is_exclusive,
         "n_features": fitted.scorer.n_features,
         "estimated_accuracy": getattr(estimate, "accuracy", None),
         "loaded_at": slot.current.loaded_at,

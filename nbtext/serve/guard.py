@@ -10,7 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
@@ -34,6 +34,7 @@ SECURITY_HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
+SECONDS_BETWEEN_SWEEPS = 0.25
 SECONDS_BETWEEN_TRIES = 0.01  # of a stream that waits for memory
 SENT_BYTES = 1 << 16  # of an answer that are sent at once; the time of a request begins again when they are read
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30)
@@ -86,16 +87,12 @@ class Lease:
                 self._memory.used -= self._size
                 self._size = 0
 
-    def hold(self, size: int) -> None:
-        """Reserve `size` bytes; HTTPException 503 if the memory is used up."""
-        if size > self._size and self._memory.used - self._size + size > self._memory.limit:
-            what = "the requests in progress use up the memory for bodies; try again, or send less at once"
-            raise HTTPException(503, what, RETRY_AFTER)  # the rest is read and dropped, so that the client sees it
-        self.keep(size)
-
     def add(self, size: int) -> None:
         """Reserve `size` more bytes; HTTPException 503 if the memory is used up."""
-        self.hold(self._size + size)
+        if size and self._memory.used + size > self._memory.limit:
+            what = "the requests in progress use up the memory for bodies; try again, or send less at once"
+            raise HTTPException(503, what, RETRY_AFTER)  # the rest is read and dropped, so that the client sees it
+        self.keep(self._size + size)
 
     async def wait_and_add(self, size: int) -> None:
         """Reserve `size` more bytes, which have arrived already; wait until there is memory for them."""
@@ -114,11 +111,13 @@ class Lease:
             self._size = size
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Usage:
     """What one request uses, and the time at which it is given up.
 
     seconds      in which it is given up, unless it makes progress
+    task         which is cancelled then
+    is_late      it is given up
     route        the path of its endpoint; "" if there is none
     model        the name of its model; "" if it has none
     n_documents  documents that were predicted, explained or stored
@@ -127,7 +126,9 @@ class Usage:
 
     lease: Lease
     seconds: float
-    deadline: asyncio.Timeout = field(init=False)
+    end: float
+    task: Any
+    is_late: bool = False
     route: str = ""
     model: str = ""
     n_documents: int = 0
@@ -136,8 +137,7 @@ class Usage:
 
     def extend(self) -> None:
         """Start the time again: the request has made progress."""
-        if not self.deadline.expired():
-            self.deadline.reschedule(asyncio.get_running_loop().time() + self.seconds)
+        self.end = time.monotonic() + self.seconds
 
 
 class Metrics:
@@ -252,8 +252,8 @@ class Guard:
     Attributes
     ----------
     memory : BodyMemory
-    n_active : int
-        Number of requests in progress.
+    active : set of Usage
+        The requests in progress.
     """
 
     def __init__(  # noqa: PLR0913 - what differs between paths, and what all requests share
@@ -275,14 +275,14 @@ class Guard:
         self._metrics, self._log = metrics, log
         self._hosts = frozenset(host.lower() for host in (*settings.allowed_hosts, *LOCAL_HOSTS))
         self._checks_host = settings.is_local or bool(settings.allowed_hosts)
-        self.memory, self.n_active = BodyMemory(settings.max_total_body_bytes), 0
+        self.memory, self.active = BodyMemory(settings.max_total_body_bytes), set[Usage]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        started, status, is_started, is_active = time.perf_counter(), 500, False, False
-        path, seconds = scope["path"], self._settings.timeout
-        usage = scope[USAGE] = Usage(Lease(self.memory), seconds)
+        started, status, is_started = time.perf_counter(), 500, False
+        path, timeout = scope["path"], self._settings.timeout
+        usage = scope[USAGE] = Usage(Lease(self.memory), timeout, time.monotonic() + timeout, asyncio.current_task())
 
         async def count_and_send(message: Message) -> None:
             nonlocal status, is_started
@@ -302,36 +302,43 @@ class Guard:
             """Answer with an error; a response that has begun is cut, which the client can see."""
             if is_started:
                 raise ConnectionAbortedError(error.detail)
-            async with asyncio.timeout(seconds) as usage.deadline:
-                await error_response(error.status_code, error.detail, error.headers)(scope, receive, count_and_send)
+            await error_response(error.status_code, error.detail, error.headers)(scope, receive, count_and_send)
 
         try:
-            async with asyncio.timeout(seconds) as usage.deadline:
-                self._check(scope, path)
-                if path not in self._free_paths:
-                    if self.n_active >= self._settings.max_requests:
-                        raise HTTPException(503, "too many requests at the same time", RETRY_AFTER)
-                    self.n_active += 1
-                    is_active = True
-                await self._direct.get(path, self._app)(scope, receive, count_and_send)
+            self._check(scope, path)
+            if path not in self._free_paths:
+                if len(self.active) >= self._settings.max_requests:
+                    raise HTTPException(503, "too many requests at the same time", RETRY_AFTER)
+                self.active.add(usage)
+            await self._direct.get(path, self._app)(scope, receive, count_and_send)
         except Closed:
             status = CLIENT_CLOSED
         except HTTPException as error:
             await refuse(error)
+        except asyncio.CancelledError:
+            if not usage.is_late:
+                raise
+            await refuse(HTTPException(503, "the request took too long", {**RETRY_AFTER, "Connection": "close"}))
         except Exception as error:
-            if isinstance(error, TimeoutError) and usage.deadline.expired():
-                await refuse(HTTPException(503, "the request took too long", {**RETRY_AFTER, "Connection": "close"}))
-            else:
-                self._log.write("error", error=type(error).__name__, place=_place(error))
-                if not is_started:
-                    await refuse(HTTPException(500, "internal error"))
+            self._log.write("error", error=type(error).__name__, place=_place(error))
+            if not is_started:
+                await refuse(HTTPException(500, "internal error"))
         finally:
-            self.n_active -= is_active
+            self.active.discard(usage)
             usage.lease.end()
             usage.route = path if path in self._direct else self._routes.get(scope.get("endpoint"), "")
             elapsed = time.perf_counter() - started
             self._metrics.count_request(usage, status, elapsed)
             self._log.write_request(scope, status, elapsed, usage)
+
+    async def sweep(self) -> None:
+        """Give up requests whose time is over, until this is cancelled. A timer for each would cost each 10 µs."""
+        while True:
+            await asyncio.sleep(SECONDS_BETWEEN_SWEEPS)
+            now = time.monotonic()
+            for usage in [each for each in self.active if each.end < now]:
+                usage.is_late = True
+                usage.task.cancel()
 
     def _check(self, scope: Scope, path: str) -> None:
         """Raise HTTPException unless the request may be answered.

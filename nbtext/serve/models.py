@@ -30,7 +30,6 @@ from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE, Predictor
 from nbtext.model.settings import DecisionSettings
 from nbtext.report.explanation import Run, explanation_record, highlight, part_weights
-from nbtext.report.predictions import FORMS
 from nbtext.serve.settings import ModelFile
 from nbtext.settings import setting
 
@@ -92,7 +91,7 @@ class LocalEngine:
         found = self._explainer.explain_documents(
             batch, label=settings.label, against=settings.against, most=MAX_EXPLAINED
         )
-        if not FORMS[self._fitted.task.name].is_list:
+        if self._fitted.task.is_exclusive:
             return [self._record(each, settings) for (each,) in found]
         return [
             {"id": each[0].id, "explanations": [self._record(one, settings) for one in each if one.label is not None]}

@@ -143,12 +143,13 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
     is_too_large = declared.isdigit() and int(declared) > limit
     body = bytearray()
     while (message := await receive())["type"] == "http.request":
-        body += message.get("body", b"")
+        part = message.get("body", b"")
+        body += part
         usage.bytes_in = len(body)
         if is_too_large or len(body) > limit:
             what = f"the body has more than {limit:,} bytes; send fewer documents at once, or JSON lines"
             raise HTTPException(413, what, {"Connection": "close"})  # the rest is not read
-        usage.lease.hold(len(body))
+        usage.lease.add(len(part))
         if not message.get("more_body"):
             return bytes(body)
     raise Closed

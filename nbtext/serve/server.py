@@ -25,7 +25,7 @@ from nbtext.parallel import available_cpus
 from nbtext.serve.app import Service
 from nbtext.serve.batching import Batcher
 from nbtext.serve.feedback import FeedbackFile
-from nbtext.serve.guard import SENT_BYTES, Log, Metrics
+from nbtext.serve.guard import SECONDS_BETWEEN_SWEEPS, SENT_BYTES, Log, Metrics
 from nbtext.serve.models import ModelSlot, ModelStore
 from nbtext.serve.settings import ModelFile, ServeSettings, read_tokens
 
@@ -33,7 +33,6 @@ HEAD_SECONDS = 10.0  # in which a client sends the head of a request
 MAX_HEAD_BYTES = 65_536
 KEEP_ALIVE_SECONDS = 75
 BACKLOG = 2048  # connections that wait to be accepted
-SECONDS_BETWEEN_SWEEPS = 0.25  # for connections that a client does not read
 SPARE_FILES = 64  # descriptors for other things than connections
 # glibc: M_ARENA_MAX; M_MMAP_THRESHOLD and M_TRIM_THRESHOLD in bytes, which glibc raises while modules are imported
 MALLOPT = {-8: 1, -3: 131_072, -1: 65_536}
@@ -181,9 +180,9 @@ def serve(
     )
 
     async def run() -> None:
-        watching = asyncio.create_task(server.abort_unread(settings.timeout))
+        background = asyncio.gather(service.app.sweep(), server.abort_unread(settings.timeout))
         await server.serve(sockets=[listener])
-        watching.cancel()
+        background.cancel()
 
     sys.setswitchinterval(SWITCH_SECONDS)
     store.start()

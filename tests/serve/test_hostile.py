@@ -278,7 +278,7 @@ def test_the_memory_of_a_request_counts_until_its_thread_has_ended() -> None:
 
     async def request(batcher: Batcher, function: Callable[[], None]) -> None:
         lease = Lease(memory)
-        lease.hold(300)
+        lease.add(300)
         try:
             await batcher.parse(function, lease)
         finally:
