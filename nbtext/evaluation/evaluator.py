@@ -135,12 +135,27 @@ class Evaluation:
     repeated: RepeatedTexts | None = None
 
 
-class BatchEvaluator:
-    """Compares predictions with the true labels, batch by batch."""
+class Evaluator:
+    """Compares the label of each document with the true one, batch by batch; a subclass compares sets of labels.
 
-    def __init__(self) -> None:
+    Memory depends on the labels only; with likelihoods, there is one number for each document as well.
+
+    Parameters
+    ----------
+    targets : ModelSettings, optional
+        The settings whose targets are checked.
+    """
+
+    def __init__(
+        self, costs: Costs | None = None, *, with_likelihoods: bool = False, targets: ModelSettings | None = None
+    ) -> None:
         self._numbers, self._n_documents = LabelNumbers(), 0
         self._sets = np.zeros(4, dtype=np.int64)
+        self._costs, self._targets = costs, targets
+        self._likelihoods: tuple[list[Floats], list[Floats]] | None = ([], []) if with_likelihoods else None
+        self._cells: Counter[tuple[int, int]] = Counter()
+        self._log_loss = self._squared_error = 0.0
+        self._reliability = Reliability()
 
     def add_all(self, predictions: Iterable[Predictions]) -> None:
         """Add all these predictions."""
@@ -159,39 +174,11 @@ class BatchEvaluator:
             n_covered = sum(len(set(own).intersection(labels)) for own, labels in pairs)
             self._sets += (len(true), n_covered, sum(map(len, true)), sum(map(len, predictions.label_sets)))
 
-    def _add(self, predictions: Predictions, true: Sets) -> None:
-        raise NotImplementedError
-
     def evaluation(self) -> Evaluation:
         """Compute the metrics; InputError if no document was added."""
         if not self._n_documents:
             raise InputError("SOURCE has no documents to evaluate on")
         return self._evaluate(self._numbers.sorted(), SetCounts(*self._sets.tolist()) if self._sets[0] else None)
-
-    def _evaluate(self, labels: tuple[str, ...], sets: SetCounts | None) -> Evaluation:
-        raise NotImplementedError
-
-
-class Evaluator(BatchEvaluator):
-    """Compares the label of each document with the true one.
-
-    Memory depends on the labels only; with likelihoods, there is one number for each document as well.
-
-    Parameters
-    ----------
-    targets : ModelSettings, optional
-        The settings whose targets are checked.
-    """
-
-    def __init__(
-        self, costs: Costs | None = None, *, with_likelihoods: bool = False, targets: ModelSettings | None = None
-    ) -> None:
-        super().__init__()
-        self._costs, self._targets = costs, targets
-        self._likelihoods: tuple[list[Floats], list[Floats]] | None = ([], []) if with_likelihoods else None
-        self._cells: Counter[tuple[int, int]] = Counter()
-        self._log_loss = self._squared_error = 0.0
-        self._reliability = Reliability()
 
     def _add(self, predictions: Predictions, true: Sets) -> None:
         outcomes = measure(predictions, self._numbers)
@@ -280,7 +267,7 @@ def list_pairs(true: tuple[str, ...], predicted: tuple[str, ...]) -> list[PairKe
     return list(pairs)
 
 
-class MultilabelEvaluator(BatchEvaluator):
+class MultilabelEvaluator(Evaluator):
     """Compares the label set of each document with the true one."""
 
     def __init__(self, *_: object, with_likelihoods: bool = False, **__: object) -> None:  # they have no costs, targets

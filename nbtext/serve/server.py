@@ -180,9 +180,11 @@ def serve(
     )
 
     async def run() -> None:
-        background = asyncio.gather(service.app.sweep(), server.abort_unread(settings.timeout))
+        background = (service.app.sweep(), server.abort_unread(settings.timeout))
+        tasks = list(map(asyncio.create_task, background))
         await server.serve(sockets=[listener])
-        background.cancel()
+        for task in tasks:
+            task.cancel()
 
     sys.setswitchinterval(SWITCH_SECONDS)
     store.start()
