@@ -126,9 +126,8 @@ def lock_descriptor(descriptor: int, path: str) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise OutputError(
-            "another nbtext process is writing it", where=path, hint="try again when that process has ended"
-        ) from None
+        hint = "try again when that process has ended"
+        raise OutputError("another nbtext process is writing it", where=path, hint=hint) from None
     except OSError:  # a file system without locks, such as some network file systems
         return
 
@@ -218,9 +217,8 @@ def _open_replacement(target: str) -> Iterator[BinaryIO]:
         with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
-            with suppress(
-                FileNotFoundError, AttributeError
-            ):  # a new file has those of the umask; Windows has no fchmod
+            # a new file has the permissions of the umask; Windows has no fchmod
+            with suppress(FileNotFoundError, AttributeError):
                 os.fchmod(descriptor, stat.S_IMODE(os.stat(target).st_mode))
             os.fsync(descriptor)
             if not is_named:
@@ -256,7 +254,5 @@ def convert_errors(where: str) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        hint = HINTS.get(error.errno or 0, "")
-        raise OutputError(
-            f"cannot be written: {(error.strerror or str(error)).lower()}", where=where or "''", hint=hint
-        ) from error
+        what, hint = f"cannot be written: {(error.strerror or str(error)).lower()}", HINTS.get(error.errno or 0, "")
+        raise OutputError(what, where=where or "''", hint=hint) from error

@@ -47,7 +47,7 @@ from nbtext.settings import (
 )
 
 if TYPE_CHECKING:
-    from nbtext.documents.read_ahead import ReadAhead
+    from nbtext.documents.files import ReadAhead
     from nbtext.documents.settings import InputSettings
 
     ParamType = click.ParamType[Any]
@@ -383,7 +383,7 @@ def _log_details() -> None:
 
 def _read_ahead(sources: tuple[str, ...], settings: InputSettings) -> ReadAhead:
     """Begin to read sources, which `open_documents` continues: a thread reads while this one imports NumPy."""
-    from nbtext.documents.read_ahead import ReadAhead
+    from nbtext.documents.files import ReadAhead
 
     share_heap()
     return ReadAhead(sources, settings, named_outputs())

@@ -173,7 +173,7 @@ def _apply(given: Review, decisions: str) -> None:
                     yield ChangedRows(batch.rows, labels=labels)
 
             target = Target(output, lambda: result_file(given.result, "jsonl"))
-            FORMATS[rows.format].load_writer()(corrected(), target, input_settings)
+            FORMATS[rows.format].load("writer")(corrected(), target, input_settings)
             return
         names = source.field_names
         records = (each for batch, labels in decided for each in list_records(batch, labels, names, input_settings))

@@ -292,7 +292,7 @@ def _advise_encoding(sources: tuple[str, ...], settings: InputSettings, share: f
     """Return what to do about invalid bytes; if they are more than 1 % of the text, with the encoding that fits."""
     if share <= MAX_INVALID or "--encoding" in typed_options():
         return "give the right --encoding (such as cp1252), or reject such documents with --encoding-errors strict"
-    from nbtext.documents.encoding_guess import guess_encoding
+    from nbtext.documents.recognition import guess_encoding
 
     guessed = guess_encoding(sources)
     if guessed is None:

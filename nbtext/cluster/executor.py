@@ -20,7 +20,8 @@ from nbtext.artifact.model import read_counts
 from nbtext.cluster import work
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.cluster.work import PredictionTask, Report
-from nbtext.documents.shards import Shard, number_lines
+from nbtext.documents.blocks import Shard
+from nbtext.documents.source import number_lines
 from nbtext.documents.streams import STANDARD_INPUT, unreadable
 from nbtext.errors import ClusterError, MissingExtra, NbtextError, OutputError, SettingsError
 from nbtext.features.analyzer import has_own_pattern

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 from nbtext import __version__
 from nbtext.artifact.model import load_model, read_counts, write_counts
 from nbtext.documents.batch import Batch
+from nbtext.documents.blocks import Shard
 from nbtext.documents.settings import InputSettings
-from nbtext.documents.shards import Shard, count_lines, forget_line_numbers
-from nbtext.documents.source import open_shard
+from nbtext.documents.source import count_lines, forget_line_numbers, open_shard
 from nbtext.errors import InputError, ModelError, NbtextError, OutputError, SettingsError
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.settings import DecisionSettings

@@ -3,26 +3,31 @@
 Row groups and record batches are read one by one, and cut by the size of their decoded values: a value of a dictionary,
 or of a view, is stored once for any number of rows. A shard of a file contains some of them. Rows are written again
 with columns added or labels changed; types and metadata stay.
+
+What the compressed buffers of an Arrow file unpack to is known before they are unpacked: the header of each message is
+a FlatBuffers table, which names the buffers of its body, and a compressed buffer begins with its size.
+https://arrow.apache.org/docs/format/Columnar.html, format/Message.fbs, format/File.fbs
 """
 
 from __future__ import annotations
 
+import os
+import struct
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import IO, Any
+from functools import partial
+from itertools import chain
+from typing import IO, Any, NamedTuple
 
-from nbtext.documents.arrow_sizes import CheckedFile, check_messages
 from nbtext.documents.batch import Batch, BatchBuilder, Block
-from nbtext.documents.blocks import ByteRange, ReadOptions, read_raw_blocks
-from nbtext.documents.fields import Fields, find_fields
-from nbtext.documents.labels import Label, or_error, read_cells, read_label
+from nbtext.documents.blocks import ByteRange, ReadOptions, cut, read_raw_blocks
+from nbtext.documents.fields import Fields, Label, find_fields, or_error, read_cells, read_label
 from nbtext.documents.lines import origin_of
 from nbtext.documents.rows import LINES_HINT, PREFIX_HINT, ChangedRows, Column, NewLabel, Target, name_labels
 from nbtext.documents.settings import InputSettings
-from nbtext.documents.streams import ByteStream, is_regular
-from nbtext.documents.urls import is_url, open_seekable
+from nbtext.documents.streams import ByteStream, is_regular, is_url, open_seekable
 from nbtext.errors import InputError, MissingExtra, SettingsError
 from nbtext.output import Writer
 
@@ -33,6 +38,16 @@ MAX_BATCH_BYTES = 1 << 24  # that the rows of a Parquet file which are read at o
 MAX_UNKNOWN_ROWS = 16  # which are read at once of an encoding whose longest value is not known beforehand
 BUFFER_BYTES = 1 << 20  # of a column that are read at once
 FILE_MAGIC = b"ARROW1\0\0"  # begins an Arrow file; other input is read as an Arrow stream
+MAX_REASON = 200  # characters of an error of pyarrow
+GROUP_BYTES = 128 << 20  # of a row group of a Parquet file that is written
+ALLOWANCE = 256 << 20  # bytes that a record batch, or all dictionaries, may unpack to, whatever the size of the file
+RATIO = 200  # more than the allowance is refused if it is over so many times the compressed size
+DICTIONARY, RECORD_BATCH = 2, 3  # kinds of messages
+CONTINUATION = b"\xff\xff\xff\xff"  # precedes the size of the header of a message
+FOOTER_END = b"ARROW1"
+WRITE_HINT = "write it again with smaller record batches, or without compression"
+
+Part = tuple[Any, int, int]  # a pyarrow.RecordBatch, and its size in the file and in memory
 
 
 def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
@@ -50,26 +65,22 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
         from pyarrow.parquet import ParquetFile
 
         if file is None:
-            raise InputError(
-                "a Parquet file cannot be read from standard input or a pipe",
-                where=stream.path,
-                hint="save it as a file",
-            )
+            what = "a Parquet file cannot be read from standard input or a pipe"
+            raise InputError(what, where=stream.path, hint="save it as a file")
         table = ParquetFile(file, pre_buffer=False, buffer_size=BUFFER_BYTES)
         schema, metadata, settings = table.schema_arrow, table.metadata, options.settings
         columns = find_fields(schema.names, settings, stream.path)
         names = schema.names if settings.keeps_rows else [columns.names[place] for place in columns.places()]
         leaves = [table.schema.column(place) for place in range(len(table.schema))]
         leaves = [leaf for leaf in leaves if leaf.path.partition(".")[0] in names]
-        texts = [
-            leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY" and leaf.logical_type.type != "DECIMAL"
-        ]
+        binary = [leaf for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+        texts = [leaf.path for leaf in binary if leaf.logical_type.type != "DECIMAL"]
         as_dictionaries = ParquetFile(file, pre_buffer=False, buffer_size=BUFFER_BYTES, read_dictionary=texts)
         width = max((1, *(leaf.length for leaf in leaves)))
 
-        def read_group(place: int) -> Iterator[tuple[Any, int]]:
+        def read_group(place: int, size: int) -> Iterator[Part]:
             group = metadata.row_group(place)
-            n_rows = _block_rows(group.total_byte_size, group.num_rows)
+            n_rows = min(BLOCK_ROWS, BLOCK_BYTES * group.num_rows // max(1, group.total_byte_size))
             try:  # the first row comes with the dictionary of the row group, which is read without repetitions
                 first = next(as_dictionaries.iter_batches(1, row_groups=[place], columns=names), None)
                 longest = max(width, *map(_longest, first.columns)) if first is not None else width
@@ -80,15 +91,14 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
             for batch in table.iter_batches(n_rows, row_groups=[place], columns=names):
                 if longest > MAX_BATCH_BYTES:  # what was read before; pyarrow would keep it for later
                     pa.default_memory_pool().release_unused()
-                parts = deque(_cut(batch))
+                parts, size = deque(_cut(batch, size)), 0
                 del batch
                 while parts:
                     yield parts.popleft()
 
-        rows = ArrowRows("parquet", stream.path, None, metadata) if settings.keeps_rows else None
-        start = ArrowDocuments(None, 1, columns, options, stream.path, rows)
-        counts = Counts(metadata.num_row_groups, lambda place: metadata.row_group(place).num_rows)
-        yield from _read_groups(start, counts, read_group, schema, stream.size)
+        start = ArrowDocuments(ArrowRows("parquet", stream.path, None, metadata), 1, columns, options)
+        counts = [metadata.row_group(place).num_rows for place in range(metadata.num_row_groups)]
+        yield from _read_groups(start, len(counts), counts.__getitem__, read_group, schema, stream.size)
 
 
 def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
@@ -105,7 +115,7 @@ def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     with _open_table(stream) as file, convert_errors(stream.path):
         import pyarrow as pa
 
-        rows = ArrowRows("arrow", stream.path, None) if options.settings.keeps_rows else None
+        rows = ArrowRows("arrow", stream.path, None)
         if file is None or not is_file:
             if options.byte_range is not None and options.byte_range.start:
                 return  # a stream has no index, so the first shard contains all rows
@@ -114,31 +124,24 @@ def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
             blocks = _Blocks(check_messages(messages, stream.path))
             table = pa.ipc.open_stream(pa.PythonFile(blocks, mode="r"))
             columns = find_fields(table.schema.names, options.settings, stream.path)
-            start = ArrowDocuments(None, 1, columns, options, stream.path, rows)
-            yield from _read_batches(start, table, stream)
+            start = ArrowDocuments(rows, 1, columns, options)
+            parts = chain.from_iterable(_cut(batch, stream.newly_read()) for batch in table)
+            yield from _make_blocks(start, parts, table.schema)
             return
         schema = pa.ipc.open_file(file).schema
         columns = find_fields(schema.names, options.settings, stream.path)
-        start = ArrowDocuments(None, 1, columns, options, stream.path, rows)
-        wanted = range(len(schema.names)) if start.rows is not None else columns.places()
+        wanted = range(len(schema.names)) if options.settings.keeps_rows else columns.places()
         table = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=sorted(wanted)))
         checked = CheckedFile(file, table, stream.path)
-        counts = Counts(table.num_record_batches, lambda place: checked.batch(place).num_rows)
-        yield from _read_groups(start, counts, lambda place: _cut(checked.batch(place)), schema, stream.size)
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """The numbers of rows of row groups or record batches, which are read from the file when they are needed."""
-
-    n_groups: int
-    count: Callable[[int], int]
+        start = ArrowDocuments(rows, 1, columns, options)
+        yield from _read_groups(start, table.num_record_batches, checked.count, checked.read, schema, stream.size)
 
 
 def _read_groups(
     start: ArrowDocuments,
-    counts: Counts,
-    read: Callable[[int], Iterable[tuple[Any, int]]],
+    n_groups: int,
+    count: Callable[[int], int],
+    read: Callable[[int, int], Iterator[Part]],
     schema: Any,
     size: int | None,
 ) -> Iterator[Block]:
@@ -148,51 +151,38 @@ def _read_groups(
     ----------
     start : ArrowDocuments
         What the blocks have in common.
-    counts : Counts
-    read : callable
-        Returns the rows of a group in parts, with their sizes in memory.
+    count, read : callable
+        Return the number of rows of a group, and its rows in parts; their sizes in the file are given.
     schema : pyarrow.Schema
     size : int, optional
         The size of the file in bytes.
     """
-    n_bytes, n_groups = size or 0, counts.n_groups
+    n_bytes = size or 0
     limits = start.options.byte_range or ByteRange(0, n_bytes + 1)
     chosen = [place for place in range(n_groups) if limits.start <= n_bytes * place // n_groups < limits.stop]
-    first_row = 1 + sum(counts.count(place) for place in range(chosen[0] if chosen else 0))
-    is_empty = True
-    for place in chosen:
-        share = n_bytes * (place + 1) // n_groups - n_bytes * place // n_groups
-        for table, size_in_memory in read(place):
-            block = _block(start, table, first_row, share, size_in_memory)
-            first_row, share, is_empty = first_row + table.num_rows, 0, False
-            del table
-            yield block
-    if is_empty:
-        yield from _no_rows(start, schema)
+    first_row = 1 + sum(map(count, range(chosen[0] if chosen else 0)))
+    shares = [n_bytes * (place + 1) // n_groups - n_bytes * place // n_groups for place in chosen]
+    return _make_blocks(replace(start, first_row=first_row), chain.from_iterable(map(read, chosen, shares)), schema)
 
 
-def _read_batches(start: ArrowDocuments, table: Any, stream: ByteStream) -> Iterator[Block]:
-    """Yield the rows of an Arrow stream."""
-    first_row, is_empty = 1, True
-    for batch in table:
-        for part, n_bytes in _cut(batch):
-            yield _block(start, part, first_row, stream.newly_read(), n_bytes)
-            first_row, is_empty = first_row + part.num_rows, False
-    if is_empty:
-        yield from _no_rows(start, table.schema)
+def _make_blocks(start: ArrowDocuments, parts: Iterator[Part], schema: Any) -> Iterator[Block]:
+    """Yield parts of a table as blocks. If rows are kept and there are none, a block without documents has the schema.
 
-
-def _no_rows(start: ArrowDocuments, schema: Any) -> Iterator[Block]:
-    """If rows are kept, yield a block without documents that has the schema."""
-    if start.rows is not None:
+    No name keeps a part that is yielded.
+    """
+    first_row, is_empty = start.first_row, True
+    while part := next(parts, None):
+        table, size, n_bytes = part
+        documents = replace(start, rows=replace(start.rows, table=table), first_row=first_row)
+        first_row, is_empty = first_row + table.num_rows, False
+        block = Block(documents.batch, size, n_bytes)
+        del part, table, documents
+        yield block
+    if is_empty and start.options.settings.keeps_rows:
         import pyarrow as pa
 
-        yield _block(start, pa.RecordBatch.from_pylist([], schema=schema), 1, 0)
-
-
-def _block(start: ArrowDocuments, table: Any, first_row: int, size: int, n_bytes: int = 0) -> Block:
-    rows = replace(start.rows, table=table) if start.rows is not None else None
-    return Block(replace(start, table=table, first_row=first_row, rows=rows).batch, size, n_bytes)
+        table = pa.RecordBatch.from_pylist([], schema=schema)
+        yield Block(replace(start, rows=replace(start.rows, table=table)).batch, 0)
 
 
 def _longest(array: Any) -> int:
@@ -206,18 +196,16 @@ def _longest(array: Any) -> int:
     return int(_decoded_sizes(array.dictionary).max())
 
 
-def _cut(batch: Any) -> Iterator[tuple[Any, int]]:
-    """Yield a record batch in parts of about a megabyte of decoded values, with the size of these."""
+def _cut(batch: Any, size: int) -> Iterator[Part]:
+    """Yield a record batch in parts of about a megabyte of decoded values; the first one has its size in the file."""
     import numpy as np
 
     sizes = sum((_decoded_sizes(column) for column in batch.columns), np.full(batch.num_rows, ROW_BYTES))
-    ends = np.cumsum(np.maximum(sizes, 1))
-    start = 0
-    while start < batch.num_rows:
-        first = ends[start - 1] if start else 0
-        stop = min(max(start + 1, int(np.searchsorted(ends, first + BLOCK_BYTES, "right"))), start + BLOCK_ROWS)
-        yield batch.slice(start, stop - start), int(ends[stop - 1] - first)
-        start = stop
+    ends: Any = np.cumsum(np.maximum(sizes, 1))
+    before = 0
+    for start, stop in cut(ends, BLOCK_ROWS, BLOCK_BYTES):
+        yield batch.slice(start, stop - start), size, int(ends[stop - 1]) - before
+        size, before = 0, int(ends[stop - 1])
 
 
 def _decoded_sizes(array: Any) -> Any:
@@ -240,9 +228,8 @@ def _decoded_sizes(array: Any) -> Any:
     if pa.types.is_dictionary(kind):
         sizes = np.append(_decoded_sizes(array.dictionary), 0)
         indices = numbers(array.indices, kind.index_type.to_pandas_dtype())
-        return sizes[
-            np.where((indices >= 0) & (indices < len(sizes)), indices, -1)
-        ]  # those of nulls may have any value
+        # the indices of nulls may have any value
+        return sizes[np.where((indices >= 0) & (indices < len(sizes)), indices, -1)]
     if kind in (pa.string_view(), pa.binary_view()):
         views = np.frombuffer(array.buffers()[1], np.int32)[::4]  # each view has 16 bytes, and begins with its length
         return views[array.offset : array.offset + len(array)].astype(np.int64)
@@ -256,11 +243,6 @@ def _decoded_sizes(array: Any) -> Any:
         ends = np.append(0, np.cumsum(_decoded_sizes(array.values)))
         offsets = ends[np.clip(offsets, 0, len(array.values))]
     return np.diff(offsets.astype(np.int64))
-
-
-def _block_rows(n_bytes: int, n_rows: int) -> int:
-    """Return the number of rows that take about a megabyte."""
-    return min(BLOCK_ROWS, max(1, BLOCK_BYTES * n_rows // max(1, n_bytes)))
 
 
 @contextmanager
@@ -281,9 +263,8 @@ def _open_table(stream: ByteStream) -> Iterator[IO[bytes] | None]:
     path = stream.location
     if stream.compression is not None:
         hint = "unpack it first; its columns are compressed already"
-        raise InputError(
-            f"is compressed as a whole with {stream.compression}, which is not supported", where=stream.path, hint=hint
-        )
+        what = f"is compressed as a whole with {stream.compression}, which is not supported"
+        raise InputError(what, where=stream.path, hint=hint)
     if not is_regular(path):
         yield None
         return
@@ -320,7 +301,150 @@ class _Blocks:
         """Do nothing; the caller that opened the stream closes it."""
 
 
-MAX_REASON = 200
+class _Table(NamedTuple):
+    """A table of FlatBuffers, whose fields are found by their numbers; struct.error if a place is outside of it."""
+
+    data: bytes
+    place: int
+
+    def find(self, field: int) -> int:
+        """Return the place of a field; 0 if it is not there."""
+        fields = self.place - self.number(self.place, "<i")
+        place = 4 + 2 * field
+        offset = self.number(fields + place, "<H") if place < self.number(fields, "<H") else 0
+        return self.place + offset if offset else 0
+
+    def number(self, place: int, kind: str) -> int:
+        """Return a number of a kind of `struct`."""
+        if place < 0:
+            raise struct.error
+        return int(struct.unpack_from(kind, self.data, place)[0])
+
+    def table(self, field: int) -> _Table | None:
+        """Return the table in a field."""
+        place = self.find(field)
+        return _Table(self.data, place + self.number(place, "<I")) if place else None
+
+    def structs(self, field: int, kind: str) -> Iterator[tuple[int, ...]]:
+        """Yield the numbers of each item of a list."""
+        place = self.find(field)
+        if place:
+            start = place + self.number(place, "<I")
+            for item in range(self.number(start, "<I")):
+                yield struct.unpack_from(kind, self.data, start + 4 + item * struct.calcsize(kind))
+
+
+class SizeGuard:
+    """Refuses messages of a file that unpack to too much.
+
+    Parameters
+    ----------
+    path : str
+        The file, for errors.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._dictionaries = [0, 0]  # bytes when unpacked, and in the file
+
+    def check(self, header: bytes, n_bytes: int, read_size: Callable[[int], bytes]) -> None:
+        """Raise InputError if the body of a message unpacks to too much.
+
+        Parameters
+        ----------
+        header : bytes
+        n_bytes : int
+            The size of the body in the file.
+        read_size : callable
+            Returns the 8 bytes at a place of the body.
+        """
+        try:
+            message = _Table(header, struct.unpack_from("<I", header)[0])
+            place = message.find(1)
+            kind = message.number(place, "<B") if place else 0
+            batch = message.table(2)
+            if kind == DICTIONARY and batch is not None:
+                batch = batch.table(1)
+            if kind not in (DICTIONARY, RECORD_BATCH) or batch is None or batch.table(3) is None:
+                return  # its buffers are not compressed
+            n_unpacked = 0
+            for offset, length in batch.structs(2, "<qq"):
+                if length > 0:
+                    size = struct.unpack("<q", read_size(offset))[0]
+                    n_unpacked += length if size == -1 else size
+        except (struct.error, ValueError):
+            what = "is broken: the header of a message"
+            raise InputError(what, where=self._path, hint="write the file again") from None
+        what = "a record batch"
+        if kind == DICTIONARY:
+            self._dictionaries = [self._dictionaries[0] + n_unpacked, self._dictionaries[1] + n_bytes]
+            what, (n_unpacked, n_bytes) = "its dictionaries", self._dictionaries
+        if n_unpacked > max(ALLOWANCE, RATIO * n_bytes):
+            problem = f"{what} of {n_bytes:,} bytes would unpack to {n_unpacked:,} bytes"
+            raise InputError(problem, where=self._path, hint=WRITE_HINT)
+
+
+class CheckedFile:
+    """The record batches of an Arrow file, each of which is checked before it is unpacked.
+
+    Parameters
+    ----------
+    file : file object
+    table : pyarrow.ipc.RecordBatchFileReader
+        The same file.
+    path : str
+        The file, for errors.
+    """
+
+    def __init__(self, file: IO[bytes], table: Any, path: str) -> None:
+        self._file, self._table, self._guard = file, table, SizeGuard(path)
+        try:
+            end = file.seek(-len(FOOTER_END) - 4, os.SEEK_END)
+            size = struct.unpack("<I", file.read(4))[0]
+            file.seek(end - size)
+            footer = file.read(size)
+            blocks = _Table(footer, struct.unpack_from("<I", footer)[0])
+            self._dictionaries, self._batches = (list(blocks.structs(field, "<qi4xq")) for field in (2, 3))
+        except (struct.error, OSError, ValueError):
+            raise InputError("is broken: the footer", where=path, hint="write the file again") from None
+
+    def count(self, number: int) -> int:
+        """Return the number of rows of a record batch."""
+        return int(self._batch(number).num_rows)
+
+    def read(self, number: int, size: int) -> Iterator[Part]:
+        """Return a record batch in parts."""
+        return _cut(self._batch(number), size)
+
+    def _batch(self, number: int) -> Any:
+        dictionaries, self._dictionaries = self._dictionaries, []  # pyarrow reads all with the first record batch
+        for start, n_header, n_body in (*dictionaries, self._batches[number]):
+            self._file.seek(max(start, 0))
+            header = self._file.read(max(n_header, 0))
+            header = header[8 if header.startswith(CONTINUATION) else 4 :]
+            self._guard.check(header, n_body, partial(self._read_size, start + n_header))
+        return self._table.get_batch(number)
+
+    def _read_size(self, start: int, place: int) -> bytes:
+        self._file.seek(start + place)
+        return self._file.read(8)
+
+
+def check_messages(messages: Any, path: str) -> Iterator[bytes]:
+    """Yield the bytes of each message of an Arrow stream, which is checked before pyarrow gets it.
+
+    Parameters
+    ----------
+    messages : pyarrow.ipc.MessageReader
+    path : str
+        The stream, for errors.
+    """
+    guard = SizeGuard(path)
+    for message in messages:
+        body = message.body
+        n_bytes = body.size if body is not None else 0
+        guard.check(message.metadata.to_pybytes(), n_bytes, lambda place, body=body: bytes(body[place : place + 8]))  # type: ignore[misc]
+        yield message.serialize().to_pybytes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,19 +482,16 @@ class ArrowDocuments:
 
     Attributes
     ----------
-    table : pyarrow.RecordBatch
+    rows : ArrowRows
+        All columns, or those that are read, if rows are not kept.
     first_row : int
         The number of the first row in the file, from 1.
-    rows : ArrowRows, optional
-        All columns of the rows, if they are kept.
     """
 
-    table: Any
+    rows: ArrowRows
     first_row: int
     columns: Fields
     options: ReadOptions
-    path: str
-    rows: ArrowRows | None = None
 
     def batch(self) -> Batch:
         """Return the rows as documents, with ids `FILE:ROW`. A row without a text is a problem.
@@ -380,12 +501,12 @@ class ArrowDocuments:
         InputError
             The columns are broken, or have a type that is not text.
         """
-        settings, origin = self.options.settings, origin_of(self.path)
+        settings, origin, table = self.options.settings, origin_of(self.rows.path), self.rows.table
         builder = BatchBuilder(settings)
-        builder.batch.names = tuple(self.table.schema.names)
-        with convert_errors(self.path):
-            if self.rows is not None:
-                self.rows.table.validate(full=True)
+        builder.batch.names = tuple(table.schema.names)
+        with convert_errors(self.rows.path):
+            if settings.keeps_rows:
+                table.validate(full=True)
             columns = [self._texts(column, builder) for column in self.columns.texts]
             labels = self._labels(builder)
             ids, groups = self._names(self.columns.id, builder), self._names(self.columns.group, builder)
@@ -394,7 +515,7 @@ class ArrowDocuments:
             place = f"{origin}{row}"
             builder.add_values(fields, label=label, place=place, identity=identity, group=group)
         batch = builder.finish()
-        batch.rows = self.rows
+        batch.rows = self.rows if settings.keeps_rows else None
         return batch
 
     def _labels(self, builder: BatchBuilder) -> list[Label | InputError]:
@@ -404,22 +525,22 @@ class ArrowDocuments:
         settings, columns = self.options.settings, self.columns.labels
         if not settings.label_fields and columns:
             name = self.columns.names[columns[0]]
-            array = self.table.column(name)
+            array = self.rows.table.column(name)
             kind = array.type
             if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
                 array.validate(full=True)
                 if not (pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type)):
-                    raise InputError(f"`{name}` is {kind}, expected strings", where=self.path)
+                    raise InputError(f"`{name}` is {kind}, expected strings", where=self.rows.path)
                 return [or_error(read_label, labels, name, settings) for labels in array.to_pylist()]
         cells = [self._names(column, builder) for column in columns]
         if not cells:
-            return [None] * self.table.num_rows
+            return [None] * self.rows.table.num_rows
         return [or_error(read_cells, row, settings) for row in zip(*cells, strict=True)]
 
     def _names(self, column: int | None, builder: BatchBuilder) -> list[str | None]:
         """Return labels, ids or groups."""
         if column is None:
-            return [None] * self.table.num_rows
+            return [None] * self.rows.table.num_rows
         return [text if isinstance(text, str) else None for text in self._texts(column, builder)]
 
     def _texts(self, column: int, builder: BatchBuilder) -> list[str | InputError | None]:
@@ -427,7 +548,7 @@ class ArrowDocuments:
         import pyarrow as pa
 
         name = self.columns.names[column]
-        array = self.table.column(name)
+        array = self.rows.table.column(name)
         if isinstance(array.type, pa.BaseExtensionType):
             array = array.storage
         if pa.types.is_dictionary(array.type):
@@ -436,7 +557,7 @@ class ArrowDocuments:
         kind = array.type
         if pa.types.is_nested(kind):
             hint = "name a column of strings"
-            raise InputError(f"`{name}` is {kind}, expected a string", where=self.path, hint=hint)
+            raise InputError(f"`{name}` is {kind}, expected a string", where=self.rows.path, hint=hint)
         is_text = kind in (pa.string(), pa.large_string(), pa.string_view())
         is_binary = kind in (pa.binary(), pa.large_binary(), pa.binary_view())
         try:
@@ -463,8 +584,7 @@ class ArrowDocuments:
             text, repaired = self.options.encoding.decode_rest(content)
         except InputError as problem:
             return problem
-        builder.batch.repaired_documents += repaired > 0
-        builder.batch.repaired_bytes += repaired
+        builder.batch.count_repairs(repaired)
         return text
 
 
@@ -478,12 +598,8 @@ def convert_errors(path: str) -> Iterator[None]:
     except (pa.ArrowException, OSError, OverflowError, UnicodeDecodeError, KeyError, IndexError) as error:
         reason = str(error).strip().partition("\n")[0]
         short = reason if len(reason) <= MAX_REASON else f"{reason[:MAX_REASON]}…"
-        raise InputError(
-            f"is broken: {short or type(error).__name__}", where=path, hint="write the file again"
-        ) from None
-
-
-GROUP_BYTES = 128 << 20  # of a row group of a Parquet file that is written
+        what = f"is broken: {short or type(error).__name__}"
+        raise InputError(what, where=path, hint="write the file again") from None
 
 
 def write_parquet(changed: Iterable[ChangedRows], target: Target, settings: InputSettings) -> None:
@@ -619,9 +735,8 @@ def _values_of(column: Column) -> list[Any]:
 @contextmanager
 def _open(target: Target) -> Iterator[Any]:
     if target.is_terminal:
-        raise SettingsError(
-            "the result is binary, and standard output is a terminal", where="-o", hint="write it to a file with -o"
-        )
+        what = "the result is binary, and standard output is a terminal"
+        raise SettingsError(what, where="-o", hint="write it to a file with -o")
     with target.open() as file:
         yield _Sink(file)
 

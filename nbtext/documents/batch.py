@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import field, replace
-from itertools import pairwise
+from itertools import accumulate
+from math import inf
 from typing import Any, NamedTuple, Protocol, cast
 
+from nbtext.documents.blocks import cut
 from nbtext.documents.decompression import too_long
-from nbtext.documents.labels import Label, several_labels
+from nbtext.documents.fields import Label, format_names, several_labels
 from nbtext.documents.settings import InputSettings
-from nbtext.errors import InputError, list_some, named
+from nbtext.errors import InputError, named
 from nbtext.records import dataclass
 
 LARGE_BYTES = 8 << 20  # of a block; others have a few megabytes, so such a block is a long document
 MAX_LABEL_CHARACTERS = 1000
 EXCLUDED_IDS, UNLABELED = "listed in --exclude-ids", "without a label (--skip-unlabeled)"
 HELD_OUT = "held out (--holdout)"
-MAX_NAMES_SHOWN = 20
-MAX_NAME_CHARACTERS = 40
 TEXT_HINT = "name the column of the text with --text-field"
 FOLDER_HINT = "put texts in folders named after their labels, or give the column or key of the label with --label-field"
 SKIP_HINT = ", or leave out such documents with --skip-unlabeled"
@@ -149,6 +149,11 @@ class Batch:
         if number:
             self.notes[reason] = self.notes.get(reason, 0) + number
 
+    def count_repairs(self, n_sequences: int) -> None:
+        """Count the invalid sequences of bytes that were replaced in a document, or in one of its values."""
+        self.repaired_documents += n_sequences > 0
+        self.repaired_bytes += n_sequences
+
     def set_labels(self, labels: list[Label]) -> None:
         """Set the labels of all documents. If one has a list of labels, all get lists."""
         self.labels = cast("list[str | None]", labels)
@@ -185,23 +190,14 @@ class Batch:
 
         The first has the notes and repair counts.
         """
-        starts, n_characters = [0], 0
-        for row, length in enumerate(sum(map(len, texts)) for texts in zip(*self.columns, strict=True)):
-            n_characters += length
-            is_full = characters is not None and n_characters > characters and row > starts[-1]
-            if is_full or row == starts[-1] + size:
-                starts.append(row)
-                n_characters = length
-        if len(starts) == 1:
+        lengths = (sum(map(len, texts)) for texts in zip(*self.columns, strict=True))
+        pieces = list(cut(list(accumulate(lengths)), size, inf if characters is None else characters))
+        if len(pieces) < 2:
             return [self]
-        batches = [self._slice(start, stop) for start, stop in pairwise([*starts, len(self)])]
+        batches = [self._slice(start, stop) for start, stop in pieces]
         batches[0].repaired_documents, batches[0].repaired_bytes = self.repaired_documents, self.repaired_bytes
         batches[0].notes = self.notes
         return batches
-
-    def skip(self, n_documents: int) -> Batch:
-        """Return the batch without its first documents."""
-        return self._slice(n_documents, len(self))
 
     def _slice(self, start: int, stop: int) -> Batch:
         batch = self._select(lambda column: column[start:stop], range(start, stop))
@@ -219,17 +215,13 @@ class Batch:
         take  returns the values of these documents in a column
         """
         places = {row: place for place, row in enumerate(kept)} if self.problems else {}
-        return replace(
-            self,
-            ids=take(self.ids),
-            columns=tuple(map(take, self.columns)),
-            labels=take(self.labels),
-            label_lists=take(self.label_lists) if self.label_lists is not None else None,
-            problems={places[row]: problem for row, problem in self.problems.items() if row in places},
-            groups=take(self.groups) if self.groups is not None else None,
-            line_numbers=take(self.line_numbers) if self.line_numbers is not None else None,
-            rows=None,
-        )
+        columns = {
+            name: take(column)
+            for name in ("ids", "labels", "label_lists", "groups", "line_numbers")
+            if (column := getattr(self, name)) is not None
+        }
+        problems = {places[row]: problem for row, problem in self.problems.items() if row in places}
+        return replace(self, **columns, columns=tuple(map(take, self.columns)), problems=problems, rows=None)
 
     def block(self, size: int = 0, n_bytes: int = 0) -> Block:
         """Return a block of these documents."""
@@ -316,7 +308,7 @@ class BatchBuilder:
         *,
         place: str,
         identity: str | None = None,
-        label: Label = None,
+        label: Label | InputError = None,
         group: str | None = None,
         line: int | None = None,
         repaired: int = 0,
@@ -329,8 +321,8 @@ class BatchBuilder:
             The text of each field.
         place : str
             The place of the document, which is its id if `identity` is None.
-        label : str or tuple of str, optional
-            Its label, or its distinct labels in a list.
+        label : str, tuple of str or InputError, optional
+            Its label, or its distinct labels in a list; or why the document cannot be read, so that it has no text.
         group : str, optional
             Its group or timestamp.
         line : int, optional
@@ -338,14 +330,23 @@ class BatchBuilder:
         repaired : int
             Number of replacement characters for invalid bytes.
         """
-        if self._settings.split_field is not None:
-            if not group:
-                hint = f"{self._settings.split_option} needs a value for each document"
-                problem = InputError(f"the document has no `{self._settings.split_field}`", hint=hint)
-                self.add_problem(problem, place=place, identity=identity, line=line)
-                return
-            self._groups.append(group)
-        self._add_row(texts, place, identity, label, line, repaired)
+        batch, is_grouped = self.batch, self._settings.split_field is not None
+        if is_grouped and not group and not isinstance(label, InputError):
+            hint = f"{self._settings.split_option} needs a value for each document"
+            label, repaired = InputError(f"the document has no `{self._settings.split_field}`", hint=hint), 0
+        if isinstance(label, InputError):
+            # its traceback would keep what was read
+            batch.problems[len(batch)] = label.locate(place).with_traceback(None)
+            texts, label, group = [""] * len(self._fields), None, ""
+        if is_grouped:
+            self._groups.append(group or "")
+        cast("list[str]", batch.ids).append(identity or place)
+        self._labels.append(None if label == "" else label)
+        for column, text in zip(self._fields, texts, strict=True):
+            column.append(text)
+        if line is not None:
+            self._line_numbers.append(line)
+        batch.count_repairs(repaired)
 
     def add_values(
         self,
@@ -361,45 +362,13 @@ class BatchBuilder:
         A missing text is empty, but a problem if all texts are missing, or the texts are too long.
         """
         limit = self._settings.max_document_bytes
-        problem = next((value for value in (label, *texts) if isinstance(value, InputError)), None)
-        if problem is None and all(text is None for text in texts):
-            problem = InputError(f"`{self._settings.text_field[0]}` is null", hint=TEXT_HINT)
+        label = next((value for value in (label, *texts) if isinstance(value, InputError)), label)
         found = [str(text or "") for text in texts]
-        if problem is None and sum(map(len, found)) > limit:
-            problem = too_long(limit)
-        if problem is not None:
-            self.add_problem(problem, place=place, identity=identity)
-        elif not isinstance(label, InputError):
-            self.add(found, place=place, identity=identity, label=label, group=group)
-
-    def add_problem(
-        self,
-        problem: InputError,
-        *,
-        place: str,
-        identity: str | None = None,
-        line: int | None = None,
-        repaired: int = 0,
-    ) -> None:
-        """Add a document that cannot be read, without a label."""
-        # its traceback would keep what was read
-        self.batch.problems[len(self.batch)] = problem.locate(place).with_traceback(None)
-        if self._settings.split_field is not None:
-            self._groups.append("")
-        self._add_row([""] * len(self._fields), place, identity, None, line, repaired)
-
-    def _add_row(
-        self, texts: Sequence[str], place: str, identity: str | None, label: Label, line: int | None, repaired: int
-    ) -> None:
-        batch = self.batch
-        cast("list[str]", batch.ids).append(identity or place)
-        self._labels.append(None if label == "" else label)
-        for column, text in zip(self._fields, texts, strict=True):
-            column.append(text)
-        if line is not None:
-            self._line_numbers.append(line)
-        batch.repaired_documents += repaired > 0
-        batch.repaired_bytes += repaired
+        if not isinstance(label, InputError) and all(text is None for text in texts):
+            label = InputError(f"`{self._settings.text_field[0]}` is null", hint=TEXT_HINT)
+        if not isinstance(label, InputError) and sum(map(len, found)) > limit:
+            label = too_long(limit)
+        self.add(found, place=place, identity=identity, label=label, group=group)
 
     def finish(self) -> Batch:
         """Return the batch of all documents that were added."""
@@ -417,12 +386,6 @@ def join_fields(fields: Sequence[Sequence[str]], settings: InputSettings) -> tup
     if settings.separate_fields or len(fields) == 1:
         return tuple(fields)
     return (list(map("\n".join, zip(*fields, strict=True))),)
-
-
-def format_names(names: Sequence[str]) -> str:
-    """Format names of keys or columns for an error message, shortened to a readable length."""
-    short = (name if len(name) <= MAX_NAME_CHARACTERS else f"{name[:MAX_NAME_CHARACTERS]}…" for name in names)
-    return list_some(map(named, short), MAX_NAMES_SHOWN) or "none"
 
 
 def missing_label(place: str) -> InputError:

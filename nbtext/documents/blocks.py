@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from itertools import accumulate, chain
 from typing import NamedTuple, TypeVar
 
 from nbtext.documents.decoding import Encoding, count_byte, to_utf8
@@ -47,6 +49,31 @@ class ReadOptions:
     settings: InputSettings
     label: str | None = None
     byte_range: ByteRange | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Some files, or a range of one.
+
+    Attributes
+    ----------
+    reader : {"file", "files", "mails"}
+        "files" are a document each, "mails" a mail each, and "file" is one file of any format.
+    paths : tuple of str
+        As typed.
+    labels : tuple of str or None
+        The label of each file, which is the name of its folder; None if there is none.
+    byte_range : ByteRange, optional
+        The range of the only file; None for all of it.
+    root : str, optional
+        The directory SOURCE that the files are from.
+    """
+
+    reader: str
+    paths: tuple[str, ...]
+    labels: tuple[str | None, ...]
+    byte_range: ByteRange | None = None
+    root: str | None = None
 
 
 class LineBlock(NamedTuple):
@@ -156,20 +183,14 @@ class LineSplitter:
         if n_lines <= MAX_LINES and len(whole) <= self._limit:
             yield self._block(whole, n_lines)
             return
-        group: list[bytes] = []
-        size = 0
         lines = whole.split(b"\n")
-        for line in lines if lines[-1] else lines[:-1]:
-            if group and (size + len(line) > self._limit or len(group) == MAX_LINES):
-                yield self._block(b"\n".join(group) + b"\n", len(group))
-                group, size = [], 0
-            if len(line) > self._limit:
+        if not lines[-1]:
+            lines.pop()
+        for start, stop in cut(list(accumulate(len(line) + 1 for line in lines)), MAX_LINES, self._limit + 1):
+            if len(lines[start]) > self._limit:
                 yield self._too_long_line()
             else:
-                group.append(line)
-                size += len(line) + 1
-        if group:
-            yield self._block(b"\n".join(group) + b"\n", len(group))
+                yield self._block(b"\n".join(lines[start:stop]) + b"\n", stop - start)
 
     def _block(self, data: bytes, n_lines: int) -> LineBlock:
         self._line += n_lines
@@ -178,6 +199,18 @@ class LineSplitter:
     def _too_long_line(self) -> LineBlock:
         self._line += 1
         return LineBlock(b"", self._line - 1, 0, is_too_long=True)
+
+
+def cut(ends: Sequence[int], n_items: int, size: float) -> Iterator[tuple[int, int]]:
+    """Yield the places of at most `n_items` in a row, which have at most `size` together unless one alone has more.
+
+    ends  the sum of the sizes up to each item, itself included
+    """
+    start = before = 0
+    while start < len(ends):
+        stop = min(max(start + 1, bisect_right(ends, before + size)), start + n_items)
+        yield start, stop
+        start, before = stop, ends[stop - 1]
 
 
 def group_items(
@@ -209,7 +242,14 @@ def count_lines_in_range(path: str, byte_range: ByteRange, bom_size: int) -> int
     if stop <= bom_size:
         return 0
     base = bom_size if start <= bom_size else start - 1
-    return (start <= bom_size) + _count_newlines(path, base, stop - 1)
+    n_lines, offset = int(start <= bom_size), base
+    with closing(open_stream(path, offset=base)) as stream:
+        for raw in read_raw_blocks(stream):
+            n_lines += count_byte(raw[: max(0, stop - 1 - offset)], NEWLINE)
+            offset += len(raw)
+            if offset >= stop - 1:
+                break
+    return n_lines
 
 
 def read_range(path: str, byte_range: ByteRange, bom_size: int, encoding: Encoding, limit: int) -> Iterator[LineBlock]:
@@ -219,16 +259,13 @@ def read_range(path: str, byte_range: ByteRange, bom_size: int, encoding: Encodi
     base = bom_size if is_first else start - 1  # one byte earlier: a line that ends there begins in the range
     if first_line is None:
         first_line = 1 + count_lines_in_range(path, ByteRange(0, start), bom_size)
-    stream = open_stream(path, offset=base)
-    try:
+    with closing(open_stream(path, offset=base)) as stream:
         raw_blocks, offset = read_raw_blocks(stream), base
         if not is_first:
             offset, raw_blocks = _skip_line(raw_blocks, base)
         owned = _stop_after_line(raw_blocks, offset, stop)
         owned = owned if encoding.codec == "utf-8" else to_utf8(owned, encoding)
         yield from read_line_blocks(owned, limit, newly_read=stream.newly_read, first_line=first_line)
-    finally:
-        stream.close()
 
 
 def _skip_line(raw_blocks: Iterator[bytes], offset: int) -> tuple[int, Iterator[bytes]]:
@@ -252,17 +289,3 @@ def _stop_after_line(raw_blocks: Iterator[bytes], offset: int, stop: int) -> Ite
             return
         yield raw
         offset += len(raw)
-
-
-def _count_newlines(path: str, start: int, stop: int) -> int:
-    n_lines, offset = 0, start
-    stream = open_stream(path, offset=start)
-    try:
-        for raw in read_raw_blocks(stream):
-            n_lines += count_byte(raw[: max(0, stop - offset)], NEWLINE)
-            offset += len(raw)
-            if offset >= stop:
-                break
-    finally:
-        stream.close()
-    return n_lines

@@ -30,14 +30,8 @@ CODECS_WITHOUT_BOM = {  # codecs that look for a byte order mark in each block, 
 }
 ESCAPE = "nbtext-escape"  # the name of an error handler
 UNICODE = ("utf-8", "utf-16", "utf-32")  # codecs that have all characters begin with these
-NO_TEXT = {
-    "idna",
-    "punycode",
-    "raw-unicode-escape",
-    "undefined",
-    "unicode-escape",
-}  # codecs of escapes, some of which take quadratic time
-
+# codecs of escapes, some of which take quadratic time
+NO_TEXT = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
 
 _surrogate = re.compile("[\ud800-\udfff]")
 
@@ -90,10 +84,8 @@ class Encoding:
         InputError
             The bytes are invalid, and `is_strict` is set.
         """
-        if data.startswith(BOMS):
-            detected, length = detect_bom(data, self)
-            return detected.decode_rest(data[length:])
-        return self.decode_rest(data)
+        detected, length = detect_bom(data, self)
+        return detected.decode_rest(data[length:])
 
     def decode_rest(self, data: bytes) -> Decoded:
         """Return the text of bytes that do not begin their file."""
@@ -177,9 +169,8 @@ def encoding_of(settings: InputSettings) -> Encoding:
     """
     codec = text_codec(settings.encoding)
     if codec is None:
-        raise SettingsError(
-            f"there is no encoding {settings.encoding!r}", where="--encoding", hint="try utf-8, latin-1 or cp1252"
-        )
+        what = f"there is no encoding {settings.encoding!r}"
+        raise SettingsError(what, where="--encoding", hint="try utf-8, latin-1 or cp1252")
     return Encoding(CODECS_WITHOUT_BOM.get(codec, codec), settings.encoding_errors == "strict")
 
 

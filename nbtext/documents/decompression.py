@@ -6,36 +6,18 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 from nbtext.errors import InputError, MissingExtra
 
 MAGIC = {b"\x1f\x8b\x08": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 MAGICS = tuple(MAGIC)
-BZIP2_BLOCKS = (
-    b"1AY&SY",
-    b"\x17\x72\x45\x38\x50\x90",
-)  # these bytes follow "BZh" and a digit: a block, or the end of the data
+BZIP2_BLOCKS = b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"  # follow "BZh" and a digit: a block, or the end of the data
 SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 HEAD_BYTES = 10  # enough to recognize every compression
 BLOCK_BYTES = 1 << 20  # decompressed bytes at a time
 ZSTD_BLOCK_BYTES = 1 << 10  # compressed bytes given to zstandard at a time: they decompress to at most 32 MiB
 XZ_MEMORY = 256 << 20  # memory for decompression; data that xz -9 wrote needs 65 MiB
-
-
-class Unpacker(Protocol):
-    """One compressed stream, with the interface of the standard library's bz2, lzma and compression.zstd."""
-
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def needs_input(self) -> bool: ...
-
-    @property
-    def unused_data(self) -> bytes: ...
-
-    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
 
 
 def compression_of(head: bytes) -> str | None:
@@ -77,10 +59,14 @@ def unpack_blocks(packed: Iterator[bytes], compression: str, *, where: str) -> I
         unpacker = UNPACKERS[compression]()
         while not unpacker.eof:
             if not data and unpacker.needs_input and not (data := next(packed, b"")):
-                raise InputError(
-                    f"the {compression} data is truncated", where=where, hint="copy or download the file again"
-                )
-            block = _unpack(unpacker, data, compression, where)
+                hint = "copy or download the file again"
+                raise InputError(f"the {compression} data is truncated", where=where, hint=hint)
+            try:
+                block = unpacker.decompress(data, BLOCK_BYTES)
+            except MemoryError:
+                raise
+            except Exception as error:  # each library has its own: OSError, EOFError, LZMAError, zlib.error, ZstdError
+                raise InputError(f"broken {compression} data ({error})", where=where) from None
             data = b""
             if block:
                 yield block
@@ -116,20 +102,7 @@ def compress(file: BinaryIO, compression: str | None) -> AbstractContextManager[
     MissingExtra
         No library for zstd is installed.
     """
-    if compression is None:
-        return nullcontext(file)
-    packed: AbstractContextManager[BinaryIO]
-    if compression == "gzip":
-        packed = import_module("gzip").GzipFile("", "wb", 6, file, mtime=0)
-    elif compression == "zstd":
-        packed = _zstd_packer(file)
-    else:
-        packed = (
-            import_module("bz2").BZ2File(file, "wb")
-            if compression == "bzip2"
-            else import_module("lzma").open(file, "wb")
-        )
-    return packed
+    return nullcontext(file) if compression is None else PACKERS[compression](file)
 
 
 def too_long(limit: int) -> InputError:
@@ -137,20 +110,13 @@ def too_long(limit: int) -> InputError:
     return InputError(f"the document has more than {limit:,} bytes", hint="raise the limit with --max-document-bytes")
 
 
-def misnamed_error(compression: str, *, where: str = "") -> InputError:
-    """Return the error for a file that is not compressed as its name says."""
-    return InputError(
-        f"the suffix is that of {compression}, but the content is not {compression}", where=where, hint="rename it"
-    )
-
-
-def _unpack(unpacker: Unpacker, data: bytes, compression: str, where: str) -> bytes:
-    try:
-        return unpacker.decompress(data, BLOCK_BYTES)
-    except MemoryError:
-        raise
-    except Exception as error:  # each library has its own: OSError, EOFError, LZMAError, zlib.error, ZstdError
-        raise InputError(f"broken {compression} data ({error})", where=where) from None
+def check_compression(path: str, head: bytes, *, where: str = "") -> str | None:
+    """Return the compression of a file, by its first bytes; InputError if its name says that there is one."""
+    compression, suffix = compression_of(head), suffix_compression(path)[1]
+    if compression is None and suffix is not None:
+        what = f"the suffix is that of {suffix}, but the content is not {suffix}"
+        raise InputError(what, where=where, hint="rename it")
+    return compression
 
 
 class _GzipUnpacker:
@@ -213,12 +179,11 @@ class _ZstandardUnpacker:
         return b"".join(blocks)
 
 
-def _zstd_unpacker() -> Unpacker:
+def _zstd_unpacker() -> Any:
     if sys.version_info >= (3, 14):
         from compression.zstd import ZstdDecompressor
 
-        unpacker: Unpacker = ZstdDecompressor()
-        return unpacker
+        return ZstdDecompressor()
     try:
         import zstandard
     except ImportError:
@@ -238,9 +203,17 @@ def _zstd_packer(file: BinaryIO) -> Any:
     return zstandard.ZstdCompressor().stream_writer(file, closefd=False)
 
 
-UNPACKERS: dict[str, Callable[[], Unpacker]] = {
+# Each reads one compressed stream, and has the attributes `eof`, `needs_input` and `unused_data` and the method
+# `decompress(data, max_length)` of the standard library's bz2, lzma and compression.zstd.
+UNPACKERS: dict[str, Callable[[], Any]] = {
     "gzip": _GzipUnpacker,
     "bzip2": lambda: import_module("bz2").BZ2Decompressor(),
     "xz": lambda: import_module("lzma").LZMADecompressor(memlimit=XZ_MEMORY),
     "zstd": _zstd_unpacker,
+}
+PACKERS: dict[str, Callable[[BinaryIO], AbstractContextManager[BinaryIO]]] = {
+    "gzip": lambda file: import_module("gzip").GzipFile("", "wb", 6, file, mtime=0),
+    "bzip2": lambda file: import_module("bz2").BZ2File(file, "wb"),
+    "xz": lambda file: import_module("lzma").open(file, "wb"),
+    "zstd": _zstd_packer,
 }

@@ -18,7 +18,7 @@ cdef extern from "<sys/stat.h>" nogil:
 
 cdef enum:
     AHEAD_BYTES = 1048576  # of memory outside the heap, where it would leave holes; only pages with data use any
-    BLOCK_FILES = 256  # of one piece of memory, as in file_documents.py
+    BLOCK_FILES = 256  # of one piece of memory, as in files.py
     MAX_FOLDER_BYTES = 4096  # files in a folder with a longer path are opened by their whole path
 
 cdef size_t MORE = 65536  # bytes of a further read, if a file has grown or its size is wrong, as in /proc

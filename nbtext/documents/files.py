@@ -1,20 +1,328 @@
-"""Read many small files, with the compiled kernel if it is installed, otherwise in pure Python."""
+"""Documents that are files: they are selected from a directory, DIR/LABEL/**/FILE, then read and decoded in blocks.
+
+The order of files depends on their names only. Binary files of a directory are skipped. A directory is listed, and its
+first files are read, while the program still imports its modules (`ReadAhead`). The compiled kernel reads many small
+files; without it, plain Python does.
+"""
 
 from __future__ import annotations
 
 import errno
+import fnmatch
 import os
+import re
 import stat
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import field, replace
+from itertools import compress, groupby
+from operator import attrgetter, or_
+from threading import Thread
 
+from nbtext.documents.batch import Batch, Block
+from nbtext.documents.blocks import ReadOptions, Shard
+from nbtext.documents.decoding import BOMS, Decoded
+from nbtext.documents.decompression import MAGICS, SUFFIXES, check_compression, too_long, unpack
+from nbtext.documents.formats import HTML_SUFFIXES, content_suffix, is_mail
+from nbtext.documents.office import extract_text, is_readable
+from nbtext.documents.recognition import (
+    BEGINNINGS,
+    BINARY,
+    HEAD_BYTES,
+    OUTPUTS,
+    find_utf_16,
+    log_skipped,
+    name_binary,
+    recognize,
+)
+from nbtext.documents.settings import InputSettings
+from nbtext.documents.streams import (
+    READ,
+    ByteStream,
+    hide_credentials,
+    is_folder,
+    is_url,
+    list_files,
+    read_url,
+    unreadable,
+)
+from nbtext.errors import InputError, NbtextError
 from nbtext.kernel import HAS_KERNEL
+from nbtext.records import dataclass
 
-__all__ = ["Contents", "read_files", "read_files_plainly"]
+STANDARD_OUTPUT = "-"
+MAILDIR = frozenset({"cur", "new", "tmp"})
+EXCLUDED = "excluded by --exclude"
+ABOUT_FILE = "file about the directory, such as README or LICENSE"
+
+ABOUT_NAME = r"(?i)(?:readme|licen[cs]e|copying|authors|changelog|notice|contributing)(?:\.\w+)*"
 
 READ_BYTES = 1 << 20
-READ = os.O_RDONLY | sum(
-    getattr(os, name, 0) for name in ("O_BINARY", "O_CLOEXEC", "O_NOCTTY")
-)  # if the system has this flag
 READ_NOW = READ | getattr(os, "O_NONBLOCK", 0)  # does not wait for the writer of a FIFO
+BLOCK_FILES = 256
+BLOCK_BYTES = 8 << 20
+UNPACKED_RATIO = 20  # assumed ratio of the decompressed size to the size of a compressed file
+SAMPLE_STEP = 32  # the size of every 32nd file estimates the size of a block
+SPECIAL_BEGINNINGS = BOMS + MAGICS + BEGINNINGS
+COMPRESSED = tuple(SUFFIXES)
+SPECIAL_SUFFIXES = (*COMPRESSED, *HTML_SUFFIXES, ".HTML", ".HTM")
+# Most files have none of these, and need not be compared with each beginning and suffix.
+FIRST_BYTES = frozenset(beginning[:1] for beginning in SPECIAL_BEGINNINGS)
+LAST_LETTERS = frozenset(suffix[-1] for suffix in SPECIAL_SUFFIXES)
+UNREADABLE_LINK = "symbolic link to a file that cannot be read"
+AHEAD_BYTES = 8 << 20  # that are kept until they are needed
+AHEAD_FILES = 1 << 15
+
+
+Skipped = list[tuple[str, str]]  # the path of each entry that is skipped, and the reason
+
+
+@dataclass(slots=True)
+class Tree:
+    """The files below a directory.
+
+    Attributes
+    ----------
+    paths : list of str
+        The directory as typed, joined with the relative path of the file; sorted by code point, name by name.
+    labels : list of str or None
+        The first folder below the directory; None for a file in the directory itself.
+    in_maildir : list of bool
+        Whether the file is a mail of a Maildir.
+    skipped : list of tuple of str
+        The path of each other entry, and the reason why it is skipped.
+    """
+
+    paths: list[str] = field(default_factory=list)
+    labels: list[str | None] = field(default_factory=list)
+    in_maildir: list[bool] = field(default_factory=list)
+    skipped: Skipped = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Folder:
+    """A folder on the stack, and its remaining entries."""
+
+    path: str
+    label: str | None
+    identity: tuple[int, int]  # device and inode
+    entries: Iterator[os.DirEntry[str]]
+    is_maildir: bool = False
+    in_maildir: bool = False
+    place: str = ""  # the path below the directory SOURCE, with a slash at the end
+
+
+class Outputs:
+    """The files that this run writes, recognized by name or, where they exist, by identity.
+
+    Parameters
+    ----------
+    paths : Sequence[str]
+        As typed; "-" is standard output, which a shell may have opened as a file of the directory.
+    """
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._paths = {os.path.realpath(path) for path in paths if path != STANDARD_OUTPUT}
+        self.names = {os.path.basename(path) for path in self._paths}
+        self._identities: set[tuple[int, int]] = set()
+        for path in (1 if path == STANDARD_OUTPUT else path for path in paths):
+            with suppress(OSError, ValueError):
+                status = os.stat(path)
+                if stat.S_ISREG(status.st_mode):
+                    self._identities.add((status.st_dev, status.st_ino))
+        self.inodes = {inode for _, inode in self._identities}
+
+    def __contains__(self, entry: os.DirEntry[str]) -> bool:
+        if entry.name in self.names and os.path.realpath(entry.path) in self._paths:
+            return True
+        if entry.inode() not in self.inodes and not (self.inodes and entry.is_symlink()):
+            return False
+        status = entry.stat()
+        return (status.st_dev, status.st_ino) in self._identities
+
+
+def list_tree(root: str, outputs: Sequence[str] = (), exclude: Sequence[str] = ()) -> Tree:
+    """Return all files below a directory; symbolic links are followed, hidden files and folders are skipped.
+
+    Parameters
+    ----------
+    outputs, exclude : Sequence[str]
+        Files that this run writes, and patterns of names, or of paths below the directory: they are skipped.
+
+    Raises
+    ------
+    InputError
+        The directory cannot be read, or holds no file.
+    """
+    tree, is_excluded = Tree(), _compile_globs(exclude)
+    if is_url(root):
+        _list_remote_files(root, tree, is_excluded)
+    else:
+        _list_local_files(root, tree, Outputs(outputs), is_excluded)
+    if not tree.paths:
+        numbers = Counter(reason for _, reason in tree.skipped)
+        skipped = ", ".join(f"{reason}: {number}" for reason, number in sorted(numbers.items()))
+        what = f"the directory contains no file that nbtext reads{f' ({skipped})' if skipped else ''}"
+        raise InputError(what, where=hide_credentials(root), hint="give a directory that contains text files")
+    return tree
+
+
+def _compile_globs(patterns: Sequence[str]) -> Callable[[str], bool] | None:
+    """Return a function that tells whether a path, or the name at its end, matches a pattern; None without patterns."""
+    if not patterns:
+        return None
+    matches = re.compile("|".join(fnmatch.translate(pattern.rstrip("/")) for pattern in patterns)).match
+    return lambda path: bool(matches(path) or matches(os.path.basename(path)))
+
+
+def _list_remote_files(root: str, tree: Tree, is_excluded: Callable[[str], bool] | None) -> None:
+    """Add the files below a URL to the tree. Maildirs are not recognized there."""
+    for names in list_files(root):
+        path = "/".join((root.rstrip("/"), *names))
+        if any(name.startswith(".") for name in names):
+            tree.skipped.append((path, "hidden file or folder"))
+        elif is_excluded is not None and any(is_excluded("/".join(names[:stop])) for stop in range(1, len(names) + 1)):
+            tree.skipped.append((path, EXCLUDED))
+        else:
+            tree.paths.append(path)
+            tree.labels.append(names[0] if len(names) > 1 else None)
+            tree.in_maildir.append(False)
+
+
+def _list_local_files(root: str, tree: Tree, outputs: Outputs, is_excluded: Callable[[str], bool] | None) -> None:
+    """Add the files below a directory to the tree, without folders that cannot be read or that hold themselves."""
+    try:
+        stack = [_open_folder(root, None)]
+    except OSError as error:
+        raise unreadable(root, error) from None
+    while stack:
+        parent = stack[-1]
+        entry = _take_files(parent, tree, outputs, is_excluded)
+        if entry is None:
+            stack.pop()
+            continue
+        if parent.is_maildir and entry.name == "tmp":  # mails that are still being delivered
+            continue
+        is_label = len(stack) == 1 and not parent.is_maildir
+        try:
+            folder = _open_folder(entry.path, entry.name if is_label else parent.label)
+        except OSError:
+            tree.skipped.append((entry.path, "unreadable folder"))
+            continue
+        if any(folder.identity == ancestor.identity for ancestor in stack):
+            tree.skipped.append((entry.path, "symbolic link loop"))
+            continue
+        folder.in_maildir = parent.is_maildir or parent.in_maildir
+        folder.place = f"{parent.place}{entry.name}/"
+        stack.append(folder)
+
+
+def _open_folder(path: str, label: str | None) -> _Folder:
+    status = os.stat(path)
+    with os.scandir(path) as scan:
+        entries = sorted(scan, key=attrgetter("name"))
+    is_maildir = MAILDIR.issubset([entry.name for entry in entries])
+    return _Folder(path, label, (status.st_dev, status.st_ino), iter(entries), is_maildir=is_maildir)
+
+
+def _take_files(
+    folder: _Folder, tree: Tree, outputs: Outputs, is_excluded: Callable[[str], bool] | None
+) -> os.DirEntry[str] | None:
+    """Add the next files of a folder to the tree, and return the first folder among the entries."""
+    prefix, label = os.path.join(folder.path, ""), folder.label
+    names, inodes = outputs.names, outputs.inodes  # spare most entries the whole test
+    for entry in folder.entries:
+        name = entry.name
+        try:
+            if name[0] == ".":
+                tree.skipped.append((prefix + name, "hidden file or folder"))
+            elif folder.is_maildir and not (name in MAILDIR and entry.is_dir()):
+                tree.skipped.append((prefix + name, "beside the mails of a Maildir"))
+            elif is_excluded is not None and is_excluded(folder.place + name):
+                tree.skipped.append((prefix + name, EXCLUDED))
+            elif (name in names or (inodes and (entry.inode() in inodes or entry.is_symlink()))) and entry in outputs:
+                tree.skipped.append((prefix + name, "output of this run"))
+            elif entry.is_file():
+                tree.paths.append(prefix + name)
+                tree.labels.append(label)
+                tree.in_maildir.append(folder.in_maildir)
+            elif entry.is_dir():
+                return entry
+            else:
+                tree.skipped.append(
+                    (prefix + name, "broken symbolic link" if entry.is_symlink() else "not a regular file")
+                )
+        except OSError as error:
+            tree.skipped.append(
+                (prefix + name, "symbolic link loop" if error.errno == errno.ELOOP else "unreadable entry")
+            )
+    return None
+
+
+def list_shards(root: str, settings: InputSettings, outputs: Sequence[str]) -> tuple[list[Shard], Skipped]:
+    """Return the documents of a directory, and the entries that are skipped.
+
+    Parameters
+    ----------
+    outputs : sequence of str
+        Files that this run writes: they are skipped.
+
+    Raises
+    ------
+    InputError
+        The directory cannot be read, holds no file, or is not in the format of the settings.
+    """
+    wanted = settings.input_format
+    if wanted == "matrix":
+        raise InputError("is a directory, not a matrix file", where=root, hint="name the matrix file")
+    tree = list_tree(root, outputs, exclude=settings.exclude)
+    if wanted == "mbox":
+        return [Shard("mails", tuple(tree.paths), tuple(tree.labels))], tree.skipped
+    if wanted not in (None, "dirs", "files"):
+        files = zip(tree.paths, tree.labels, strict=True)
+        return [Shard("file", (path,), (label,), root=root) for path, label in files], tree.skipped
+    if None in tree.labels and any(label is not None for label in tree.labels):
+        is_kept = [
+            label is not None or not re.fullmatch(ABOUT_NAME, os.path.basename(path))
+            for path, label in zip(tree.paths, tree.labels, strict=True)
+        ]
+        for path, kept in zip(tree.paths, is_kept, strict=True):
+            if not kept:
+                tree.skipped.append((path, ABOUT_FILE))
+        tree.paths, tree.labels = list(compress(tree.paths, is_kept)), list(compress(tree.labels, is_kept))
+        tree.in_maildir = list(compress(tree.in_maildir, is_kept))
+    if wanted == "files":
+        tree.labels = [None] * len(tree.paths)
+    shards, start = [], 0
+    for are_mails, run in groupby(map(or_, tree.in_maildir, map(is_mail, tree.paths))):
+        stop = start + sum(1 for _ in run)
+        paths, labels = tuple(tree.paths[start:stop]), tuple(tree.labels[start:stop])
+        shards.append(Shard("mails" if are_mails else "files", paths, labels, root=root))
+        start = stop
+    return shards, tree.skipped
+
+
+def is_directory(path: str) -> bool:
+    """Return whether the path is a directory.
+
+    Raises
+    ------
+    InputError
+        The path does not exist or cannot be read.
+    """
+    if is_url(path):
+        return is_folder(path)
+    try:
+        status = os.stat(path)
+        if not os.access(path, os.R_OK):
+            raise PermissionError(errno.EACCES, "")
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except ValueError:
+        raise InputError("a path cannot contain a NUL character", where=path) from None
+    return stat.S_ISDIR(status.st_mode)
 
 
 def read_files_plainly(paths: list[bytes], limit: int) -> list[bytes | int]:
@@ -25,33 +333,25 @@ def read_files_plainly(paths: list[bytes], limit: int) -> list[bytes | int]:
 def _read_file(path: bytes, limit: int) -> bytes | int:
     try:
         handle = os.open(path, READ_NOW)
-    except OSError as error:
-        return error.errno or errno.EIO
-    except ValueError:  # a NUL byte
-        return errno.EINVAL
+    except (OSError, ValueError) as error:  # ValueError: a NUL byte
+        return error.errno or errno.EIO if isinstance(error, OSError) else errno.EINVAL
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             return errno.EINVAL
         if status.st_size > limit:
             return errno.EFBIG
-        content = os.read(handle, status.st_size + 1)
-        return content if len(content) == status.st_size else _read_changing(handle, content, limit)
+        blocks = [os.read(handle, status.st_size + 1)]
+        if len(blocks[0]) != status.st_size:  # the file grows, or the system states another size, as in /proc
+            while blocks[-1]:
+                blocks.append(os.read(handle, READ_BYTES))
+                if sum(map(len, blocks)) > limit:
+                    return errno.EFBIG
+        return b"".join(blocks)
     except OSError as error:
         return error.errno or errno.EIO
     finally:
         os.close(handle)
-
-
-def _read_changing(handle: int, content: bytes, limit: int) -> bytes | int:
-    """Return the content of a file whose size is not the size that the system states, as in /proc."""
-    blocks, size = [content], len(content)
-    while blocks[-1]:
-        blocks.append(os.read(handle, READ_BYTES))
-        size += len(blocks[-1])
-        if size > limit:
-            return errno.EFBIG
-    return b"".join(blocks)
 
 
 if HAS_KERNEL:
@@ -59,3 +359,220 @@ if HAS_KERNEL:
 else:
     Contents = None  # type: ignore[assignment,misc]  # files are not read ahead
     read_files = read_files_plainly
+
+
+@dataclass(slots=True)
+class FileDocuments:
+    """Documents that are files.
+
+    Attributes
+    ----------
+    shard : Shard
+        The files, whose paths are the ids. Without a root, they are named by themselves.
+    contents : list of bytes or int, optional
+        The contents, as `read_files` returns them, if they have already been read.
+    """
+
+    shard: Shard
+    options: ReadOptions
+    contents: list[bytes | int] | None = None
+
+    def batch(self) -> Batch:
+        """Read and decode the files.
+
+        A file that cannot be read is a problem of its row. A file of a directory that is binary is skipped and
+        counted.
+        """
+        paths, encoding = self.shard.paths, self.options.encoding
+        texts: list[str] = []
+        ids = list(map(hide_credentials, paths)) if is_url(paths[0]) else list(paths)
+        batch = Batch(ids, (texts,), list(self.shard.labels))
+        codec, may_hold_nul = encoding.codec, encoding.is_wide
+        skipped: list[int] = []
+        contents = self.contents or self._read(batch)
+        for row, (path, content) in enumerate(zip(paths, contents, strict=True)):
+            if (
+                isinstance(content, int)
+                or (path[-1:] in LAST_LETTERS and path.endswith(SPECIAL_SUFFIXES))
+                or (content[:1] in FIRST_BYTES and content.startswith(SPECIAL_BEGINNINGS))
+                or (not may_hold_nul and content.find(b"\0", 0, HEAD_BYTES) >= 0)
+            ):
+                self._add_special(row, content, batch, texts, skipped)
+                continue
+            try:
+                texts.append(content.decode(codec))
+            except UnicodeDecodeError:
+                self._add_special(row, content, batch, texts, skipped)
+        return batch.drop(skipped) if skipped else batch
+
+    def _read(self, batch: Batch) -> list[bytes | int]:
+        """Return the content of each file; the batch gets the errors of files at URLs."""
+        paths, limit = self.shard.paths, self.options.settings.max_document_bytes
+        if not is_url(paths[0]):
+            return read_files(encode_paths(paths), limit)
+        contents: list[bytes | int] = []
+        for row, path in enumerate(paths):
+            try:
+                contents.append(read_url(path, limit))
+            except InputError as problem:
+                contents.append(b"")
+                batch.problems[row], batch.labels[row] = problem, None
+        return contents
+
+    def _add_special(self, row: int, content: bytes | int, batch: Batch, texts: list[str], skipped: list[int]) -> None:
+        """Add a file that may not be plain text: its text, its problem, or the reason to skip it."""
+        path, text, repaired = self.shard.paths[row], "", 0
+        try:
+            if row not in batch.problems:
+                found = self._read_special(path, content)
+                if isinstance(found, str):
+                    log_skipped(path, found)
+                    batch.note(found)
+                    skipped.append(row)
+                else:
+                    text, repaired = found
+        except InputError as problem:
+            batch.problems[row] = problem.locate(path)
+            batch.labels[row] = None
+        texts.append(text)
+        batch.count_repairs(repaired)
+
+    def _read_special(self, path: str, content: bytes | int) -> Decoded | str:
+        """Return the text of a file that may not be plain text; a `str` is the reason to skip a file of a directory.
+
+        Raises
+        ------
+        InputError
+            The file cannot be read, or is binary and not from a directory.
+        """
+        settings, encoding = self.options.settings, self.options.encoding
+        limit, is_named = settings.max_document_bytes, self.shard.root is None
+        if isinstance(content, int):
+            if content == errno.EFBIG:
+                raise too_long(limit)
+            if is_named or not (content == errno.EINVAL or os.path.islink(path)):
+                raise unreadable(path, OSError(content, os.strerror(content)))
+            if settings.keeps_skipped:
+                raise InputError(f"is a {UNREADABLE_LINK}", hint="correct its target (ls -l shows it)")
+            return UNREADABLE_LINK
+        if (compression := check_compression(path, content)) is not None:
+            content = unpack(content, compression, limit=limit)
+        kind, head = recognize(content), content[:HEAD_BYTES]
+        if kind is not None and is_readable(kind, content):
+            extracted = extract_text(kind, content, limit)
+            if isinstance(extracted, str):
+                return Decoded(extracted, 0)
+            kind = extracted
+        if kind is None and b"\0" in head and not encoding.is_wide and not head.startswith(BOMS):
+            kind = find_utf_16(head) if path.lower().endswith(".txt") else BINARY
+        if kind is BINARY and not is_named:
+            kind = name_binary(head)
+        if kind is not None and not (is_named and kind is BINARY):
+            if is_named or (settings.keeps_skipped and kind not in OUTPUTS):
+                raise kind.refuse()
+            return kind.describe()
+        text, repaired = encoding.decode(content)
+        if content_suffix(path) in HTML_SUFFIXES:
+            from nbtext.documents.html import text_of_html
+
+            text = text_of_html(text)
+        return Decoded(text, repaired)
+
+
+def encode_paths(paths: Sequence[str]) -> list[bytes]:
+    """Return the paths as the system has them; it is `os.fsencode` for many."""
+    encoding, errors = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
+    return [path.encode(encoding, errors) for path in paths]
+
+
+def read_whole(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
+    """Yield the whole content of a pipe or standard input as one document."""
+    limit = options.settings.max_document_bytes
+    blocks: list[bytes] = []
+    size = 0
+    while size <= limit and (raw := stream.read()):
+        blocks.append(raw)
+        size += len(raw)
+    contents: list[bytes | int] = [b"".join(blocks) if size <= limit else errno.EFBIG]
+    documents = FileDocuments(Shard("files", (stream.path,), (None,)), options, contents)
+    return iter([Block(documents.batch, 1, size)])
+
+
+class ReadAhead:
+    """Lists directories, and reads the first files in a thread, before it is asked for them.
+
+    It never fails: what cannot be listed or read now is listed or read again when it is needed, and reported then.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        Sources as typed; only directories are read ahead.
+    settings : InputSettings
+    outputs : sequence of str
+        Files that this run writes; they are skipped.
+    """
+
+    def __init__(self, paths: Sequence[str] = (), settings: InputSettings | None = None, outputs: Sequence[str] = ()):
+        settings = settings or InputSettings()
+        self._listed: dict[tuple[object, ...], tuple[list[Shard], Skipped]] = {}
+        self._shard: Shard | None = None  # whose first files are read
+        with suppress(NbtextError, ValueError):  # ValueError: a NUL in the path
+            for path in filter(os.path.isdir, paths):
+                self._listed[_key(path, settings, outputs)] = list_shards(path, settings, outputs)
+        shard = next((shard for shards, _ in self._listed.values() for shard in shards), None)
+        if shard is not None and shard.reader == "files" and Contents is not None:
+            self._contents = Contents(encode_paths(shard.paths[:AHEAD_FILES]), settings.max_document_bytes)
+            self._thread = Thread(target=self._contents.read, args=(AHEAD_BYTES,), daemon=True)
+            with suppress(RuntimeError):  # the system allows no further thread
+                self._thread.start()
+                self._shard = shard
+
+    def list_shards(self, path: str, settings: InputSettings, outputs: Sequence[str]) -> tuple[list[Shard], Skipped]:
+        """Return the shards of a directory, and what is skipped; see the function."""
+        return self._listed.pop(_key(path, settings, outputs), None) or list_shards(path, settings, outputs)
+
+    def read(self, shard: Shard, options: ReadOptions) -> Iterator[Block]:
+        """Yield the files of a shard in blocks of at most 256; blocks of large files are smaller.
+
+        Those that have been read come first.
+        """
+        paths, limit, start = shard.paths, options.settings.max_document_bytes, 0
+
+        def take(stop: int) -> Shard:
+            return replace(shard, paths=paths[start:stop], labels=shard.labels[start:stop])
+
+        if shard is self._shard:
+            self._shard = None
+            self._contents.stop()
+            self._thread.join()
+            while start < len(self._contents) and (contents := self._take(shard, start)):
+                documents, n_files = FileDocuments(take(start + len(contents)), options, contents), len(contents)
+                start += n_files
+                yield Block(documents.batch, n_files)
+                del documents, contents
+            del self._contents
+        while start < len(paths):
+            sample = paths[start : start + BLOCK_FILES : SAMPLE_STEP]  # to stat each file is as slow as to read it
+            total = 0
+            for path in sample:
+                with suppress(OSError):
+                    ratio = UNPACKED_RATIO if path.endswith(SPECIAL_SUFFIXES) else 1
+                    total += min(os.stat(path).st_size * ratio, limit)
+            n_files = min(BLOCK_FILES, BLOCK_BYTES * len(sample) // max(total, 1), len(paths) - start) or 1
+            documents = FileDocuments(take(start + n_files), options)
+            start += n_files
+            yield Block(documents.batch, n_files, total * n_files // len(sample))
+
+    def _take(self, shard: Shard, start: int) -> list[bytes | int]:
+        """Return the contents of one block, from file `start` on. A compressed file ends it: it may be large."""
+        contents, size = self._contents.take(start, start + BLOCK_FILES), 0
+        for number, content in enumerate(contents):
+            if shard.paths[start + number].endswith(COMPRESSED) or size > BLOCK_BYTES:
+                return contents[:number]
+            size += len(content) if isinstance(content, bytes) else 0
+        return contents
+
+
+def _key(path: str, settings: InputSettings, outputs: Sequence[str]) -> tuple[object, ...]:
+    """Return everything on which the list of the files and their contents depend."""
+    return path, settings.input_format, settings.exclude, settings.max_document_bytes, tuple(outputs)

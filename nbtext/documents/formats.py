@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -46,7 +47,7 @@ class Format:
         What one document is.
     reader : str
         `module:function` in this package, which is imported when the first file of the format is read. The function
-        has the signature of `source.Reader`. A matrix and a directory have none.
+        gets a `ByteStream` and `ReadOptions`, and yields blocks. A matrix and a directory have none.
     suffixes : tuple of str
         The suffixes of file names, in lower case.
     beginning : bytes
@@ -101,95 +102,48 @@ class Format:
         first_line = start.lstrip().partition(b"\n")[0]
         return self.beginning != b"" and re.match(self.beginning, first_line) is not None
 
-    def load_reader(self) -> Any:
-        """Import and return the function that reads the format."""
-        return _load(self.reader)
-
-    def load_writer(self) -> Any:
-        """Import and return the function that writes rows of the format."""
-        return _load(self.writer)
+    def load(self, role: str) -> Any:
+        """Import and return a function of the format: that of its role, `reader` or `writer`."""
+        module, _, function = getattr(self, role).partition(":")
+        return getattr(import_module(f"nbtext.documents.{module}"), function)
 
     def writes(self, change: str) -> bool:
         """Return whether rows of the format can be written with this change."""
         return self.writer != "" and change in self.changes
 
 
-def _load(name: str) -> Any:
-    module, _, function = name.partition(":")
-    return getattr(import_module(f"nbtext.documents.{module}"), function)
-
-
 # If several formats have a suffix, the first one whose beginning matches is selected, otherwise the last one.
+_text = partial(Format, is_text=True, writer="rows:write_text")
 _records = (
     Format("dirs", "file"),
-    Format("files", "file", "file_documents:read_whole"),
+    Format("files", "file", "files:read_whole"),
+    _text("jsonl", "row", "jsonl:read_jsonl", (".jsonl", ".ndjson", ".json"), rb"\{", is_splittable=True),
+    _text("json", "row", "jsonl:read_json_array", (".json",), rb"\[\s*(?:\{|\Z)"),
+    _text("csv", "row", "tables:read_csv", (".csv",)),
+    _text("tsv", "row", "tables:read_tsv", (".tsv", ".tab")),
     Format(
-        "jsonl",
-        "row",
-        "jsonl:read_jsonl",
-        (".jsonl", ".ndjson", ".json"),
-        rb"\{",
-        is_text=True,
-        is_splittable=True,
-        writer="rows:write_text",
-    ),
-    Format(
-        "json",
-        "row",
-        "json_array:read_json_array",
-        (".json",),
-        rb"\[\s*(?:\{|\Z)",
-        is_text=True,
-        writer="rows:write_text",
-    ),
-    Format("csv", "row", "tables:read_csv", (".csv",), is_text=True, writer="rows:write_text"),
-    Format("tsv", "row", "tables:read_tsv", (".tsv", ".tab"), is_text=True, writer="rows:write_text"),
-    Format(
-        "parquet",
-        "row",
-        "arrow:read_parquet",
-        (".parquet", ".pq"),
-        magic=(b"PAR1",),
-        is_splittable=True,
+        "parquet", "row", "arrow:read_parquet", (".parquet", ".pq"), magic=(b"PAR1",), is_splittable=True,
         writer="arrow:write_parquet",
     ),
     Format(
-        "arrow",
-        "row",
-        "arrow:read_arrow",
-        (".arrow", ".feather", ".arrows"),
-        magic=(b"ARROW1\0\0", b"\xff\xff\xff\xff"),
-        is_splittable=True,
-        writer="arrow:write_arrow",
+        "arrow", "row", "arrow:read_arrow", (".arrow", ".feather", ".arrows"),
+        magic=(b"ARROW1\0\0", b"\xff\xff\xff\xff"), is_splittable=True, writer="arrow:write_arrow",
     ),
     Format(
-        "sqlite",
-        "row",
-        "sql:read_sqlite",
-        (".db", ".sqlite", ".sqlite3"),
-        magic=(b"SQLite format 3\0",),
-        has_queries=True,
-        writer="sql:write_sqlite",
-        changes=("columns",),
+        "sqlite", "row", "sql:read_sqlite", (".db", ".sqlite", ".sqlite3"), magic=(b"SQLite format 3\0",),
+        has_queries=True, writer="sql:write_sqlite", changes=("columns",),
     ),
-    Format(
-        "fasttext",
-        "line",
-        "lines:read_fasttext",
-        (TEXT_SUFFIX,),
-        rb"__label__",
-        is_text=True,
-        is_splittable=True,
-        writer="rows:write_text",
+    _text(
+        "fasttext", "line", "lines:read_fasttext", (TEXT_SUFFIX,), rb"__label__", is_splittable=True,
         changes=("labels",),
     ),
     Format("lines", "line", "lines:read_lines", (TEXT_SUFFIX,), is_text=True, is_splittable=True),
     Format("mbox", "mail", "mail:read_mbox", (".mbox",), MBOX_SEPARATOR),
     Format("eml", "mail", "mail:read_mbox", (".eml",), is_choice=False),
-    Format("html", "file", "file_documents:read_whole", HTML_SUFFIXES, is_choice=False),
-    Format("office", "file", "file_documents:read_whole", is_choice=False),
+    Format("html", "file", "files:read_whole", HTML_SUFFIXES, is_choice=False),
+    Format("office", "file", "files:read_whole", is_choice=False),
     Format("matrix", "row"),
-)
+)  # fmt: skip
 FORMATS = {record.name: record for record in _records}
 FORMAT_NAMES = tuple(record.name for record in _records if record.is_choice)
 WRITABLE_NAMES = tuple(record.name for record in _records if record.writes("columns"))

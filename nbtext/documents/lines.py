@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from nbtext.documents.batch import Batch, Block
 from nbtext.documents.blocks import LineBlock, ReadOptions, read_line_blocks, read_range, read_raw_blocks
-from nbtext.documents.decoding import DecodedLines, Encoding, decode_lines
+from nbtext.documents.decoding import Encoding, decode_lines
 from nbtext.documents.decompression import too_long
-from nbtext.documents.labels import Label, collect_labels, split_fasttext
+from nbtext.documents.fields import Label, collect_labels, split_fasttext
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream
 from nbtext.errors import InputError
@@ -94,32 +94,33 @@ def read_fasttext(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     return read_line_documents(stream, options, parse_fasttext)
 
 
-def parse_lines(lines: LineDocuments) -> Batch:
-    """Return a batch in which each line is a document."""
-    decoded = decode_lines(lines.block.data, lines.encoding)
-    texts = [text.removesuffix("\r") for text in decoded.texts]
+def parse_lines(lines: LineDocuments, *, is_fasttext: bool = False) -> Batch:
+    """Return a batch in which each line is a document, with the repair counts and problems of decoding."""
+    decoded, first = decode_lines(lines.block.data, lines.encoding), lines.block.first_line
+    texts, problems = [text.removesuffix("\r") for text in decoded.texts], decoded.problems
     labels: list[Label] = [lines.label] * len(texts)
-    return batch_of_lines(lines, decoded, texts, labels)
+    for row, text in enumerate(texts) if is_fasttext else ():
+        found, texts[row] = split_fasttext(text)
+        labels[row] = found[0] if found else None
+        if len(found) > 1:
+            try:
+                labels[row] = collect_labels(found, lines.settings)
+            except InputError as error:
+                problems.setdefault(row, error)
+    batch = Batch([f"{lines.origin}{line}" for line in range(first, first + len(texts))], (texts,), [])
+    batch.repaired_documents, batch.repaired_bytes = len(decoded.repaired), sum(decoded.repaired.values())
+    for row, problem in sorted(problems.items()):
+        batch.problems[row] = problem.locate(lines.place(row))
+        texts[row], labels[row] = "", None
+    batch.set_labels(labels)
+    return batch
 
 
 def parse_fasttext(lines: LineDocuments) -> Batch:
     """Return a batch in which each line is a document. If a line has several labels, all lines have lists of labels."""
-    decoded = decode_lines(lines.block.data, lines.encoding)
-    texts: list[str] = []
-    labels: list[Label] = []
-    problems: dict[int, InputError] = {}
-    for row, line in enumerate(decoded.texts):
-        found, text = split_fasttext(line.removesuffix("\r"))
-        texts.append(text)
-        labels.append(found[0] if found else None)
-        if len(found) > 1:
-            try:
-                labels[row] = collect_labels(found, lines.settings)
-            except InputError as problem:
-                problems[row] = problem
-    batch = batch_of_lines(lines, decoded, texts, labels, problems)
+    batch = parse_lines(lines, is_fasttext=True)
     if lines.settings.keeps_rows:
-        batch.rows = keep_lines(lines, list(range(len(texts))), "fasttext")
+        batch.rows = keep_lines(lines, list(range(len(batch))), "fasttext")
     return batch
 
 
@@ -137,34 +138,10 @@ def keep_lines(lines: LineDocuments, places: list[int], name: str) -> TextRows:
     if is_ended:
         texts.pop()
     kind = TextRows if name == "fasttext" else ObjectRows
+    gaps = ["".join(f"{text}\n" for text in texts[last + 1 : place])
+            for last, place in pairwise([-1, *places, len(texts)])]  # fmt: skip
     return kind(
-        name,
-        lines.origin.removesuffix(":") or STANDARD_INPUT,
-        encoding,
-        [texts[place] for place in places],
-        ["".join(f"{text}\n" for text in texts[last + 1 : place])
-         for last, place in pairwise([-1, *places, len(texts)])],
+        name, lines.origin.removesuffix(":") or STANDARD_INPUT, encoding, [texts[place] for place in places], gaps,
         [block.first_line + place for place in places],
-        is_ended=is_ended,
-        is_start=block.first_line == 1,
-        bom=lines.bom,
+        is_ended=is_ended, is_start=block.first_line == 1, bom=lines.bom,
     )  # fmt: skip
-
-
-def batch_of_lines(
-    lines: LineDocuments,
-    decoded: DecodedLines,
-    texts: list[str],
-    labels: list[Label],
-    problems: dict[int, InputError] | None = None,
-) -> Batch:
-    """Return a batch with a document for each line, and with the repair counts and problems of decoding."""
-    first = lines.block.first_line
-    ids = [f"{lines.origin}{line}" for line in range(first, first + len(texts))]
-    batch = Batch(ids, (texts,), [])
-    batch.repaired_documents, batch.repaired_bytes = len(decoded.repaired), sum(decoded.repaired.values())
-    for row, problem in sorted({**(problems or {}), **decoded.problems}.items()):
-        batch.problems[row] = problem.locate(lines.place(row))
-        texts[row], labels[row] = "", None
-    batch.set_labels(labels)
-    return batch

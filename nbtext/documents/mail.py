@@ -11,10 +11,12 @@ import email.policy
 import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.parser import BytesHeaderParser
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -22,9 +24,9 @@ from nbtext.documents.batch import Batch, BatchBuilder, Block
 from nbtext.documents.blocks import ReadOptions, group_items, read_line_blocks, read_raw_blocks
 from nbtext.documents.decoding import BOMS, Decoded, Encoding, text_codec
 from nbtext.documents.decompression import too_long
+from nbtext.documents.fields import split_label
 from nbtext.documents.formats import MBOX_SEPARATOR
 from nbtext.documents.html import text_of_html
-from nbtext.documents.labels import split_label
 from nbtext.documents.lines import origin_of
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, open_stream
@@ -33,27 +35,21 @@ from nbtext.errors import InputError
 BLOCK_MAILS = 64
 DEFAULTS = InputSettings()
 MAX_MIME_HEADER = 4_000  # characters of a MIME header; the standard library parses parameters in quadratic time
-MAX_ENCODED_HEADER = (
-    8_000  # characters of another header; longer ones keep their =?encoded words?=, for the same reason
-)
+# characters of another header; longer ones keep their =?encoded words?=, for the same reason
+MAX_ENCODED_HEADER = 8_000
 MAX_DEPTH = 100  # of nested MIME parts; far below the limit of the standard library's recursion
-MAX_LINE_CHECKS = (
-    50_000_000  # lines times boundaries: each line is compared with each boundary, which takes about 2 s at this limit
-)
+# lines times boundaries: each line is compared with each boundary, which takes about 2 s at this limit
+MAX_LINE_CHECKS = 50_000_000
 NO_TEXT = {"text/calendar", "text/css", "text/javascript", "text/vcard", "text/x-vcard"}
-WIDER_CODECS = {
-    "gb2312": "gb18030",
-    "euc_kr": "cp949",
-    "shift_jis": "cp932",
-}  # mailers use the first name for the second encoding
+# mailers use the first name for the second encoding
+WIDER_CODECS = {"gb2312": "gb18030", "euc_kr": "cp949", "shift_jis": "cp932"}
 
 MAX_LINES = 2_000_000  # of a mail whose parts are read; 100 MB of base64 have fewer
 LARGE_BYTES = 1 << 22  # of a mail; a smaller one is read by the library whatever it is
 PLAIN = ("", "7bit", "8bit", "binary")  # encodings of a text that need no decoding
 
-_headers = re.compile(
-    rb"(?:(?:From |[!-9;-~]*+:|[\t ])[^\r\n]*+(?:\r\n?|\n|\Z))*+(?:\r\n?|\n)?"
-)  # as the library finds them
+# the headers as the library finds them
+_headers = re.compile(rb"(?:(?:From |[!-9;-~]*+:|[\t ])[^\r\n]*+(?:\r\n?|\n|\Z))*+(?:\r\n?|\n)?")
 _folded = re.compile(r"\r?\n[ \t]*")
 _boundary = re.compile(rb"boundary\s*=", re.IGNORECASE)
 _separator = re.compile(MBOX_SEPARATOR)
@@ -222,39 +218,26 @@ class RawMail(NamedTuple):
     is_first: bool = True  # of its file
 
 
-@dataclass(slots=True)
-class MailDocuments:
-    """Documents that are mails."""
-
-    mails: list[RawMail]
-    encoding: Encoding
-    settings: InputSettings
-
-    def batch(self) -> Batch:
-        """Parse the mails; one that cannot be read is a problem of its row."""
-        settings = self.settings
-        names = (*settings.text_field, settings.label_field, settings.id_field, "subject", settings.split_field or "")
-        wanted = {name.lower() for name in names if name}
-        builder = BatchBuilder(settings)
-        for identity, folder, content, _ in self.mails:
-            try:
-                if isinstance(content, InputError):
-                    raise content
-                mail = parse_mail(content, wanted, self.encoding)
-                header = _header_if_named(mail, settings.label_field, DEFAULTS.label_field)
-                label = split_label(header, settings) if header is not None else folder
-            except InputError as problem:
-                builder.add_problem(problem, place=identity)
-                continue
-            builder.add(
-                [mail.text(name) for name in settings.text_field],
-                place=identity,
-                identity=_header_if_named(mail, settings.id_field, DEFAULTS.id_field),
-                label=label,
-                group=mail.text(settings.split_field) if settings.split_field is not None else None,
-                repaired=mail.repaired,
-            )
-        return builder.finish()
+def _parse_mails(mails: list[RawMail], encoding: Encoding, settings: InputSettings) -> Batch:
+    """Parse mails; one that cannot be read is a problem of its row."""
+    names = (*settings.text_field, settings.label_field, settings.id_field, "subject", settings.split_field or "")
+    wanted = {name.lower() for name in names if name}
+    builder = BatchBuilder(settings)
+    for identity, folder, content, _ in mails:
+        try:
+            if isinstance(content, InputError):
+                raise content
+            mail = parse_mail(content, wanted, encoding)
+            header = _header_if_named(mail, settings.label_field, DEFAULTS.label_field)
+            label = split_label(header, settings) if header is not None else folder
+        except InputError as problem:
+            builder.add((), place=identity, label=problem)
+            continue
+        texts = [mail.text(name) for name in settings.text_field]
+        name = _header_if_named(mail, settings.id_field, DEFAULTS.id_field)
+        group = mail.text(settings.split_field) if settings.split_field is not None else None
+        builder.add(texts, place=identity, identity=name, label=label, group=group, repaired=mail.repaired)
+    return builder.finish()
 
 
 def _header_if_named(mail: Mail, name: str, default: str) -> str | None:
@@ -274,33 +257,24 @@ def read_mail_files(
     paths: Iterable[str], labels: Iterable[str | None], encoding: Encoding, settings: InputSettings
 ) -> Iterator[Block]:
     """Yield the mails of some files, with their paths as ids; a file that is an mbox of several gives `FILE:NUMBER`."""
-    mails = (
-        _read_mail_file(path, label, settings.max_document_bytes) for path, label in zip(paths, labels, strict=True)
-    )
-    return _group_mails(
-        chain.from_iterable(mails), encoding, settings, lambda group: sum(mail.is_first for mail in group)
-    )
+    limit = settings.max_document_bytes
+    mails = chain.from_iterable(_read_mail_file(*file, limit) for file in zip(paths, labels, strict=True))
+    return _group_mails(mails, encoding, settings, lambda group: sum(mail.is_first for mail in group))
 
 
 def _read_mail_file(path: str, label: str | None, limit: int) -> Iterator[RawMail]:
     try:
-        stream = open_stream(path)
+        with closing(open_stream(path)) as stream:
+            contents = _split_mbox(stream, limit)
+            first = next(contents, b"")
+            second = next(contents, None)
+            if second is None:
+                yield RawMail(path, label, first)
+                return
+            for number, content in enumerate(chain((first, second), contents), 1):
+                yield RawMail(f"{path}:{number}", label, content, is_first=number == 1)
     except InputError as problem:
         yield RawMail(path, label, problem)
-        return
-    try:
-        contents = _split_mbox(stream, limit)
-        first = next(contents, b"")
-        second = next(contents, None)
-        if second is None:
-            yield RawMail(path, label, first)
-            return
-        for number, content in enumerate(chain((first, second), contents), 1):
-            yield RawMail(f"{path}:{number}", label, content, is_first=number == 1)
-    except InputError as problem:
-        yield RawMail(path, label, problem)
-    finally:
-        stream.close()
 
 
 def is_separator(line: bytes) -> bool:
@@ -352,6 +326,6 @@ def _group_mails(
         return len(mail.content) if isinstance(mail.content, bytes) else 0
 
     for group, n_bytes in group_items(mails, length_of, n_items=BLOCK_MAILS):
-        block = Block(MailDocuments(group, encoding, settings).batch, size_of(group), n_bytes)
+        block = Block(partial(_parse_mails, group, encoding, settings), size_of(group), n_bytes)
         del group
         yield block

@@ -13,7 +13,7 @@ import math
 import os
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
@@ -158,19 +158,16 @@ def load_matrix(path: str) -> Matrix:
     InputError
         The file is not a matrix, is broken or inconsistent, or was written by a newer nbtext.
     """
-    stream = open_stream(path)
-    try:
-        kind = recognize(stream.head())
-        if kind not in (None, MATRIX, BROKEN_ZIP):
-            raise kind.refuse(stream.path)
-        with _seekable(stream) as file:
-            return _check_arrays(_read_members(file))
-    except _UnfitError as error:
-        raise InputError(
-            f"is not a valid matrix file: {error}", where=path, hint="write one with nbtext vectorize"
-        ) from None
-    finally:
-        stream.close()
+    with closing(open_stream(path)) as stream:
+        try:
+            kind = recognize(stream.head())
+            if kind not in (None, MATRIX, BROKEN_ZIP):
+                raise kind.refuse(stream.path)
+            with _seekable(stream) as file:
+                return _check_arrays(_read_members(file))
+        except _UnfitError as error:
+            what = f"is not a valid matrix file: {error}"
+            raise InputError(what, where=path, hint="write one with nbtext vectorize") from None
 
 
 @contextmanager
@@ -245,25 +242,27 @@ def _check_arrays(arrays: Arrays) -> Matrix:
     n_documents, n_features = arrays["shape"].tolist()
     if n_documents != len(arrays["indptr"]) - 1 or not 0 <= n_features <= np.iinfo(np.int32).max:
         raise _UnfitError("the numbers of rows or columns in `shape` are wrong")
-    _check_rows(arrays, n_features)
-    _check_offsets(arrays["feature_names"], arrays["feature_offsets"], "feature names")
-    _check_features(arrays["feature_names"], arrays["feature_offsets"], n_features)
+    data, indices, indptr = arrays["data"], arrays["indices"], arrays["indptr"]
+    if len(data) != len(indices):
+        raise _UnfitError("`indices` and `data` are not equally long")
+    if not np.isfinite(data).all():
+        raise _UnfitError("it contains a number that is not finite")
+    if (wrong := find_row_error(indptr, indices, n_features)) is not None:
+        raise _UnfitError(wrong)
+    blob, offsets = arrays["feature_names"], arrays["feature_offsets"]
+    _check_offsets(blob, offsets, "feature names")
+    if len(offsets) > 1 or n_features > MAX_HASHED_FEATURES:
+        if len(offsets) != n_features + 1:
+            raise _UnfitError("it does not have a name for each column")
+        if not are_utf8(blob, offsets) or not are_ascending(blob, offsets):
+            raise _UnfitError("its feature names are not valid, distinct and sorted")
     ids = _names(arrays["document_ids"], arrays["document_id_offsets"], n_documents, "document ids")
-    labels = _names(arrays["labels"], arrays["label_offsets"], n_documents, "labels")
+    names = _names(arrays["labels"], arrays["label_offsets"], n_documents, "labels")
     has_label = arrays["has_label"]
     if len(has_label) != n_documents or (has_label.view(np.uint8) > 1).any():
         raise _UnfitError("`has_label` does not have one value for each document")
-    return Matrix(
-        arrays["data"],
-        arrays["indices"],
-        arrays["indptr"],
-        n_features,
-        arrays["feature_names"],
-        arrays["feature_offsets"],
-        ids,
-        [label if has else None for label, has in zip(labels, has_label.tolist(), strict=True)],
-        settings,
-    )
+    labels = [name if has else None for name, has in zip(names, has_label.tolist(), strict=True)]
+    return Matrix(data, indices, indptr, n_features, blob, offsets, ids, labels, settings)
 
 
 def _settings(content: NDArray[np.uint8]) -> dict[str, Any]:
@@ -281,28 +280,9 @@ def _settings(content: NDArray[np.uint8]) -> dict[str, Any]:
     return settings
 
 
-def _check_rows(arrays: Arrays, n_features: int) -> None:
-    data, indices, indptr = arrays["data"], arrays["indices"], arrays["indptr"]
-    if len(data) != len(indices):
-        raise _UnfitError("`indices` and `data` are not equally long")
-    if not np.isfinite(data).all():
-        raise _UnfitError("it contains a number that is not finite")
-    if (wrong := find_row_error(indptr, indices, n_features)) is not None:
-        raise _UnfitError(wrong)
-
-
 def _check_offsets(blob: NDArray[np.uint8], offsets: NDArray[np.int64], what: str) -> None:
     if not are_offsets(offsets, len(blob)):
         raise _UnfitError(f"the offsets of its {what} are wrong")
-
-
-def _check_features(blob: NDArray[np.uint8], offsets: NDArray[np.int64], n_features: int) -> None:
-    if len(offsets) == 1 and n_features <= MAX_HASHED_FEATURES:
-        return
-    if len(offsets) != n_features + 1:
-        raise _UnfitError("it does not have a name for each column")
-    if not are_utf8(blob, offsets) or not are_ascending(blob, offsets):
-        raise _UnfitError("its feature names are not valid, distinct and sorted")
 
 
 def _names(blob: NDArray[np.uint8], offsets: NDArray[np.int64], n_names: int, what: str) -> list[str]:

@@ -1,7 +1,13 @@
-"""Recognize files that are not documents: binary files, among them models and matrices."""
+"""Recognize files that are not documents: binary files, among them models and matrices.
+
+The encoding of text that is not valid UTF-8 is named in a message, by charset-normalizer; text is never decoded so.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from nbtext.errors import InputError, printable
@@ -11,6 +17,10 @@ ZIP_MAGIC = b"PK\x03\x04"
 PICKLE_MAGICS = (b"\x80\x03", b"\x80\x04", b"\x80\x05")  # pickle protocols; no text begins with these bytes
 TABLE_HINT = "name the file itself, or give --input-format"
 OFFICE_HINT = "save it as plain text, or a table as CSV; nbtext[office] reads Word files"
+
+SAMPLE_BYTES = 1 << 16  # of a file
+MAX_SAMPLES = 20  # files
+UTF_16 = ("utf_16_le", "utf_16_be")
 
 
 class Kind(NamedTuple):
@@ -76,7 +86,7 @@ MAGICS = {
 }
 OFFICE_MEMBERS = (b"[Content_Types].xml", b"mimetype", b"_rels/", b"docProps/", b"word/", b"xl/", b"ppt/")
 
-UNUSUAL_BEGINNINGS = (*MAGICS, ZIP_MAGIC, *PICKLE_MAGICS)
+BEGINNINGS = (*MAGICS, ZIP_MAGIC, *PICKLE_MAGICS)
 WIDE_NULS = 0.25, 0.75  # shares of NUL between which bytes are UTF-16 or UTF-32; that of Latin letters has a half
 
 
@@ -121,8 +131,6 @@ def name_binary(head: bytes, hint: str = BINARY.hint) -> Kind:
 
 def find_utf_16(head: bytes) -> Kind | None:
     """Return the kind of a file whose first bytes are UTF-16 text without a byte order mark; None if they are not."""
-    from nbtext.documents.encoding_guess import guess_codec
-
     if (codec := guess_codec(head, is_wide=True)) is not None:
         return BINARY._replace(hint=f"it seems to be UTF-16 without a byte order mark; try --encoding {codec}")
     least, most = WIDE_NULS
@@ -136,3 +144,51 @@ def is_own_output(path: str) -> bool:
             return recognize(file.read(HEAD_BYTES)) in OUTPUTS
     except (OSError, ValueError):
         return False
+
+
+def guess_codec(sample: bytes, *, is_wide: bool = False) -> str | None:
+    """Return the encoding that some bytes seem to have; None if none fits, or the library is not installed.
+
+    is_wide  whether only UTF-16 is considered
+    """
+    try:
+        from charset_normalizer import from_bytes
+    except ImportError:
+        return None
+    if is_wide:
+        sample = sample[: len(sample) // 2 * 2]
+    best = from_bytes(sample, cp_isolation=list(UTF_16) if is_wide else None).best()
+    if best is None or best.encoding in ("utf_8", "ascii"):
+        return None
+    if is_wide and {" ", "\n"}.isdisjoint(sample.decode(best.encoding, "ignore")):  # other bytes may be letters, too
+        return None
+    return best.encoding.replace("_", "-")
+
+
+def guess_encoding(paths: Iterable[str]) -> str | None:
+    """Return the encoding that the files at some paths seem to have; None if none fits or all are valid UTF-8.
+
+    Parameters
+    ----------
+    paths : Iterable[str]
+        Files and directories. Other paths are ignored.
+    """
+    samples = []
+    for name in _walk(paths):
+        with suppress(OSError, ValueError), open(name, "rb") as file:
+            content = file.read(SAMPLE_BYTES)
+            whole = content[: content.rfind(b"\n") + 1] if len(content) == SAMPLE_BYTES else content
+            invalid = [line for line in whole.split(b"\n") if line.decode(errors="ignore").encode() != line]
+            samples += [b"\n".join(invalid)] if invalid else []
+        if len(samples) == MAX_SAMPLES:
+            break
+    return guess_codec(b"\n".join(samples)) if samples else None
+
+
+def _walk(paths: Iterable[str]) -> Iterator[str]:
+    for path in paths:
+        if os.path.isfile(path):
+            yield path
+        for folder, folders, names in os.walk(path):
+            folders.sort()
+            yield from (os.path.join(folder, name) for name in sorted(names))

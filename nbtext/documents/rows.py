@@ -16,9 +16,9 @@ from datetime import date, time
 from decimal import Decimal
 from typing import Any, NamedTuple, Self
 
-from nbtext.documents.batch import Rows, format_names
+from nbtext.documents.batch import Rows
 from nbtext.documents.decoding import UNICODE, Encoding
-from nbtext.documents.labels import LABEL_PREFIX, remove_labels
+from nbtext.documents.fields import LABEL_PREFIX, format_names, remove_labels
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, number_of
 from nbtext.output import Writer
@@ -375,20 +375,18 @@ def _encode(rows: TextRows, parts: list[tuple[int, str]]) -> bytes:
 
 def _check_alike(rows: TextRows, first: TextRows) -> None:
     """Raise InputError unless the rows of two files can be written to one file."""
-    hint = "write the rows of each file to a file of its own"
+    what = ""
     if (rows.encoding.codec, rows.newline) != (first.encoding.codec, first.newline):
         what = f"its encoding or its line ends are not those of {first.path}"
-        raise InputError(what, where=rows.path, hint=hint)
-    if rows.format == "json":
+    elif rows.format == "json":
         what = "a .json file is one array, and several arrays cannot be written to one file"
-        raise InputError(what, where=rows.path, hint=hint)
-    if not isinstance(rows, TableRows) or not isinstance(first, TableRows):
-        return
-    if (rows.names, rows.header is None) != (first.names, first.header is None):
-        what = f"its columns are {format_names(rows.names)}; those of {first.path} are {format_names(first.names)}"
-        raise InputError(what, where=rows.path, hint=hint)
-    if rows.separator != first.separator:
-        raise InputError(f"its separator is not that of {first.path}", where=rows.path, hint=hint)
+    elif isinstance(rows, TableRows) and isinstance(first, TableRows):
+        if (rows.names, rows.header is None) != (first.names, first.header is None):
+            what = f"its columns are {format_names(rows.names)}; those of {first.path} are {format_names(first.names)}"
+        elif rows.separator != first.separator:
+            what = f"its separator is not that of {first.path}"
+    if what:
+        raise InputError(what, where=rows.path, hint="write the rows of each file to a file of its own")
 
 
 def _printable(text: str) -> str:

@@ -1,11 +1,11 @@
-"""The settings of reading sources."""
+"""The settings of reading sources; and word lists, files with one word, feature or document id on each line."""
 
 from __future__ import annotations
 
 from dataclasses import fields, replace
 
 from nbtext.documents.formats import FORMAT_NAMES
-from nbtext.errors import PARAMETERS
+from nbtext.errors import PARAMETERS, InputError
 from nbtext.records import dataclass
 from nbtext.settings import check_settings, parse_names, setting
 
@@ -37,10 +37,33 @@ class ModelInput:
 UNKNOWN_INPUT = ModelInput()
 
 
-def _parse_ids(path: str) -> frozenset[str]:
-    from nbtext.documents.word_list import read_words
+def read_words(path: str) -> tuple[str, ...]:
+    """Return the lines of a word list, such as a vocabulary, in order, without empty lines.
 
-    return frozenset(read_words(path))
+    Spaces are kept, because character n-grams may contain them.
+
+    raises  InputError: the file cannot be read, is not UTF-8, or lists nothing
+    """
+    words = tuple(line for line in _lines(path) if line)
+    if not words:
+        raise InputError("the file contains no words", where=path, hint="write one word per line")
+    return words
+
+
+def _lines(path: str) -> list[str]:
+    """Return the lines of a UTF-8 file, without line ends."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
+        what = getattr(error, "strerror", None) or str(error)
+        raise InputError(what, where=path, hint="give --stop-words english, or a file with one word per line") from None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError("not UTF-8", where=f"{path}:{line}", hint="save it as UTF-8") from None
+    return text.replace("\r\n", "\n").split("\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +110,9 @@ class InputSettings:
         "as '*.bak' or 'old/*'; may be repeated.", metavar="GLOB", is_repeated=True,
     )  # fmt: skip
     exclude_ids: frozenset[str] = setting(
-        frozenset(), "File with the ids of documents to exclude, one per line.", file="input", parse=_parse_ids
-    )
+        frozenset(), "File with the ids of documents to exclude, one per line.", file="input",
+        parse=lambda path: frozenset(read_words(path)),
+    )  # fmt: skip
     id_field: str = setting("id", "Column, JSON key or mail header of the document id.", metavar="NAME")
     query: str | None = setting(
         None, "Query whose rows are the documents of SOURCE: a SQLite file, or the URL of a database, such as "

@@ -1,36 +1,38 @@
-"""All SOURCE arguments of a command, read as one stream of documents."""
+"""All SOURCE arguments of a command, read as one stream of documents.
+
+A source is divided into shards: parts (some files, or a byte range) that any process with the same files can read.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
-from typing import Protocol
 
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, BatchBuilder, Block, Document
-from nbtext.documents.blocks import ByteRange, ReadOptions
-from nbtext.documents.decoding import encoding_of
-from nbtext.documents.directory import is_directory
-from nbtext.documents.fields import check_joined, check_label_columns
-from nbtext.documents.formats import FORMAT_NAMES, FORMATS, WRITABLE_NAMES, Format, is_mail
-from nbtext.documents.labels import check_label_settings
-from nbtext.documents.read_ahead import ReadAhead
+from nbtext.documents.blocks import ByteRange, ReadOptions, Shard, count_lines_in_range
+from nbtext.documents.decoding import detect_bom, encoding_of
+from nbtext.documents.fields import check_joined, check_label_columns, is_number
+from nbtext.documents.files import ReadAhead, is_directory
+from nbtext.documents.formats import FORMATS, WRITABLE_NAMES, Format, detect_format, is_mail
 from nbtext.documents.recognition import OUTPUTS, Kind, log_skipped, name_binary, recognize
 from nbtext.documents.settings import InputSettings, ModelInput
-from nbtext.documents.shards import FILE_BYTES, Shard, detect_stream_format, split_shard, suitable_bytes
-from nbtext.documents.streams import STANDARD_INPUT, ByteStream, file_size, is_regular, open_stream
-from nbtext.documents.urls import is_database_url, is_url
-from nbtext.errors import InputError, SettingsError
+from nbtext.documents.streams import (
+    STANDARD_INPUT,
+    ByteStream,
+    file_size,
+    has_ranges,
+    is_database_url,
+    is_regular,
+    is_url,
+    open_stream,
+)
+from nbtext.errors import InputError, NbtextWarning, SettingsError
 
+MIN_SHARD, MAX_SHARD = 16 << 20, 512 << 20  # bytes: the sample of each shard must fit into memory
+FILE_BYTES = 32 << 10  # the assumed size of a file of a directory; to stat each file is as slow as to read it
 MAX_BYTES = 2**62  # columns that have a name or a number, for any reader
-
-
-class Reader(Protocol):
-    """The function that reads a format; see `formats.Format.reader`."""
-
-    def __call__(self, stream: ByteStream, options: ReadOptions, /) -> Iterator[Block]:
-        """Yield the documents of a stream in blocks."""
-        ...
 
 
 class Source:
@@ -104,9 +106,66 @@ class Source:
         """
         label = self.settings.label
         for shard in self._files:
-            for read in _read_shard(shard, self.settings, self.skipped, self._units, self._ahead):
+            for read in self._read_shard(shard):
                 block = read if label is None else read.map(lambda batch: batch.set_label(label))
                 yield block.map(lambda batch: batch.filter(self.settings)) if self.settings.is_filtering else block
+
+    def _read_shard(self, shard: Shard) -> Iterator[Block]:
+        path, name, settings = shard.paths[0], shard.root or shard.paths[0], self.settings
+        options = ReadOptions(encoding_of(settings), settings, shard.labels[0], shard.byte_range)
+        if shard.reader == "file":
+            with closing(open_stream(path)) as stream:
+                yield from self._read_stream(stream, shard, options)
+            return
+        if shard.reader == "database":
+            from nbtext.documents.sql import read_database
+
+            yield from read_database(path, replace(options, settings=settings.of_unit("row")))
+            return
+        _check_use(settings, name)
+        if shard.reader == "files":
+            yield from self._ahead.read(shard, options)
+            return
+        from nbtext.documents.mail import read_mail_files
+
+        settings = settings.of_unit("mail")
+        check_label_columns(name, settings)
+        yield from read_mail_files(shard.paths, shard.labels, options.encoding, settings)
+
+    def _read_stream(self, stream: ByteStream, shard: Shard, options: ReadOptions) -> Iterator[Block]:
+        """Yield the blocks of a single file or stream, whose format may have to be detected."""
+        path, settings = shard.paths[0], options.settings
+        if shard.root is not None and (kind := _kind_to_skip(stream, options)):
+            if settings.keeps_skipped and kind not in OUTPUTS:
+                builder = BatchBuilder(settings)
+                builder.add((), place=stream.path, label=kind.refuse())
+                yield Block(builder.finish, stream.size or 0)
+                return
+            log_skipped(stream.path, kind.describe())
+            self.skipped[kind.describe()] += 1
+            return
+        found = detect_stream_format(stream, settings)
+        self._units[path] = found.unit
+        settings = settings.of_unit(found.unit)
+        if not found.has_fields:
+            check_joined(path, settings)
+        if found.unit == "mail":
+            check_label_columns(path, settings)
+        _check_use(settings, stream.path, found)
+        if settings.corrects_rows and found.writer:
+            settings = replace(settings, keeps_rows=True)
+        encoding = stream.decode(options.encoding) if found.is_text else options.encoding
+        is_whole = not found.is_splittable or (found.is_text and not encoding.has_byte_lines)
+        if shard.byte_range is not None and is_whole:
+            what = f"a file of the format {found.name} can be read only as a whole, not a range of its bytes"
+            raise InputError(what, where=stream.path)
+        if found.name == "dirs":
+            raise InputError("is a pipe, not a directory", where=stream.path, hint="leave out --input-format")
+        if not found.reader:
+            hint = "give a matrix as the only SOURCE, to train, inspect or compare"
+            raise InputError("holds a matrix, not text", where=stream.path, hint=hint)
+        read = found.load("reader")
+        yield from read(stream, replace(options, encoding=encoding, settings=settings))
 
     def shards(self, n_bytes: int | None = None, *, n_readers: int = 1) -> list[Shard]:
         """Return the same documents as shards of about `n_bytes`, in order; see `open_shard`.
@@ -121,11 +180,10 @@ class Source:
         InputError
             A source can only be read in this process.
         """
-        encoding = encoding_of(self.settings)
         if n_bytes is None:
             size = self.size * FILE_BYTES if self.size is not None and self.unit == "files" else self.size
             n_bytes = suitable_bytes(size, n_readers)
-        return [shard for file in self._files for shard in split_shard(file, n_bytes, encoding, self.settings)]
+        return [shard for file in self._files for shard in split_shard(file, n_bytes, self.settings)]
 
     def batches(self) -> Iterator[Batch]:
         """Yield all documents, some at a time, in order; problems stay in the batches."""
@@ -150,12 +208,7 @@ class Source:
 
 
 def open_source(
-    paths: Sequence[str],
-    settings: InputSettings,
-    *,
-    byte_range: ByteRange | None = None,
-    outputs: Sequence[str] = (),
-    ahead: ReadAhead | None = None,
+    paths: Sequence[str], settings: InputSettings, *, outputs: Sequence[str] = (), ahead: ReadAhead | None = None
 ) -> Source:
     """Return the documents of some paths, each in the format of the settings, or in the detected one.
 
@@ -164,8 +217,6 @@ def open_source(
     paths : sequence of str
         Files, directories and URLs; "-" is standard input.
     settings : InputSettings
-    byte_range : ByteRange, optional
-        Reads only the lines that begin in this range of the only path.
     outputs : sequence of str
         Files that this run writes: they are skipped in a directory. "-" is standard output.
     ahead : ReadAhead, optional
@@ -181,9 +232,23 @@ def open_source(
     if not paths:
         raise InputError("no SOURCE is given", hint="name a directory or a file, or - for standard input")
     check_settings(settings)
-    skipped: Counter[str] = Counter()
-    ahead = ahead or ReadAhead()
-    files = [shard for path in paths for shard in _list_files(path, settings, skipped, byte_range, outputs, ahead)]
+    files, skipped, ahead = list[Shard](), Counter[str](), ahead or ReadAhead()
+    for path in paths:
+        if path == STANDARD_INPUT or is_database_url(path):
+            files.append(Shard("file" if path == STANDARD_INPUT else "database", (path,), (None,)))
+        elif is_directory(path):
+            shards, others = ahead.list_shards(path, settings, outputs)
+            for place, reason in others:
+                skipped[reason] += 1
+                log_skipped(place, reason)
+            for shard in shards:
+                if shard.reader == "files":
+                    check_joined(shard.paths[0], settings)
+            files += shards
+        elif settings.input_format == "dirs":
+            raise InputError("is a file, not a directory", where=path, hint="leave out --input-format")
+        else:
+            files.append(Shard(_reader_of(path, settings), (path,), (None,)))
     return Source(files, skipped, settings, ahead)
 
 
@@ -195,68 +260,45 @@ def open_shard(shard: Shard, settings: InputSettings) -> Source:
 def check_settings(settings: InputSettings) -> None:
     """Raise SettingsError if a setting is invalid."""
     encoding_of(settings)
-    if settings.input_format not in (None, *FORMAT_NAMES):
-        hint = f"choose one of {', '.join(FORMAT_NAMES)}"
-        raise SettingsError(f"there is no format {settings.input_format!r}", where="--input-format", hint=hint)
-    if settings.encoding_errors not in ("replace", "strict"):
-        what = f"unknown value {settings.encoding_errors!r}"
-        raise SettingsError(what, where="--encoding-errors", hint="choose replace or strict")
     if settings.label is not None and not 1 <= len(settings.label) <= MAX_LABEL_CHARACTERS:
         raise SettingsError("is not a label", where="--label", hint=f"write 1 to {MAX_LABEL_CHARACTERS:,} characters")
     if not settings.text_field or "" in settings.text_field:
         raise SettingsError("the name of a field is empty", where="--text-field", hint="name a column or key")
-    check_label_settings(settings)
+    if settings.label_separator == "":
+        raise SettingsError("the separator is empty", where="--label-separator", hint="write '|', for example")
+    if "" in settings.label_fields:
+        raise SettingsError("the name of a field is empty", where="--label-fields", hint="name columns or keys")
+    if len(set(settings.label_fields)) < len(settings.label_fields):
+        raise SettingsError("a field is named twice", where="--label-fields", hint="name each column once")
+    if settings.label_fields and settings.label_separator is not None:
+        what = "cannot be combined with --label-fields"
+        raise SettingsError(what, where="--label-separator", hint="leave out one of the options")
     if not 1 <= settings.max_document_bytes <= MAX_BYTES:
         what = f"{settings.max_document_bytes:,} is not between 1 and {MAX_BYTES:,}"
         raise SettingsError(what, where="--max-document-bytes")
 
 
-def _list_files(
-    path: str,
-    settings: InputSettings,
-    skipped: Counter[str],
-    byte_range: ByteRange | None,
-    outputs: Sequence[str],
-    ahead: ReadAhead,
-) -> list[Shard]:
-    """Return the files of a SOURCE, as shards that are read one after the other."""
+def _reader_of(path: str, settings: InputSettings) -> str:
+    """Return what reads a path that is not a directory; see `Shard.reader`."""
     wanted = settings.input_format
-    if is_database_url(path) or path == STANDARD_INPUT:
-        return [Shard("file" if path == STANDARD_INPUT else "database", (path,), (None,))]
-    if is_directory(path):
-        shards, others = ahead.list_shards(path, settings, outputs)
-        skipped.update(others)
-        for place, reason in others.paths:
-            log_skipped(place, reason)
-        for shard in shards:
-            if shard.reader == "files":
-                check_joined(shard.paths[0], settings)
-        return shards
-    if wanted == "dirs":
-        raise InputError("is a file, not a directory", where=path, hint="leave out --input-format")
     if is_regular(path):
-        if wanted == "files":
-            check_joined(path, settings)
-            return [Shard("files", (path,), (None,))]
         if wanted is None and is_mail(path):
-            return [Shard("mails", (path,), (None,))]
-        is_whole = wanted is None and settings.input_unit in ("file", "mail") and byte_range is None
+            return "mails"
+        is_whole = wanted is None and settings.input_unit in ("file", "mail")
         found = _detect_format(path, settings) if is_whole else None
-        if found is not None and found.name in ("lines", "files"):
+        if wanted == "files" or (found is not None and found.name in ("lines", "files")):
             check_joined(path, settings)
-            return [Shard("files", (path,), (None,))]
-    return [Shard("file", (path,), (None,), byte_range)]
+            return "files"
+    return "file"
 
 
 def _detect_format(path: str, settings: InputSettings) -> Format | None:
     """Return the format of a file; None if it cannot be detected, which is reported when the file is read."""
-    stream = open_stream(path)
-    try:
-        return detect_stream_format(stream, encoding_of(settings), settings)
-    except InputError:
-        return None
-    finally:
-        stream.close()
+    with closing(open_stream(path)) as stream:
+        try:
+            return detect_stream_format(stream, settings)
+        except InputError:
+            return None
 
 
 def _unit_of(shard: Shard, settings: InputSettings) -> str | None:
@@ -268,82 +310,14 @@ def _unit_of(shard: Shard, settings: InputSettings) -> str | None:
     return found.unit if found is not None else None
 
 
-def _read_shard(
-    shard: Shard, settings: InputSettings, skipped: Counter[str], units: dict[str, str], ahead: ReadAhead
-) -> Iterator[Block]:
-    options = ReadOptions(encoding_of(settings), settings, shard.labels[0], shard.byte_range)
-    if shard.reader == "database":
-        from nbtext.documents.sql import read_database
-
-        return read_database(shard.paths[0], replace(options, settings=settings.of_unit("row")))
-    if settings.query is not None and shard.reader != "file":
-        raise _not_queried(shard.root or shard.paths[0])
-    if settings.keeps_rows and shard.reader != "file":
-        raise _not_writable(shard.root or shard.paths[0])
-    if shard.reader == "files":
-        return ahead.read(shard, options)
-    if shard.reader == "mails":
-        from nbtext.documents.mail import read_mail_files
-
-        check_label_columns(shard.root or shard.paths[0], settings.of_unit("mail"))
-        return read_mail_files(shard.paths, shard.labels, options.encoding, settings.of_unit("mail"))
-    return _read_file(shard, options, skipped, units)
-
-
-def _read_file(shard: Shard, options: ReadOptions, skipped: Counter[str], units: dict[str, str]) -> Iterator[Block]:
-    """Yield the blocks of a single file or stream, whose format may have to be detected."""
-    path, settings = shard.paths[0], options.settings
-    stream = open_stream(path)
-    try:
-        if shard.root is not None and (kind := _kind_to_skip(stream, options)):
-            if settings.keeps_skipped and kind not in OUTPUTS:
-                builder = BatchBuilder(settings)
-                builder.add_problem(kind.refuse(), place=stream.path)
-                yield Block(builder.finish, stream.size or 0)
-                return
-            log_skipped(stream.path, kind.describe())
-            skipped[kind.describe()] += 1
-            return
-        found = detect_stream_format(stream, options.encoding, settings)
-        units[path] = found.unit
-        settings = settings.of_unit(found.unit)
-        options = replace(options, settings=settings)
-        if not found.has_fields:
-            check_joined(path, settings)
-        if found.unit == "mail":
-            check_label_columns(path, settings)
-        if settings.query is not None and not found.has_queries:
-            raise _not_queried(stream.path)
-        if settings.keeps_rows and not found.writes("columns"):
-            raise _not_writable(stream.path)
-        if settings.corrects_rows and found.writer:
-            settings = replace(settings, keeps_rows=True)
-            options = replace(options, settings=settings)
-        if found.is_text:
-            options = replace(options, encoding=stream.decode(options.encoding))
-        is_whole = not found.is_splittable or (found.is_text and not options.encoding.has_byte_lines)
-        if options.byte_range is not None and is_whole:
-            what = f"a file of the format {found.name} can be read only as a whole, not a range of its bytes"
-            raise InputError(what, where=stream.path)
-        if not found.reader:
-            if found.name == "dirs":
-                raise InputError("is a pipe, not a directory", where=stream.path, hint="leave out --input-format")
-            hint = "give a matrix as the only SOURCE, to train, inspect or compare"
-            raise InputError("holds a matrix, not text", where=stream.path, hint=hint)
-        reader: Reader = found.load_reader()
-        yield from reader(stream, options)
-    finally:
-        stream.close()
-
-
-def _not_queried(path: str) -> InputError:
-    hint = "--query selects rows of a SQLite file, or of a database at a URL"
-    return InputError("is not a database", where=path, hint=hint)
-
-
-def _not_writable(path: str) -> InputError:
-    what = f"columns can be added only to {', '.join(WRITABLE_NAMES[:-1])} or {WRITABLE_NAMES[-1]}"
-    return InputError(what, where=path, hint="--input-format names the format of standard input or a pipe")
+def _check_use(settings: InputSettings, where: str, found: Format | None = None) -> None:
+    """Raise InputError if the settings need a database or rows to which columns can be added; None: whole files."""
+    if settings.query is not None and not (found and found.has_queries):
+        hint = "--query selects rows of a SQLite file, or of a database at a URL"
+        raise InputError("is not a database", where=where, hint=hint)
+    if settings.keeps_rows and not (found and found.writes("columns")):
+        what = f"columns can be added only to {', '.join(WRITABLE_NAMES[:-1])} or {WRITABLE_NAMES[-1]}"
+        raise InputError(what, where=where, hint="--input-format names the format of standard input or a pipe")
 
 
 def _kind_to_skip(stream: ByteStream, options: ReadOptions) -> Kind | None:
@@ -355,3 +329,130 @@ def _kind_to_skip(stream: ByteStream, options: ReadOptions) -> Kind | None:
     if kind is None and not encoding.is_wide and "\0" in encoding.decode_leniently(head):
         kind = name_binary(head)
     return kind
+
+
+def suitable_bytes(n_bytes: int | None, n_readers: int) -> int:
+    """Return the shard size, within bounds, that divides `n_bytes` into two shards for each of `n_readers` workers."""
+    if n_bytes is None:
+        return MAX_SHARD
+    return min(max(-(-n_bytes // (2 * n_readers)), MIN_SHARD), MAX_SHARD)
+
+
+def split_shard(shard: Shard, n_bytes: int, settings: InputSettings) -> Iterator[Shard]:
+    """Yield the same documents in shards of about `n_bytes`, in order; all ranges begin at line 1.
+
+    Raises
+    ------
+    InputError
+        The source can only be read in this process.
+    """
+    if shard.reader != "file":
+        step = max(1, n_bytes // FILE_BYTES)
+        for start in range(0, len(shard.paths), step):
+            files = slice(start, start + step)
+            yield replace(shard, paths=shard.paths[files], labels=shard.labels[files])
+        return
+    path, size = shard.paths[0], file_size(shard.paths[0])
+    if path == STANDARD_INPUT or (size is None and not is_url(path)):
+        hint = "save it as a file that all workers can read"
+        raise InputError("the workers of a cluster cannot read standard input or a pipe", where=path, hint=hint)
+    if size is None or size <= n_bytes or not _is_splittable(path, settings):
+        yield shard
+        return
+    for start in range(0, size, n_bytes):
+        yield replace(shard, byte_range=ByteRange(start, min(start + n_bytes, size), first_line=1))
+
+
+def detect_stream_format(stream: ByteStream, settings: InputSettings) -> Format:
+    """Return the format of a stream: that of the settings, or the detected one.
+
+    Raises
+    ------
+    InputError
+        It is a binary file.
+    """
+    if settings.input_format is not None:
+        return FORMATS[settings.input_format]
+    head = stream.head()
+    text = encoding_of(settings).decode_leniently(head)
+    unit = "mail" if settings.reads_one_mail and settings.input_unit != "file" else settings.input_unit
+    found = detect_format(stream.path, head, text, unit=unit)
+    if found.name != "lines" or is_regular(stream.location):
+        return found
+    return FORMATS["files"] if settings.reads_one_mail else _detect_as_trained(stream.path, text, settings)
+
+
+def _detect_as_trained(path: str, text: str, settings: InputSettings) -> Format:
+    """Return the format of a stream that seems to be lines: a table if its first line has the columns of the model.
+
+    A warning says if it may be another table.
+    """
+    if settings.input_unit != "row":
+        return FORMATS["lines"]
+    from nbtext.documents.tables import SEPARATORS
+
+    lines = text.removeprefix("\ufeff").splitlines()[:2]
+    names = {name for name in settings.text_field if not is_number(name)}
+    n_columns = max((int(name) for name in settings.text_field if name not in names), default=0)
+    is_table = False
+    for separator in SEPARATORS if lines else ():
+        first = [name.strip().strip('"') for name in lines[0].split(separator)]
+        if names <= set(first) and (names or len(first) >= max(2, n_columns)):
+            return FORMATS["tsv" if separator == "\t" else "csv"]
+        is_table |= 0 < lines[0].count(separator) == lines[-1].count(separator) and len(lines) > 1
+    if is_table:
+        import warnings
+
+        what = "each line is a document, and the model was trained on rows; give --input-format csv or tsv, or lines"
+        warnings.warn(f"{path}: {what}", NbtextWarning, stacklevel=2)
+    return FORMATS["lines"]
+
+
+def _is_splittable(path: str, settings: InputSettings) -> bool:
+    """Return whether a byte range of the file can be read alone."""
+    with closing(open_stream(path)) as stream:
+        found = detect_stream_format(stream, settings)
+        is_ranged = stream.compression is None and found.is_splittable
+        if found.is_text:
+            is_ranged = is_ranged and detect_bom(stream.head(), encoding_of(settings))[0].has_byte_lines
+        return is_ranged and (not is_url(path) or has_ranges(path))
+
+
+def count_lines(shard: Shard, settings: InputSettings) -> int:
+    """Return how many lines begin in the range of a shard; 0 for one without a range, or of a file with an index.
+
+    Raises
+    ------
+    InputError
+        Its file cannot be read.
+    """
+    if shard.byte_range is None:
+        return 0
+    with closing(open_stream(shard.paths[0])) as stream:
+        if detect_stream_format(stream, settings).is_indexed:
+            return 0
+        _, bom_size = detect_bom(stream.head(), encoding_of(settings))
+    return count_lines_in_range(stream.location, shard.byte_range, bom_size)
+
+
+def number_lines(shards: Sequence[Shard], n_lines: Sequence[int]) -> list[Shard]:
+    """Return the same shards, each with the number of its first line; `n_lines` is the number of lines in each."""
+    numbered: list[Shard] = []
+    first_line = 1
+    for shard, number in zip(shards, n_lines, strict=True):
+        if shard.byte_range is None or shard.byte_range.start == 0:
+            first_line = 1
+        numbered.append(_begin_at_line(shard, first_line))
+        first_line += number
+    return numbered
+
+
+def forget_line_numbers(shard: Shard) -> Shard:
+    """Return the same shard; the lines before it are counted when it is read."""
+    return _begin_at_line(shard, None)
+
+
+def _begin_at_line(shard: Shard, first_line: int | None) -> Shard:
+    if shard.byte_range is None:
+        return shard
+    return replace(shard, byte_range=shard.byte_range._replace(first_line=first_line))

@@ -15,30 +15,25 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from time import monotonic
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote, unquote
 
-from nbtext.documents.batch import Batch, BatchBuilder, Block, format_names
+from nbtext.documents.batch import Batch, BatchBuilder, Block
 from nbtext.documents.blocks import ReadOptions, group_items
-from nbtext.documents.fields import Fields, find_fields
-from nbtext.documents.labels import Label, or_error, read_cells, read_label
+from nbtext.documents.fields import Fields, Label, find_fields, format_names, or_error, read_cells, read_label
 from nbtext.documents.lines import origin_of
 from nbtext.documents.rows import PREFIX_HINT, ChangedRows, Column, Target
 from nbtext.documents.settings import InputSettings
-from nbtext.documents.streams import ByteStream, is_regular, unreadable
-from nbtext.documents.urls import hide_credentials, is_url
+from nbtext.documents.streams import ByteStream, hide_credentials, is_regular, is_url, unreadable
 from nbtext.errors import InputError, MissingExtra, NbtextError, NbtextWarning, OutputError, SettingsError, number_of
 
 BUFFERED_ROWS = 256  # that SQLAlchemy reads before they are weighed
 QUERY_HINT = "see --query"
-ALLOWED = {  # what a query may do in SQLite; it may not attach a file or change a setting
-    sqlite3.SQLITE_SELECT,
-    sqlite3.SQLITE_READ,
-    sqlite3.SQLITE_FUNCTION,
-    sqlite3.SQLITE_RECURSIVE,
-}
+# what a query may do in SQLite; it may not attach a file or change a setting
+ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 SAFE_SQLITE = (  # an untrusted file may hold views that call functions: https://sqlite.org/security.html
     "pragma trusted_schema = off",
     "pragma cell_size_check = on",
@@ -52,18 +47,13 @@ MIN_VALUE_BYTES = 1 << 20  # the limit of a value is a limit of the schema, too
 COPIES = 10  # of a database that another program writes to, before that is an error
 LARGE_COPY = 64 << 20  # bytes whose copying takes a time that is worth a line
 WAL_MODE, WAL_HEADER_BYTES = 2, 32  # the version that a database in this mode needs; salts make each header unique
-READ_ONLY = {  # by dialect: the statement after which a transaction cannot write; others are rolled back only
-    "sqlite": "pragma query_only = on",
-    "postgresql": "set transaction read only",
-    "mysql": "set transaction read only",
-    "mariadb": "set transaction read only",
-    "oracle": "set transaction read only",
-}
+# by dialect: the statement after which a transaction cannot write; others are rolled back only
+READ_ONLY = dict.fromkeys(("postgresql", "mysql", "mariadb", "oracle"), "set transaction read only")
+READ_ONLY["sqlite"] = "pragma query_only = on"
 SQLITE_SCHEMES = ("sqlite", "sqlite+pysqlite")  # URLs of files that are read like a file
 VIRTUAL = 2  # the mark of a column that is computed when it is read, in `pragma table_xinfo`
 FILE_DIALECTS = ("sqlite", "duckdb")  # whose drivers create a file that does not exist
 Row = Sequence[Any]
-Selected = tuple[tuple[str, ...], Iterable[Row]]  # the columns of a query, and its rows
 
 # texts, quoted names and comments of a query, which may hold any character
 _quoted = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$""", re.DOTALL)
@@ -88,16 +78,12 @@ class SqlRows:
         The number of the first row.
     """
 
+    format: ClassVar[str] = "sqlite"  # whose writer writes the rows
     path: str
     names: tuple[str, ...]
     types: tuple[str, ...]
     rows: Sequence[Row]
     first_row: int
-
-    @property
-    def format(self) -> str:
-        """Return the name of the format, whose writer writes the rows."""
-        return "sqlite"
 
     def fields(self, row: int) -> dict[str, Any]:
         """Return the values of all columns of a row."""
@@ -108,61 +94,46 @@ class SqlRows:
         return replace(self, rows=self.rows[start:stop], first_row=self.first_row + start)
 
 
-@dataclass(frozen=True, slots=True)
-class SqlDocuments:
-    """Documents that are some rows of a query."""
+def _parse_rows(rows: SqlRows, fields: Fields, options: ReadOptions) -> Batch:
+    """Return rows as documents, with ids `DATABASE:ROW`. A row without a text is a problem.
 
-    rows: SqlRows
-    fields: Fields
-    options: ReadOptions
+    Raises
+    ------
+    InputError
+        A value has a type that is not a text.
+    """
+    settings = options.settings
+    builder, place = BatchBuilder(settings), ""
+    builder.batch.names = fields.names
 
-    def batch(self) -> Batch:
-        """Return the rows as documents, with ids `DATABASE:ROW`. A row without a text is a problem.
-
-        Raises
-        ------
-        InputError
-            A value has a type that is not a text.
-        """
-        builder, fields = BatchBuilder(self.options.settings), self.fields
-        builder.batch.names = fields.names
-        for number, row in enumerate(self.rows.rows, self.rows.first_row):
-            place = f"{origin_of(self.rows.path)}{number}"
-            texts = [self._text(row[column], builder, place) for column in fields.texts]
-            identity, group = (
-                None if column is None else self._text(row[column], builder, place)
-                for column in (fields.id, fields.group)
-            )
-            label = or_error(self._label, [row[column] for column in fields.labels], builder, place)
-            builder.add_values(texts, label=label, place=place, identity=identity, group=group)
-        batch = builder.finish()
-        if self.options.settings.keeps_rows:
-            batch.rows = self.rows
-        return batch
-
-    def _label(self, values: Sequence[Any], builder: BatchBuilder, place: str) -> Label:
-        """Return the labels of the columns that hold them; a list has several."""
-        settings = self.options.settings
-        if len(values) == 1 and isinstance(values[0], list | tuple) and not settings.label_fields:
-            return read_label(values[0], self.fields.names[self.fields.labels[0]], settings)
-        return read_cells([self._text(value, builder, place) for value in values], settings)
-
-    def _text(self, value: Any, builder: BatchBuilder, place: str) -> str | None:
-        """Return a value as text."""
+    def text_of(value: Any) -> str | None:
         if value is None or isinstance(value, str):
             return value
         if isinstance(value, bool):
             return str(value).lower()
         if isinstance(value, bytes | memoryview):
-            text, repaired = self.options.encoding.decode_rest(bytes(value))
-            builder.batch.repaired_documents += repaired > 0
-            builder.batch.repaired_bytes += repaired
+            text, repaired = options.encoding.decode_rest(bytes(value))
+            builder.batch.count_repairs(repaired)
             return text
         if isinstance(value, list | tuple | dict):
-            raise InputError(
-                "a value is a list or an object, expected a string", where=place, hint="select a part of it"
-            )
+            what = "a value is a list or an object, expected a string"
+            raise InputError(what, where=place, hint="select a part of it")
         return str(value)
+
+    def label_of(values: Sequence[Any]) -> Label:
+        if len(values) == 1 and isinstance(values[0], list | tuple) and not settings.label_fields:
+            return read_label(values[0], fields.names[fields.labels[0]], settings)
+        return read_cells([text_of(value) for value in values], settings)
+
+    for number, row in enumerate(rows.rows, rows.first_row):
+        place = f"{origin_of(rows.path)}{number}"
+        texts = [text_of(row[column]) for column in fields.texts]
+        identity, group = (None if column is None else text_of(row[column]) for column in (fields.id, fields.group))
+        label = or_error(label_of, [row[column] for column in fields.labels])
+        builder.add_values(texts, label=label, place=place, identity=identity, group=group)
+    batch = builder.finish()
+    batch.rows = rows if settings.keeps_rows else None
+    return batch
 
 
 def read_sqlite(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
@@ -184,20 +155,26 @@ def _read_sqlite_file(path: str, name: str, options: ReadOptions, n_bytes: int) 
     """Yield the rows of a SQLite file, whose name in ids and errors is `name`."""
     query = options.settings.query
     limit = max(options.settings.max_document_bytes, MIN_VALUE_BYTES)
-    with _open_sqlite(path, name) as connection, _convert_sqlite_errors(name, limit):
-        for statement in SAFE_SQLITE:
-            connection.execute(statement)
-        if query is None:
-            query = _only_table(connection, name, options)
-        elif limit < connection.getlimit(sqlite3.SQLITE_LIMIT_LENGTH):  # a small file makes large values with views
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limit)
-        names, types = _create_view(connection, query, name)
-        fields = find_fields(names, options.settings, name)
-        wanted = range(len(names)) if options.settings.keeps_rows else fields.places()  # others are not computed
-        columns = ", ".join(quote_name(each) if place in wanted else "null" for place, each in enumerate(names))
-        rows = _run_in_time(connection, f"select {columns} from nbtext_rows", name)
-        start = SqlRows(name, names, types, (), 1)
-        yield from _read_rows(rows, start, fields, options, n_bytes=n_bytes)
+    with _open_sqlite(path, name) as connection:
+        try:
+            for statement in SAFE_SQLITE:
+                connection.execute(statement)
+            if query is None:
+                query = _only_table(connection, name, options)
+            elif limit < connection.getlimit(sqlite3.SQLITE_LIMIT_LENGTH):  # a small file makes large values with views
+                connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limit)
+            names, types = _create_view(connection, query, name)
+            fields = find_fields(names, options.settings, name)
+            wanted = range(len(names)) if options.settings.keeps_rows else fields.places()  # others are not computed
+            columns = ", ".join(quote_name(each) if place in wanted else "null" for place, each in enumerate(names))
+            rows = _run_in_time(connection, f"select {columns} from nbtext_rows", name)
+            yield from _read_rows(rows, SqlRows(name, names, types, (), 1), fields, options, n_bytes=n_bytes)
+        except sqlite3.DataError:  # "string or blob too big"
+            hint = "raise --max-document-bytes, or select a part: substr(text, 1, 100000)"
+            raise InputError(f"a value has more than {limit:,} bytes", where=name, hint=hint) from None
+        except (sqlite3.Error, UnicodeError, OverflowError) as error:
+            hint = "sqlite3 FILE .recover may save its content" if isinstance(error, sqlite3.DatabaseError) else ""
+            raise InputError(f"cannot be read as SQLite: {error}", where=name, hint=hint) from None
 
 
 @contextmanager
@@ -381,18 +358,6 @@ def quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-@contextmanager
-def _convert_sqlite_errors(path: str, limit: int) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.DataError:  # "string or blob too big"
-        hint = "raise --max-document-bytes, or select a part: substr(text, 1, 100000)"
-        raise InputError(f"a value has more than {limit:,} bytes", where=path, hint=hint) from None
-    except (sqlite3.Error, UnicodeError, OverflowError) as error:
-        hint = "sqlite3 FILE .recover may save its content" if isinstance(error, sqlite3.DatabaseError) else ""
-        raise InputError(f"cannot be read as SQLite: {error}", where=path, hint=hint) from None
-
-
 def read_database(url: str, options: ReadOptions) -> Iterator[Block]:
     """Yield the rows of the query of a database at a URL, in a transaction that is rolled back.
 
@@ -405,9 +370,8 @@ def read_database(url: str, options: ReadOptions) -> Iterator[Block]:
     """
     path, query = hide_credentials(url), options.settings.query
     if query is None:
-        raise InputError(
-            "a database cannot be read without a query", where=path, hint="give --query 'select ... from ...'"
-        )
+        hint = "give --query 'select ... from ...'"
+        raise InputError("a database cannot be read without a query", where=path, hint=hint)
     statement = _quoted.sub(" ", query).strip().rstrip(";")
     if ";" in statement or not _select.match(statement):
         what = "it has several statements" if ";" in statement else "it is not a select statement"
@@ -419,46 +383,22 @@ def read_database(url: str, options: ReadOptions) -> Iterator[Block]:
             raise InputError("cannot be read: there is no such file", where=path, hint="check the path")
         yield from _read_sqlite_file(file, path, options, n_bytes=0)
         return
-    with _convert_database_errors(url), _run_query(url, query) as (names, rows):
-        if not names:
-            raise InputError("the query returns no rows", where=path, hint=QUERY_HINT)
-        fields = find_fields(names, options.settings, path)
-        yield from _read_rows(rows, SqlRows(path, names, ("",) * len(names), (), 1), fields, options, n_bytes=0)
-
-
-@contextmanager
-def _run_query(url: str, query: str) -> Iterator[Selected]:
-    """Open the columns and the rows of a query, by the driver that SQLAlchemy selects."""
     try:
-        import sqlalchemy
-    except ImportError:
-        raise MissingExtra("--query of a database at a URL", library="SQLAlchemy", extra="sql") from None
-    engine = sqlalchemy.create_engine(url)
-    if engine.dialect.name in FILE_DIALECTS and (file := engine.url.database) not in (None, "", ":memory:"):
-        if not os.path.exists(file):
-            raise InputError(
-                "cannot be read: there is no such file", where=hide_credentials(url), hint="check the path"
-            )
-        if engine.dialect.name == "duckdb":
-            engine = sqlalchemy.create_engine(url, connect_args={"read_only": True})
-    with ExitStack() as stack:
-        stack.callback(engine.dispose)
-        connection = stack.enter_context(engine.connect())
-        if statement := READ_ONLY.get(engine.dialect.name):
-            connection.exec_driver_sql(statement)
-        if isinstance(sqlite := connection.connection.driver_connection, sqlite3.Connection):
-            sqlite.set_authorizer(_authorize)
-        streaming = connection.execution_options(stream_results=True, max_row_buffer=BUFFERED_ROWS, no_parameters=True)
-        result = streaming.exec_driver_sql(query)
-        yield tuple(map(str, result.keys())) if result.returns_rows else (), result
-
-
-@contextmanager
-def _convert_database_errors(url: str) -> Iterator[None]:
-    """Convert an error of SQLAlchemy, or of a driver, into an InputError of one line without the password."""
-    path = hide_credentials(url)
-    try:
-        yield
+        engine = _create_engine(url)
+        with ExitStack() as stack:
+            stack.callback(engine.dispose)
+            connection = stack.enter_context(engine.connect())
+            if begin := READ_ONLY.get(engine.dialect.name):
+                connection.exec_driver_sql(begin)
+            if isinstance(sqlite := connection.connection.driver_connection, sqlite3.Connection):
+                sqlite.set_authorizer(_authorize)
+            options_of_query = {"stream_results": True, "max_row_buffer": BUFFERED_ROWS, "no_parameters": True}
+            rows = connection.execution_options(**options_of_query).exec_driver_sql(query)
+            names = tuple(map(str, rows.keys())) if rows.returns_rows else ()
+            if not names:
+                raise InputError("the query returns no rows", where=path, hint=QUERY_HINT)
+            fields, start = find_fields(names, options.settings, path), SqlRows(path, names, ("",) * len(names), (), 1)
+            yield from _read_rows(rows, start, fields, options, n_bytes=0)
     except ImportError as error:
         driver = error.name or "another library"
         raise InputError(f"needs {driver}", where=path, hint=f"install it with: pip install {driver}") from None
@@ -470,6 +410,22 @@ def _convert_database_errors(url: str) -> Iterator[None]:
             for part in (secret, *secret.split(":", 1)[1:]):
                 reason = reason.replace(part, "***").replace(unquote(part), "***") if part else reason
         raise InputError(f"the query fails: {reason}", where=path, hint="see --query, and check the URL") from None
+
+
+def _create_engine(url: str) -> Any:
+    """Return what connects to a database, by the driver that SQLAlchemy selects; no driver makes a file."""
+    try:
+        import sqlalchemy
+    except ImportError:
+        raise MissingExtra("--query of a database at a URL", library="SQLAlchemy", extra="sql") from None
+    engine = sqlalchemy.create_engine(url)
+    if engine.dialect.name in FILE_DIALECTS and (file := engine.url.database) not in (None, "", ":memory:"):
+        if not os.path.exists(file):
+            where = hide_credentials(url)
+            raise InputError("cannot be read: there is no such file", where=where, hint="check the path")
+        if engine.dialect.name == "duckdb":
+            engine = sqlalchemy.create_engine(url, connect_args={"read_only": True})
+    return engine
 
 
 def _read_rows(
@@ -496,13 +452,13 @@ def _read_rows(
         is_ended = True
 
     for block, size in group_items(read(), size_of):
-        documents = SqlDocuments(replace(start, rows=block, first_row=first_row), fields, options)
+        parse = partial(_parse_rows, replace(start, rows=block, first_row=first_row), fields, options)
         first_row += len(block)
-        parsed = Block(documents.batch, n_bytes if is_ended else 0, size)
-        del block, documents  # the block alone keeps large rows
+        parsed = Block(parse, n_bytes if is_ended else 0, size)
+        del block, parse  # the block alone keeps large rows
         yield parsed
     if first_row == 1 and options.settings.keeps_rows:
-        yield Block(SqlDocuments(start, fields, options).batch, n_bytes)
+        yield Block(partial(_parse_rows, start, fields, options), n_bytes)
 
 
 TABLE = "predictions"  # the name of the table by default
@@ -523,9 +479,8 @@ def write_sqlite(changed: Iterable[ChangedRows], target: Target, settings: Input
         The file cannot be written, or is not a database.
     """
     if target.path == "-" or target.is_terminal:
-        raise SettingsError(
-            "the rows of a database cannot be written to standard output", where="-o", hint="name a SQLite file"
-        )
+        what = "the rows of a database cannot be written to standard output"
+        raise SettingsError(what, where="-o", hint="name a SQLite file")
     table = target.table or TABLE
     with _open_database(target.path) as connection:
         if connection.execute("select 1 from sqlite_schema where lower(name) = lower(?)", (table,)).fetchone():

@@ -1,26 +1,38 @@
-"""Streams of bytes: a file, a pipe, a URL or standard input, decompressed and read once from the start."""
+"""Streams of bytes: a file, a pipe, a URL or standard input, decompressed and read once from the start.
+
+URLs may have any scheme for which fsspec has a file system.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import select
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from itertools import chain, islice
+from typing import IO, Any, NamedTuple
 
 from nbtext.documents.decoding import Encoding, detect_bom, to_utf8
-from nbtext.documents.decompression import HEAD_BYTES, compression_of, misnamed_error, suffix_compression, unpack_blocks
-from nbtext.documents.files import READ
+from nbtext.documents.decompression import HEAD_BYTES, check_compression, unpack_blocks
 from nbtext.documents.recognition import BROKEN_ZIP, MATRIX, MODEL, PICKLE, Kind, recognize
-from nbtext.documents.urls import convert_errors, hide_credentials, is_url, open_remote, remote_size
-from nbtext.errors import InputError
+from nbtext.errors import InputError, MissingExtra, NbtextError
 
 STANDARD_INPUT = "-"
+READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_BINARY", "O_CLOEXEC", "O_NOCTTY"))  # if there is the flag
 RAW_BYTES = 1 << 21  # bytes that are read at a time
 MAX_ENTRIES = 1000  # names in a folder that are compared with a mistyped name
 KIND_BYTES = 256  # that tell the kind of a binary file
 HEAD_LIMIT = 1 << 16  # first bytes that detect the content of a file
+DRIVERS = {"s3fs": ("s3", "s3a"), "gcsfs": ("gs", "gcs"), "pyarrow": ("hdfs",), "adlfs": ("abfs", "az")}  # by library
+HTTP = ("http", "https")
+DATABASES = ("sqlite", "postgresql", "mysql", "mariadb", "oracle", "mssql", "duckdb", "snowflake", "redshift")
+RANGE_BYTES = 8 << 20  # of one range request
+
+SCHEME, CREDENTIALS = r"([A-Za-z][A-Za-z0-9+.-]+)://", r"(?<=://)[^/\s@]*@|\?[^\s'\"]*"
 
 _opened: dict[str, ByteStream] = {}  # pipes whose first bytes were read to detect their content, by path
 
@@ -37,6 +49,8 @@ class ByteStream:
     bom       its byte order mark, which `decode` removes
     size : int, optional
         Size of the file in bytes; None for a pipe or terminal.
+    close : callable
+        Closes the file.
     """
 
     def __init__(self, path: str, read: Callable[[], bytes], *, size: int | None, close: Callable[[], None]) -> None:
@@ -47,7 +61,7 @@ class ByteStream:
         self.compression: str | None = None
         self.bom = b""
         self._read_raw = read
-        self._close = close
+        self.close = close
         self._ahead = b""
         self._raw_blocks = self._read_all()
 
@@ -68,15 +82,9 @@ class ByteStream:
 
     def unpack(self) -> ByteStream:
         """Decompress the rest of the stream, if it is compressed."""
-        self.compression = compression_of(self.head(HEAD_BYTES))
-        if self.compression is None:
-            _, suffix = suffix_compression(self.path)
-            if suffix is not None:
-                raise misnamed_error(suffix, where=self.path)
-            return self
-        ahead, self._ahead = self._ahead, b""
-        packed = chain([ahead] if ahead else [], self._raw_blocks)
-        self._raw_blocks = unpack_blocks(packed, self.compression, where=self.path)
+        self.compression = check_compression(self.path, self.head(HEAD_BYTES), where=self.path)
+        if self.compression is not None:
+            self._raw_blocks = unpack_blocks(self._take_ahead(), self.compression, where=self.path)
         return self
 
     def decode(self, encoding: Encoding) -> Encoding:
@@ -89,9 +97,13 @@ class ByteStream:
         self.bom = head[:size]
         self.skip(size)
         if encoding.codec != "utf-8":
-            ahead, self._ahead = self._ahead, b""
-            self._raw_blocks = to_utf8(chain([ahead] if ahead else [], self._raw_blocks), encoding)
+            self._raw_blocks = to_utf8(self._take_ahead(), encoding)
         return encoding
+
+    def _take_ahead(self) -> Iterator[bytes]:
+        """Return all blocks, also what `head` returned; they are read once."""
+        ahead, self._ahead = self._ahead, b""
+        return chain([ahead] if ahead else [], self._raw_blocks)
 
     def skip(self, n_bytes: int) -> None:
         """Skip the first bytes of what `head` returned."""
@@ -101,10 +113,6 @@ class ByteStream:
         """Return how many bytes of the file were read since the last call."""
         before, self._counted = self._counted, self.position
         return self.position - before
-
-    def close(self) -> None:
-        """Close the file."""
-        self._close()
 
     def _read_all(self) -> Iterator[bytes]:
         while True:
@@ -198,9 +206,8 @@ def unreadable(path: str, error: OSError) -> InputError:
     reason = os.strerror(error.errno) if error.errno else str(error)
     similar = similar_path(path) if isinstance(error, FileNotFoundError) else None
     if is_broken_link(path):
-        return InputError(
-            "is a symbolic link to a file that does not exist", where=path, hint="correct its target (ls -l shows it)"
-        )
+        what = "is a symbolic link to a file that does not exist"
+        return InputError(what, where=path, hint="correct its target (ls -l shows it)")
     hint = f"did you mean {similar}?" if similar is not None else hints.get(type(error), "")
     if " " in path and similar is None and isinstance(error, FileNotFoundError):
         hint += "; to predict a text: echo … | nbtext predict -"
@@ -239,7 +246,12 @@ def _file_stream(path: str, offset: int) -> ByteStream:
 
 
 def _url_stream(url: str, offset: int) -> ByteStream:
-    file, size = open_remote(url, offset)
+    """Open a file at a URL. HTTP at offset 0 uses one plain request: some servers have no range requests."""
+    with _resolve(url) as (system, path, is_http):
+        size = system.size(path)
+        file: IO[bytes] = system.open(path, "rb", block_size=0 if is_http and not offset else RANGE_BYTES)
+        if offset:
+            file.seek(offset)
 
     def read() -> bytes:
         with convert_errors(url):
@@ -280,3 +292,139 @@ def _read_ready(handle: int) -> bytes:
         blocks.append(raw)
         size += len(raw)
     return b"".join(blocks)
+
+
+def is_url(path: str) -> bool:
+    """Return whether a SOURCE is a URL."""
+    return "://" in path and re.match(SCHEME, path) is not None
+
+
+def is_database_url(path: str) -> bool:
+    """Whether a SOURCE is the URL of a database, whose scheme may name a driver too: postgresql+psycopg."""
+    return is_url(path) and path.partition(":")[0].partition("+")[0].lower() in DATABASES
+
+
+def hide_credentials(path: str) -> str:
+    """Return a path for ids and errors: a URL without its user, password and query."""
+    return re.sub(CREDENTIALS, "", path).partition("#")[0] if is_url(path) else path
+
+
+class Remote(NamedTuple):
+    """A file of a remote file system.
+
+    Attributes
+    ----------
+    system : Any
+        An fsspec.AbstractFileSystem.
+    path : str
+        The path in the file system.
+    is_http : bool
+    """
+
+    system: Any
+    path: str
+    is_http: bool
+
+
+@contextmanager
+def _resolve(url: str) -> Iterator[Remote]:
+    """Yield the file system and the path of a URL, without a request, and convert errors within the context.
+
+    Raises
+    ------
+    MissingExtra
+        The library fsspec is not installed.
+    InputError
+        No library for such URLs is installed, or the file system raises any error.
+    """
+    scheme = url.partition("://")[0].lower()
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise MissingExtra(f"reading {scheme}:// URLs", library="fsspec", extra="url") from None
+    with convert_errors(url):
+        try:
+            system, path = url_to_fs(url)
+        except ImportError as error:
+            driver = next((each for each, schemes in DRIVERS.items() if scheme in schemes), error.name)
+            driver, where = driver or "another library", hide_credentials(url)
+            what = f"{scheme}:// needs the package {driver}, which is not installed"
+            raise InputError(what, where=where, hint=f"install it with: pip install {driver}") from None
+        yield Remote(system, path, scheme in HTTP)
+
+
+def open_seekable(url: str) -> IO[bytes]:
+    """Open a file at a URL, to be read at any place by range requests."""
+    with _resolve(url) as (system, path, _):
+        file: IO[bytes] = system.open(path, "rb", block_size=RANGE_BYTES)
+        return file
+
+
+def has_ranges(url: str) -> bool:
+    """Return whether the file at a URL can be read from any byte on; an HTTP server is asked."""
+    with _resolve(url) as (system, path, is_http):
+        if not is_http:
+            return True
+        from fsspec.asyn import sync
+
+        async def ask() -> bool:
+            session = await system.set_session()
+            async with session.get(system.encode_url(path), headers={"Range": "bytes=1-1"}) as answer:
+                return bool(answer.status == 206)
+
+        return bool(sync(system.loop, ask))
+
+
+def remote_size(url: str) -> int | None:
+    """Return the size in bytes of the file at a URL; None if the server does not state it."""
+    with _resolve(url) as (system, path, _):
+        size: int | None = system.size(path)
+        return size
+
+
+def is_folder(url: str) -> bool:
+    """Return whether a URL names a folder; HTTP has no folders.
+
+    Raises
+    ------
+    InputError
+        The URL does not exist or cannot be read.
+    """
+    with _resolve(url) as (system, path, is_http):
+        return not is_http and bool(system.isdir(path))
+
+
+def list_files(url: str) -> list[list[str]]:
+    """Return the relative path of each file below a folder, as a list of names; sorted."""
+    with _resolve(url) as (system, path, _):
+        root = system._strip_protocol(path).rstrip("/") + "/"
+        return sorted(name.removeprefix(root).split("/") for name in system.find(path))
+
+
+def read_url(url: str, limit: int) -> bytes | int:
+    """Return the bytes of a file, or the error number EFBIG if it has more than `limit` bytes.
+
+    Raises
+    ------
+    InputError
+        The URL cannot be read.
+    """
+    content = b""
+    with closing(_url_stream(url, 0)) as stream:
+        while len(content) <= limit and (block := stream.read()):
+            content += block
+    return content if len(content) <= limit else errno.EFBIG
+
+
+@contextmanager
+def convert_errors(url: str) -> Iterator[None]:
+    """Convert any error of a file system into an InputError of one line, without credentials."""
+    try:
+        yield
+    except (NbtextError, ImportError, MemoryError):
+        raise
+    except Exception as error:
+        where, message = hide_credentials(url), re.sub(CREDENTIALS, "", str(error).partition("\n")[0])
+        reason = f"{type(error).__name__}: {message}" if message else type(error).__name__
+        what = "there is no such file" if isinstance(error, FileNotFoundError) else reason.replace(url, where)
+        raise InputError(f"cannot be read: {what}", where=where, hint="check the URL") from None

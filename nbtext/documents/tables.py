@@ -6,16 +6,16 @@ import csv
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Set
-from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from dataclasses import replace
+from functools import partial
+from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.documents.batch import Batch, BatchBuilder, Block
 from nbtext.documents.blocks import LineBlock, ReadOptions, group_items, read_line_blocks, read_raw_blocks
 from nbtext.documents.decoding import Encoding, decode_lines
 from nbtext.documents.decompression import too_long
-from nbtext.documents.fields import Fields, find_fields, is_number
-from nbtext.documents.labels import read_cells
+from nbtext.documents.fields import Fields, find_fields, is_number, or_error, read_cells
 from nbtext.documents.lines import origin_of
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream
@@ -66,9 +66,8 @@ class LineFeed:
         self.limit = limit
         self.is_ended = True
         self._keeps_bytes = keeps_bytes
-        self._oddities: dict[
-            int, int | InputError
-        ] = {}  # by line: number of repairs, or the error of a line that was replaced by an empty one
+        # by line: number of repairs, or the error of a line that was replaced by an empty one
+        self._oddities: dict[int, int | InputError] = {}
         self._lines = self._decode(blocks, encoding)
         self._returned: deque[str] = deque()
 
@@ -118,19 +117,6 @@ class LineFeed:
                 yield record._replace(problem=problem, repaired=repaired)
 
 
-def find_separator(feed: LineFeed, names: Set[str], n_columns: int) -> str:
-    """Return the separator of a CSV file: that of a line `sep=;`, which spreadsheets write, or that of the first line.
-
-    names      a line with one of these columns is a header
-    n_columns  the highest number of a column that is wanted
-    """
-    line = next(feed, "")
-    if found := _separator_line.fullmatch(line):
-        return found[1]
-    feed.put_back([line] if line else [])
-    return separator_of(line, names, n_columns)
-
-
 def separator_of(line: str, names: Set[str], n_columns: int) -> str:
     """Return the separator of a line: comma, semicolon or tab, because that of spreadsheets depends on the country.
 
@@ -159,13 +145,23 @@ def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Ite
     where   what precedes the number of a line in an error
     raises  InputError: a row, or the text after a quote that is never closed, is longer than a document may be
     """
-    csv.field_size_limit(
-        max(csv.field_size_limit(), feed.limit)
-    )  # a setting of the process; Python's default is 128 KiB
-    lines = _RowLines(feed, where)
-    reader = csv.reader(lines, delimiter=separator)
+    # a setting of the process; Python's default is 128 KiB
+    csv.field_size_limit(max(csv.field_size_limit(), feed.limit))
+    first_line, size, is_ended = 0, 0, False
+
+    def take_lines() -> Iterator[str]:
+        nonlocal size, is_ended
+        while line := list(islice(feed, 1)):  # a list, so that no name keeps a long line
+            size += len(line[0])
+            if size > feed.limit:
+                what = f"the row that begins here does not end within {feed.limit:,} characters"
+                raise InputError(what, where=f"{where}{first_line}", hint=f"close an open quote; {QUOTE_HINT}")
+            yield line.pop()
+        is_ended = True
+
+    reader = csv.reader(take_lines(), delimiter=separator)
     while True:
-        first_line = lines.begin_row()
+        first_line, size = feed.line + 1, 0
         problem = None
         try:
             columns = next(reader)
@@ -176,39 +172,9 @@ def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Ite
             if "new-line character" in str(error):
                 hint = "put quotes around the value, or convert the line ends to one kind"
                 problem = InputError("broken CSV: a carriage return outside of quotes", hint=hint)
-        if lines.is_ended:
+        if is_ended:
             problem = InputError("a quote that is opened in this row is never closed", hint=QUOTE_HINT)
         yield Record(columns, first_line, feed.line, problem)
-
-
-class _RowLines:
-    """The lines of a row; `is_ended` if the file ended within it."""
-
-    def __init__(self, feed: LineFeed, where: str) -> None:
-        self.is_ended = False
-        self._feed = feed
-        self._where = where
-        self._first_line = self._size = 0
-
-    def begin_row(self) -> int:
-        """Return the number of the next line, which is the first of a row."""
-        self._first_line, self._size = self._feed.line + 1, 0
-        return self._first_line
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = next(self._feed, None)
-        if line is None:
-            self.is_ended = True
-            raise StopIteration
-        self._size += len(line)
-        if self._size > self._feed.limit:
-            what = f"the row that begins here does not end within {self._feed.limit:,} characters"
-            where = f"{self._where}{self._first_line}"
-            raise InputError(what, where=where, hint=f"close an open quote; {QUOTE_HINT}")
-        return line
 
 
 def read_tsv_records(feed: LineFeed) -> Iterator[Record]:
@@ -269,66 +235,56 @@ def _strip_line_end(line: str) -> str:
     return line.removesuffix("\n").removesuffix("\r")
 
 
-@dataclass(slots=True)
-class TableDocuments:
-    """Documents that are some rows of a table."""
+def _parse_records(
+    records: list[Record], rows: TableRows | None, columns: Fields, origin: str, settings: InputSettings, separator: str
+) -> Batch:
+    """Return rows as documents; a row that is broken, too short or too long is a problem of its document.
 
-    records: list[Record]
-    columns: Fields
-    origin: str  # the prefix of line numbers in ids
-    settings: InputSettings
-    separator: str  # as a phrase, for messages
-    rows: TableRows | None = None
+    Parameters
+    ----------
+    rows : TableRows, optional
+        The same rows, if they are kept.
+    origin : str
+        The prefix of line numbers in ids.
+    separator : str
+        A phrase for messages.
 
-    def batch(self) -> Batch:
-        """Return the documents; a row that is broken, too short or too long is a problem of its document.
-
-        Raises
-        ------
-        InputError
-            The rows are kept, and no columns can be added to one that is broken or too long.
-        """
-        names, texts, labels, identity, group = self.columns
-        builder = BatchBuilder(self.settings, self.origin)
-        builder.batch.names = names
-        for record in self.records:
-            row, line, repaired = record.columns, record.first_line, record.repaired
-            if repaired and self.rows is not None:
-                row = [self.rows.encoding.repair(cell) for cell in row]
-            place = f"{self.origin}{line}"
-            problem = record.problem or self._check_width(row)
-            if problem is not None:
-                if self.rows is not None and (record.problem or len(row) > len(names)):
-                    raise problem.locate(place)
-                builder.add_problem(problem, place=place, line=line, repaired=repaired)
-                continue
-            name = row[identity] if identity is not None else None
-            try:
-                label = read_cells([row[column] for column in labels], self.settings)
-            except InputError as error:
-                builder.add_problem(error, place=place, identity=name, line=line, repaired=repaired)
-                continue
-            builder.add(
-                [row[column] for column in texts],
-                place=place,
-                identity=name,
-                label=label,
-                group=row[group] if group is not None else None,
-                line=line,
-                repaired=repaired,
-            )
-        batch = builder.finish()
-        batch.rows = self.rows
-        return batch
-
-    def _check_width(self, row: list[str]) -> InputError | None:
-        names, n_needed = self.columns.names, max(self.columns.places()) + 1
-        if len(row) < n_needed:
-            return InputError(f"expected {n_needed} {self.separator}-separated columns, found {len(row)}")
-        if len(row) > len(names) and any(row[len(names) :]):
-            what = f"expected {len(names)} {self.separator}-separated columns, found {len(row)}"
-            return InputError(what, hint=f"put quotes around a column that holds a {self.separator}")
-        return None
+    Raises
+    ------
+    InputError
+        The rows are kept, and no columns can be added to one that is broken or too long.
+    """
+    names, texts, labels, identity, group = columns
+    n_needed = max(columns.places()) + 1
+    builder = BatchBuilder(settings, origin)
+    builder.batch.names = names
+    for record in records:
+        row, line, repaired = record.columns, record.first_line, record.repaired
+        if repaired and rows is not None:
+            row = [rows.encoding.repair(cell) for cell in row]
+        place, problem = f"{origin}{line}", record.problem
+        if problem is None and len(row) < n_needed:
+            problem = InputError(f"expected {n_needed} {separator}-separated columns, found {len(row)}")
+        elif problem is None and any(row[len(names) :]):
+            what = f"expected {len(names)} {separator}-separated columns, found {len(row)}"
+            problem = InputError(what, hint=f"put quotes around a column that holds a {separator}")
+        if problem is not None:
+            if rows is not None and (record.problem or len(row) > len(names)):
+                raise problem.locate(place)
+            builder.add((), place=place, label=problem, line=line, repaired=repaired)
+            continue
+        builder.add(
+            [row[column] for column in texts],
+            place=place,
+            identity=row[identity] if identity is not None else None,
+            label=or_error(read_cells, [row[column] for column in labels], settings),
+            group=row[group] if group is not None else None,
+            line=line,
+            repaired=repaired,
+        )
+    batch = builder.finish()
+    batch.rows = rows
+    return batch
 
 
 def read_csv(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
@@ -352,10 +308,15 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     raw_blocks = _convert_returns(stream, is_strict=settings.keeps_rows) if has_returns else read_raw_blocks(stream)
     blocks = read_line_blocks(raw_blocks, limit)
     feed = LineFeed(blocks, encoding, limit, keeps_bytes=settings.keeps_rows)
-    separator = "\t" if is_tsv else find_separator(feed, *_wanted_columns(settings))
-    n_skipped = feed.line  # a line `sep=;`
     start = next(feed, "")
+    if is_tsv:
+        separator = "\t"
+    elif found := _separator_line.fullmatch(start):  # `sep=;`, which spreadsheets write
+        separator, start = found[1], next(feed, "")
+    else:
+        separator = separator_of(start, *_wanted_columns(settings))
     feed.put_back([start] if start else [])
+    n_skipped = feed.line  # 1 if there is a line `sep=;`
     records = feed.check(
         read_tsv_records(feed) if is_tsv else read_csv_records(feed, where=origin, separator=separator)
     )
@@ -367,66 +328,42 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
         raise first.problem.locate(place)
     names = [encoding.repair(name) for name in first.columns] if settings.keeps_rows else first.columns
     columns, is_header = find_columns(names, settings, place=place)
-    documents = TableDocuments([], columns, origin, settings, SEPARATORS.get(separator, separator))
-    rows_of_file = records if is_header else chain((first,), records)
-    groups = group_items(rows_of_file, lambda record: sum(map(len, record.columns)))
-    if settings.keeps_rows:
-        from nbtext.documents.rows import TableRows
-
-        end = "\r" if has_returns else "\r\n" if start.endswith("\r\n") else "\n"
-        top = f"sep={separator}{end}" * n_skipped + end * (first.first_line - 1 - n_skipped) * is_header
-        rows = TableRows(
-            "tsv" if is_tsv else "csv", stream.path, encoding, [], [], [], end, is_start=True, bom=stream.bom,
-            separator=separator, names=columns.names, header=first.columns if is_header else None, top=top,
-        )  # fmt: skip
-        quoted = replace(rows, is_quoted=True)
-        rows = quoted if quoted.join(first.columns) == start.rstrip("\r\n") else rows
-        yield from _keep_rows(groups, replace(documents, rows=rows), feed, stream, first, n_skipped)
+    phrase = SEPARATORS.get(separator, separator)
+    parse = partial(_parse_records, columns=columns, origin=origin, settings=settings, separator=phrase)
+    groups = group_items(
+        records if is_header else chain((first,), records), lambda record: sum(map(len, record.columns))
+    )
+    if not settings.keeps_rows:
+        for group, n_bytes in groups:
+            block = Block(partial(parse, group, None), stream.newly_read(), n_bytes)
+            del group
+            yield block
         return
-    for group, n_bytes in groups:
-        block = Block(replace(documents, records=group).batch, stream.newly_read(), n_bytes)
-        del group
-        yield block
+    from nbtext.documents.rows import TableRows
 
-
-def _keep_rows(
-    groups: Iterator[tuple[list[Record], int]],
-    documents: TableDocuments,
-    feed: LineFeed,
-    stream: ByteStream,
-    first: Record,
-    n_skipped: int,
-) -> Iterator[Block]:
-    """Yield the documents in blocks, with their cells; the only block of a table without rows has no document.
-
-    Parameters
-    ----------
-    documents : TableDocuments
-        Documents with the attributes that all blocks share.
-    first : Record
-        The first row of the file, which may be its header.
-    n_skipped : int
-        The number of lines before it that are not rows.
-    """
-    assert documents.rows is not None
-    rows = documents.rows
-    last_line = first.last_line if rows.header is not None else n_skipped
+    end = "\r" if has_returns else "\r\n" if start.endswith("\r\n") else "\n"
+    top = f"sep={separator}{end}" * n_skipped + end * (first.first_line - 1 - n_skipped) * is_header
+    rows = TableRows(
+        "tsv" if is_tsv else "csv", stream.path, encoding, [], [], [], end, is_start=True, bom=stream.bom,
+        separator=separator, names=columns.names, header=first.columns if is_header else None, top=top,
+    )  # fmt: skip
+    quoted = replace(rows, is_quoted=True)
+    rows = quoted if quoted.join(first.columns) == start.rstrip("\r\n") else rows
+    last_line = first.last_line if is_header else n_skipped
+    # a table without rows is a block without documents
     for (group, n_bytes), (following, _) in pairwise(chain(groups, [([], 0)] * 2)):
         if not group and not rows.is_start:
             return
         gaps = []
         for record in group:
-            gaps.append(rows.newline * (record.first_line - last_line - 1))
+            gaps.append(end * (record.first_line - last_line - 1))
             last_line = record.last_line
-        gaps.append("" if following else rows.newline * (feed.line - last_line))
+        gaps.append("" if following else end * (feed.line - last_line))
         kept = replace(
-            rows,
-            rows=[record.columns for record in group],
-            gaps=gaps,
-            lines=[record.first_line for record in group],
+            rows, rows=[record.columns for record in group], gaps=gaps, lines=[record.first_line for record in group],
             is_ended=bool(following) or feed.is_ended,
-        )
-        yield Block(replace(documents, records=group, rows=kept).batch, stream.newly_read(), n_bytes)
+        )  # fmt: skip
+        yield Block(partial(parse, group, kept), stream.newly_read(), n_bytes)
         rows = replace(rows, is_start=False)
 
 
@@ -441,9 +378,8 @@ def _convert_returns(stream: ByteStream, *, is_strict: bool) -> Iterator[bytes]:
     for raw in read_raw_blocks(stream):
         if is_strict and b"\n" in raw:
             hint = "convert the line ends to one kind"
-            raise InputError(
-                "some lines end with a carriage return, others with a line feed", where=stream.path, hint=hint
-            )
+            what = "some lines end with a carriage return, others with a line feed"
+            raise InputError(what, where=stream.path, hint=hint)
         yield raw.replace(b"\r", b"\n")
 
 

@@ -7,7 +7,7 @@ from dataclasses import astuple, fields
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from nbtext.documents.word_list import read_words
+from nbtext.documents.settings import read_words
 from nbtext.errors import PARAMETERS, SettingsError
 from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, NORMS, TERM_FREQUENCIES, WEIGHTINGS
 from nbtext.features.stop_words import ENGLISH

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nbtext.documents.word_list import read_words
+from nbtext.documents.settings import read_words
 
 # English function words. scikit-learn's list is not used, because it contains content words (bill, cry, fire, system)
 # and lacks parts of contractions (Nothman, Qin & Yurchak, Stop Word Lists in Free Open-source Software Packages, 2018).

@@ -60,7 +60,7 @@ def write_columns(
         raise SettingsError(what, where="-o", hint=f"leave out {target.path[len(plain) :]}")
     if target.table is not None and not found.has_queries:
         raise SettingsError(f"{found.name} has no tables", where="--table", hint="leave out --table")
-    write: Callable[[Iterator[ChangedRows], Target, InputSettings], None] = found.load_writer()
+    write: Callable[[Iterator[ChangedRows], Target, InputSettings], None] = found.load("writer")
     write(_check_formats(chain((first,), added), first), target, InputSettings())
 
 

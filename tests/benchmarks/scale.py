@@ -37,8 +37,7 @@ from measuring import Cost, Step, measure
 from nbtext import load_model
 from nbtext.artifact.model import read_counts, write_counts
 from nbtext.documents.settings import InputSettings
-from nbtext.documents.shards import MAX_BYTES
-from nbtext.documents.source import open_shard, open_source
+from nbtext.documents.source import MAX_SHARD, open_shard, open_source
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import SAMPLE_SIZE
 from nbtext.model.source_counting import CountingTask
@@ -229,14 +228,14 @@ def of_shards(sources: list[str]) -> None:
     """What two shards come to, each by itself and together."""
     source, counting = open_source(sources, InputSettings()), CountingTask(FeatureSettings(), SAMPLE_SIZE)
     corpora, begin = [], time.process_time()
-    for shard in source.shards(MAX_BYTES)[:2]:
+    for shard in source.shards(MAX_SHARD)[:2]:
         counts = write_counts(counting.count(open_shard(shard, source.settings).blocks(), lambda *_: None))
         size = sum(array.nbytes for array in (*counts["vocabulary"].values(), *counts["statistics"].values()))
         sampled = sum(array.nbytes for array in counts["sample"].values())
         taken, begin = time.process_time() - begin, time.process_time()
         corpora.append(counts)
         say(
-            f"a shard of {MAX_BYTES / MEBIBYTE:.0f} MiB: {taken:.2f} CPU s, {size / MEBIBYTE:.1f} MiB of statistics, "
+            f"a shard of {MAX_SHARD / MEBIBYTE:.0f} MiB: {taken:.2f} CPU s, {size / MEBIBYTE:.1f} MiB of statistics, "
             f"{sampled / MEBIBYTE:.1f} MiB of its sample"
         )
     begin = time.process_time()

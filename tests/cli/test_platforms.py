@@ -99,7 +99,7 @@ def test_a_word_file_without_what_linux_has(nbtext: Any, model: str, tmp_path: P
 def test_a_word_file_that_takes_too_long_elsewhere() -> None:
     """Where no timer of the system ends the process that reads it, a thread does."""
     code = f"""{TAKE_AWAY}
-import nbtext.documents.office_worker as worker
+import nbtext.documents.office as worker
 worker.SECONDS = 0.1
 with worker._limit_time():
     while True:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from nbtext.documents.batch import Batch
+from nbtext.documents.blocks import Shard
 from nbtext.documents.settings import InputSettings
-from nbtext.documents.source import Source, open_source
+from nbtext.documents.source import Source, open_shard, open_source
 from nbtext.documents.streams import ByteStream
 
 Row = tuple[str, tuple[str, ...], str | None]  # id, texts, label
@@ -28,7 +29,9 @@ def opened() -> Callable[..., Source]:
     """Opens paths with some settings."""
 
     def opened(*paths: Path | str, byte_range: Any = None, **settings: Any) -> Source:
-        return open_source([str(path) for path in paths], InputSettings(**settings), byte_range=byte_range)
+        if byte_range is not None:
+            return open_shard(Shard("file", (str(paths[0]),), (None,), byte_range), InputSettings(**settings))
+        return open_source([str(path) for path in paths], InputSettings(**settings))
 
     return opened
 

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from nbtext.documents.settings import InputSettings
-from nbtext.documents.shards import count_lines, number_lines
-from nbtext.documents.source import open_shard, open_source
+from nbtext.documents.source import count_lines, number_lines, open_shard, open_source
 from nbtext.errors import InputError, NbtextError
 
 pa = pytest.importorskip("pyarrow")

@@ -32,7 +32,7 @@ def correct(path: Path, labels: Mapping[int, NewLabel | None], **options: Any) -
     def opened() -> Iterator[BinaryIO]:
         yield written
 
-    FORMATS[parts[0].rows.format].load_writer()(parts, Target(str(path), opened), chosen)
+    FORMATS[parts[0].rows.format].load("writer")(parts, Target(str(path), opened), chosen)
     return written.getvalue()
 
 

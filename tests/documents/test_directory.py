@@ -15,10 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbtext.documents import read_ahead
-from nbtext.documents.directory import list_tree
-from nbtext.documents.files import Contents, read_files, read_files_plainly
-from nbtext.documents.read_ahead import ReadAhead
+from nbtext.documents import files
+from nbtext.documents.files import Contents, ReadAhead, list_tree, read_files, read_files_plainly
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import InputError
@@ -349,7 +347,7 @@ def test_reading_ahead_changes_nothing(
     opened: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_bytes: int
 ) -> None:
     """Documents, labels, problems and skipped files are the same, wherever the thread that reads ahead has stopped."""
-    monkeypatch.setattr(read_ahead, "MAX_BYTES", n_bytes)
+    monkeypatch.setattr(files, "AHEAD_BYTES", n_bytes)
     plant(tmp_path / "a", *(f"{label}/{number:03}" for label in "xyz" for number in range(300)), "README", ".hidden")
     (tmp_path / "a/x/007").write_bytes(b"caf\xe9")
     (tmp_path / "a/x/008").write_bytes(b"\x7fELF\0")
@@ -395,7 +393,7 @@ def test_what_cannot_be_read_ahead_is_read_later(tmp_path: Path) -> None:
 @needs_contents
 def test_large_files_read_ahead_make_small_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of files that have been read have the size of others, and all bytes together are limited."""
-    monkeypatch.setattr(read_ahead, "MAX_BYTES", 16_000_000)
+    monkeypatch.setattr(files, "AHEAD_BYTES", 16_000_000)
     for number in range(40):
         (tmp_path / f"{number:02}").touch()
         os.truncate(tmp_path / f"{number:02}", 3_000_000)

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.documents.encoding_guess import guess_codec, guess_encoding
-from nbtext.documents.recognition import BINARY, find_utf_16
+from nbtext.documents.recognition import BINARY, find_utf_16, guess_codec, guess_encoding
 
 pytest.importorskip("charset_normalizer")
 

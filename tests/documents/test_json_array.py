@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nbtext.documents.blocks import ReadOptions
 from nbtext.documents.decoding import encoding_of
-from nbtext.documents.json_array import read_json_array
+from nbtext.documents.jsonl import read_json_array
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nbtext.documents import jsonl
 from nbtext.documents.batch import Batch
-from nbtext.documents.labels import split_label
+from nbtext.documents.fields import split_label
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import InputError, SettingsError
@@ -159,7 +159,7 @@ def test_parts_of_a_batch(tmp_path: Path) -> None:
     (batch,) = open_source([str(path)], InputSettings()).batches()
     assert [part.label_lists for part in batch.split(3)] == [LABELS[:3], LABELS[3:]]
     assert batch.drop({0, 2}).label_lists == [(), ("c, d",)]
-    assert batch.skip(2).label_lists == LABELS[2:]
+    assert batch.split(2)[1].label_lists == LABELS[2:]
     assert [document.labels for document in batch.documents()] == LABELS
     with pytest.raises(
         InputError, match=r"t.jsonl:1: the document has 2 labels \(b, a\), but exactly one is expected; give"
@@ -168,8 +168,8 @@ def test_parts_of_a_batch(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"t.jsonl:2: the document has 0 labels, but exactly one is expected; give doc"
     ):
-        batch.skip(1).single_labels()
-    assert batch.skip(2).single_labels() == ["a", "c, d"]
+        batch.split(1)[1].single_labels()
+    assert batch.split(2)[1].single_labels() == ["a", "c, d"]
 
 
 def test_one_label_for_all(tmp_path: Path) -> None:

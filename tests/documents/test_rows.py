@@ -50,7 +50,7 @@ def add(
         columns = [Column(names[0], "text", [label] * n, str), Column(names[1], "number", [0.5] * n, "{:.2f}".format)]
         added.append(ChangedRows(batch.rows, columns, columns))
     if added:
-        FORMATS[added[0].rows.format].load_writer()(iter(added), Target("out", opened), READING)
+        FORMATS[added[0].rows.format].load("writer")(iter(added), Target("out", opened), READING)
     return written.getvalue()
 
 

@@ -10,17 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbtext.documents.shards import (
+from nbtext.documents.blocks import Shard
+from nbtext.documents.source import (
     FILE_BYTES,
-    MAX_BYTES,
-    MIN_BYTES,
-    Shard,
+    MAX_SHARD,
+    MIN_SHARD,
+    Source,
     count_lines,
     forget_line_numbers,
     number_lines,
+    open_shard,
     suitable_bytes,
 )
-from nbtext.documents.source import Source, open_shard
 from nbtext.errors import InputError
 
 LINES = st.lists(st.sampled_from(["", "one", "zwölf €", '{"text": "a"}', '{"broken', "\r", "x" * 50]), max_size=12)
@@ -97,10 +98,10 @@ def test_a_stream_has_no_shards(opened: Callable[..., Any]) -> None:
 def test_shards_suit_their_readers(opened: Callable[..., Any], tmp_path: Path) -> None:
     """Two for each reader, unless that makes small ones, which cost, or large ones, which need memory."""
     assert suitable_bytes(1 << 30, 4) == 1 << 27
-    assert suitable_bytes(1000, 4) == MIN_BYTES
-    assert suitable_bytes(1 << 40, 4) == suitable_bytes(None, 4) == MAX_BYTES
+    assert suitable_bytes(1000, 4) == MIN_SHARD
+    assert suitable_bytes(1 << 40, 4) == suitable_bytes(None, 4) == MAX_SHARD
     (tmp_path / "a").mkdir()
-    for number in range(3 * MIN_BYTES // FILE_BYTES):
+    for number in range(3 * MIN_SHARD // FILE_BYTES):
         (tmp_path / "a" / str(number)).touch()
     assert len(opened(tmp_path).shards(n_readers=1)) == 2
     assert len(opened(tmp_path).shards(n_readers=4)) == 3

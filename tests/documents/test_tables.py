@@ -45,7 +45,7 @@ def test_blocks_of_any_size_give_the_same_rows(
     settings = InputSettings()
 
     def outcome(size: int) -> Any:
-        blocks = FORMATS[form].load_reader()(stream_of(content, size), ReadOptions(encoding_of(settings), settings))
+        blocks = FORMATS[form].load("reader")(stream_of(content, size), ReadOptions(encoding_of(settings), settings))
         batches = [block.batch() for block in blocks]
         return rows(batches), [str(problem) for batch in batches for problem in batch.problems.values()]
 

@@ -13,9 +13,8 @@ from urllib.request import Request, urlopen
 import fsspec
 import pytest
 
-from nbtext.documents.shards import count_lines, number_lines
-from nbtext.documents.source import open_shard
-from nbtext.documents.urls import hide_credentials
+from nbtext.documents.source import count_lines, number_lines, open_shard
+from nbtext.documents.streams import hide_credentials
 from nbtext.errors import InputError, MissingExtra
 
 LINES = b"".join(b'{"text": "words of line %d", "label": "%s"}\n' % (n, b"ab"[n % 2 : n % 2 + 1]) for n in range(300))

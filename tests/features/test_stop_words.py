@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nbtext.documents.word_list import read_words
+from nbtext.documents.settings import read_words
 from nbtext.errors import InputError
 from nbtext.features.analyzer import TOKEN_PATTERN, Analyzer
 from nbtext.features.settings import FeatureSettings
