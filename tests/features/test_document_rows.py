@@ -1,6 +1,7 @@
 """Rows of counts, and their sums by class."""
 
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
@@ -85,7 +86,7 @@ def test_a_corpus_is_the_sum_by_feature_and_class(block: int) -> None:
     """Class counts are the sums over documents, however many batches there are."""
 
     @given(DOCUMENTS, st.randoms(use_true_random=False))
-    def check(documents: list[dict[int, int]], random: st.random.Random) -> None:
+    def check(documents: list[dict[int, int]], random: Random) -> None:
         classes = [random.randrange(3) for _ in documents]
         corpus = ClassCounter()
         for document, label in zip(documents, classes, strict=True):
