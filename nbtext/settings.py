@@ -45,7 +45,7 @@ class Setting:
     is_repeated   whether the option may be given several times; the values are a tuple
     is_required   whether a value must be given
     is_argument   whether it is an argument of the command, not an option
-    complete      completes the value with the Tab key; see cli.completion
+    complete      completes the value with the Tab key; see cli.command.COMPLETIONS
     """
 
     help: str = ""

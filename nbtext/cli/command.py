@@ -2,34 +2,26 @@
 
 A command is a function with a settings record, of which the command line makes an instance. Each field of the record is
 an option or an argument, or a record whose fields are options. `-h` prints the options that most people need, `--help`
-prints all.
+prints all. Options and arguments that name files have a type of their own, so that no output replaces an input.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import Field, fields
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click.core import ParameterSource
 
-from nbtext.cli import completion
-from nbtext.cli.files import (
-    INPUT,
-    MODEL,
-    MODEL_OUTPUT,
-    NAMED,
-    OUTPUT,
-    REWRITTEN_MODEL,
-    SOURCE,
-    FileType,
-    check_files,
-    named_outputs,
-)
-from nbtext.errors import SettingsError
+from nbtext.errors import NbtextError, SettingsError
+from nbtext.output import STANDARD_OUTPUT
 from nbtext.parallel import share_heap
 from nbtext.settings import (
     KEY,
@@ -47,8 +39,9 @@ from nbtext.settings import (
 )
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from nbtext.documents.files import ReadAhead
-    from nbtext.documents.settings import InputSettings
 
     ParamType = click.ParamType[Any]
 else:  # before click 8.5 it takes no parameter
@@ -68,15 +61,221 @@ SHORT_SOURCE_HELP = (
 )
 
 
+NAMED = "nbtext.files"  # the key under which click keeps the files of the command line
+STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+
+
+class FileType(ParamType):
+    """The value of an option or argument that names a file; the command remembers it for `check_files`.
+
+    is_output     whether the command writes it
+    is_model      whether the command writes a model to it
+    is_rewritten  whether it is a model that the command reads and may replace
+    """
+
+    name = "file"
+
+    parse: Callable[[str], Any] = str  # raises ValueError for a wrong value
+    not_files: tuple[str, ...] = ()  # values that are not files
+
+    def __init__(
+        self, metavar: str = "FILE", *, is_output: bool = False, is_model: bool = False, is_rewritten: bool = False
+    ) -> None:
+        self.metavar, self.is_output, self.is_model, self.is_rewritten = metavar, is_output, is_model, is_rewritten
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return "|".join((*self.not_files, self.metavar))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        if ctx is not None and param is not None and value not in self.not_files:
+            option = param.opts[0] if isinstance(param, click.Option) else (param.human_readable_name or "").rstrip(".")
+            if not value:
+                hint = {"SOURCE": "name a file or directory", "DIR": "name a directory"}.get(
+                    self.metavar.rstrip("."), "name a file"
+                )
+                raise SettingsError("the path is empty", where=option, hint=hint)
+            ctx.meta.setdefault(NAMED, []).append(NamedFile(value, option, self))
+        try:
+            return self.parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
+
+
 ROLES = {  # the types of options that name files, by the role of the file; see `Setting.file`
-    "source": SOURCE,
-    "input": INPUT,
-    "output": OUTPUT,
-    "model": MODEL,
-    "new model": MODEL_OUTPUT,
-    "rewritten model": REWRITTEN_MODEL,
+    "source": FileType("SOURCE"),
+    "input": FileType(),
+    "output": FileType(is_output=True),
+    "model": FileType("MODEL"),
+    "new model": FileType(is_output=True, is_model=True),
+    "rewritten model": FileType("MODEL", is_rewritten=True),
     "directory": FileType("DIR"),
 }
+
+
+class NamedFile(NamedTuple):
+    """A file that the command line names: as it was typed, and the option or argument that names it."""
+
+    path: str
+    option: str
+    type: FileType
+
+
+def named_outputs() -> tuple[str, ...]:
+    """Return the files that the running command writes."""
+    named: list[NamedFile] = click.get_current_context().meta.get(NAMED, [])
+    return ("-", *(file.path for file in named if file.type.is_output))
+
+
+def check_files(files: Sequence[NamedFile], *, is_forced: bool) -> None:
+    """Refuse a command that would destroy a file.
+
+    An output must not be an input, or a document in an input directory. Files are compared by identity, so links are
+    recognized. A model must not replace a file of another kind, and other outputs must not replace a model.
+
+    is_forced  whether --force was given: it allows the replacement of a file of another kind
+    raises     SettingsError: the command is refused
+    """
+    inputs = [file for file in files if not file.type.is_output]
+    outputs = [file for file in files if file.type.is_output and file.path not in STANDARD_OUTPUT]
+    outputs = outputs or [
+        NamedFile(file.path, file.option, ROLES["new model"]) for file in inputs if file.type.is_rewritten
+    ]
+    from_standard_input = [file.option for file in inputs if file.path in STANDARD_INPUT]
+    if len(from_standard_input) > 1:
+        names = " and ".join(dict.fromkeys(from_standard_input))
+        raise SettingsError("standard input can be read only once", where=names, hint="name a file instead of -")
+    for output in outputs:
+        for each in inputs:
+            if not (each.type.is_rewritten and output.type.is_model):
+                _refuse_input(each, _status(output.path), output.option, output.path)
+        _refuse_other_kind(output, is_forced)
+    for each in inputs:
+        _refuse_input(each, _descriptor_status(1), "standard output", "standard output")
+
+
+def _refuse_input(file: NamedFile, output: os.stat_result | None, option: str, path: str) -> None:
+    """Raise SettingsError if the output is this input or a document in it."""
+    found = _status(file.path)
+    if output is None or found is None or not (stat.S_ISREG(output.st_mode) or stat.S_ISDIR(output.st_mode)):
+        return
+    hint = "write to another file"
+    if os.path.samestat(found, output):
+        raise SettingsError(f"{path} is also an input ({file.option} {file.path})", where=option, hint=hint)
+    if stat.S_ISDIR(found.st_mode) and stat.S_ISREG(output.st_mode) and output.st_size:
+        from nbtext.documents.recognition import is_own_output
+
+        if path != "standard output" and is_own_output(path):
+            return  # it is not read as a document
+        for inside in _files_in(file.path, output.st_ino):
+            if os.path.samestat(inside, output):
+                what = f"{path} is an input, a document in {file.option} {file.path}"
+                raise SettingsError(what, where=option, hint=hint)
+
+
+def _refuse_other_kind(output: NamedFile, is_forced: bool) -> None:
+    """Raise SettingsError if a model would replace another kind of file, or another output a model."""
+    found = _status(output.path)
+    if is_forced or found is None or not stat.S_ISREG(found.st_mode) or not found.st_size:
+        return
+    if _is_model(output.path) != output.type.is_model:
+        what = "is a model, and would be replaced"
+        if output.type.is_model:
+            what = "is not a model, and a model would replace it"
+        hint = "write to another file, or replace it with --force"
+        raise SettingsError(f"{output.path} {what}", where=output.option, hint=hint)
+
+
+def _is_model(path: str) -> bool:
+    from nbtext.documents.recognition import PICKLE_MAGICS
+
+    try:
+        with open(path, "rb") as file:
+            return file.read(2) in PICKLE_MAGICS
+    except OSError:
+        return False
+
+
+def _status(path: str) -> os.stat_result | None:
+    """Return the status of a file from the system; None if the file does not exist."""
+    if path in STANDARD_INPUT:
+        return _descriptor_status(0)
+    try:
+        return os.stat(path)
+    except (OSError, ValueError):  # ValueError: a NUL in the path
+        return None
+
+
+def _descriptor_status(descriptor: int) -> os.stat_result | None:
+    """Return the status of standard input or output; None if it is closed or not a file."""
+    try:
+        found = os.fstat((sys.stdin if descriptor == 0 else sys.stdout).fileno())
+    except (OSError, AttributeError, ValueError):
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None
+
+
+def _files_in(folder: str, inode: int) -> Iterator[os.stat_result]:
+    """Return the files below a folder that may be the file of this inode: those with it, and targets of links."""
+    folders, known = [folder], set[tuple[int, int]]()
+    while folders:
+        try:
+            entries = list(os.scandir(folders.pop()))
+        except OSError:
+            continue
+        for entry in entries:
+            try:
+                if entry.is_dir():
+                    status = entry.stat()
+                    if (status.st_dev, status.st_ino) not in known:
+                        known.add((status.st_dev, status.st_ino))
+                        folders.append(entry.path)
+                elif entry.inode() == inode or entry.is_symlink():
+                    yield entry.stat()
+            except OSError:
+                continue
+
+
+Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
+
+
+def complete_labels(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the labels of the model on the command line; none if it cannot be read."""
+    model = ctx.params.get("model") or ctx.params.get("model_option")
+    if model is None and any(isinstance(each, click.Argument) and each.name == "model" for each in ctx.command.params):
+        model = next(iter(ctx.args), None)  # click keeps arguments there while the line is incomplete
+    if model in (None, "-"):
+        return []
+    from click.shell_completion import CompletionItem
+
+    from nbtext.artifact.model import load_model
+
+    try:
+        known = load_model(model).fitted.labels
+    except (NbtextError, OSError):  # the line may be incomplete: no error is printed
+        return []
+    return [CompletionItem(label) for label in known if label.startswith(incomplete) and label.isprintable()]
+
+
+def complete_models(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the models that a list between commas does not have yet; `best` stands alone."""
+    from click.shell_completion import CompletionItem
+
+    from nbtext.bayes.settings import BEST
+    from nbtext.evaluation.settings import models_to_compare
+
+    before, comma, last = incomplete.rpartition(",")
+    offered = [name for name in models_to_compare() if name not in before.split(",")] + [BEST] * (not comma)
+    return [CompletionItem(f"{before}{comma}{name}") for name in offered if name.startswith(last)]
+
+
+COMPLETIONS: dict[str, Complete] = {"labels": complete_labels, "models": complete_models}
 
 
 class Parsed(ParamType):
@@ -99,10 +298,9 @@ class Parsed(ParamType):
 def _type_of(field: Field[Any], found: Setting) -> Any:
     """Return the type of the parameter of a setting, for click."""
     if found.file:
-        kind = ROLES[found.file]
-        metavar = found.metavar or kind.metavar
-        is_plain = found.parse is None and not found.names and metavar == kind.metavar
-        return kind if is_plain else kind.parsing(metavar, found.parse or str, found.names)
+        kind = copy(ROLES[found.file])
+        kind.metavar, kind.parse, kind.not_files = found.metavar or kind.metavar, found.parse or str, found.names
+        return kind
     if found.choices and found.parse is None:
         return click.Choice(found.choices)
     return Parsed(field, found)
@@ -155,20 +353,13 @@ def _make_option(field: Field[Any], found: Setting, title: str, name: str = "") 
         flag = f"{flag}/--no-{flag[2:]}" if field.default is True else flag
         facts = {"is_flag": True, "default": None}
     if found.complete:
-        facts["shell_complete"] = completion.COMPLETIONS[found.complete]
+        facts["shell_complete"] = COMPLETIONS[found.complete]
     default = field.default
     shown = ",".join(map(str, default)) if isinstance(default, tuple) else str(default or "")
     return Option(
         *(found.flags or (flag,)), name or field.name, help=found.help, title=found.title or title,
         default_help=found.default_help or ("" if isinstance(default, bool) or found.is_required else shown),
         multiple=found.is_repeated, required=found.is_required and not name, **facts,
-    )  # fmt: skip
-
-
-def _make_argument(field: Field[Any], found: Setting) -> click.Argument:
-    return click.Argument(
-        [field.name], metavar=found.metavar, nargs=-1 if found.is_repeated else 1,
-        required=found.is_required and not found.flags, type=_type_of(field, found),
     )  # fmt: skip
 
 
@@ -180,7 +371,10 @@ def _list_parameters(record: type[Any], title: str = "Options") -> Iterator[clic
             for each, of_part in list_options(found.record, without=found.without, changed=found.changed):
                 yield _make_option(each, of_part, getattr(found.record, "TITLE", title))
         elif isinstance(found, Setting) and found.is_argument:
-            yield _make_argument(field, found)
+            yield click.Argument(
+                [field.name], metavar=found.metavar, nargs=-1 if found.is_repeated else 1,
+                required=found.is_required and not found.flags, type=_type_of(field, found),
+            )  # fmt: skip
             if found.flags:  # the same value as an option
                 yield _make_option(field, found, title, MODEL_OPTION)
         elif isinstance(found, Setting):
@@ -204,9 +398,9 @@ class Command(click.Command):
         record: type[Any],
         *,
         example: str,
-        notes: str,
         common: str,
-        rules: Iterable[Rule],
+        notes: str = "",
+        rules: Iterable[Rule] = (),
     ) -> None:
         self.record, self.rules = record, tuple(rules)
         parameters = list(_list_parameters(record))
@@ -219,7 +413,7 @@ class Command(click.Command):
                 )
             )  # fmt: skip
         parameters += [
-            Option("-h", is_flag=True, is_eager=True, expose_value=False, callback=_print_short_help, title="Running",
+            Option("-h", is_flag=True, is_eager=True, expose_value=False, callback=_print_help, title="Running",
                    help="Print the most common options."),
             Option("--help", is_flag=True, is_eager=True, expose_value=False, callback=_print_help, title="Running",
                    help="Print all options."),
@@ -279,10 +473,18 @@ class Command(click.Command):
         check_rules((*self.rules, *chain.from_iterable(of_parts)), given, flags)
         made = make_record(self.record, given)
         check_settings(made)
-        if getattr(made, "run", None) is not None and made.run.verbose:
-            _log_details()
-        if self.takes_sources and made.run.jobs > 1:
-            ctx.meta[AHEAD] = _read_ahead(made.sources, made.input)
+        if getattr(made, "run", None) is not None and made.run.verbose:  # print the log messages of the library
+            import logging
+
+            from nbtext.kernel import kernel_name
+
+            logging.basicConfig(level=logging.INFO, format="nbtext: %(message)s")
+            logging.getLogger("nbtext").info("kernel: %s", kernel_name())
+        if self.takes_sources and made.run.jobs > 1:  # a thread reads, for `open_documents`, while this imports NumPy
+            from nbtext.documents.files import ReadAhead
+
+            share_heap()
+            ctx.meta[AHEAD] = ReadAhead(made.sources, made.input, named_outputs())
         return made
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
@@ -327,15 +529,9 @@ class Command(click.Command):
             formatter.write(f"  {self.example}\n")
 
 
-def command(
-    record: type[Any], *, example: str, common: str, notes: str = "", rules: Iterable[Rule] = ()
-) -> Callable[[Callable[[Any], None]], Command]:
-    """Make a command of a function of a settings record; see Command."""
-
-    def decorate(function: Callable[[Any], None]) -> Command:
-        return Command(function, record, example=example, notes=notes, common=common, rules=rules)
-
-    return decorate
+def command(record: type[Any], **facts: Any) -> Callable[[Callable[[Any], None]], Command]:
+    """Make a command of a function of a settings record; `facts` are those of Command."""
+    return lambda function: Command(function, record, **facts)
 
 
 def typed_options() -> dict[str, str]:
@@ -371,24 +567,6 @@ def refuse_settings(*records: type[Any], because: str, but: tuple[str, ...] = ()
             raise refuse(name, because)
 
 
-def _log_details() -> None:
-    """Print the log messages of the library on standard error."""
-    import logging
-
-    from nbtext.kernel import kernel_name
-
-    logging.basicConfig(level=logging.INFO, format="nbtext: %(message)s")
-    logging.getLogger("nbtext").info("kernel: %s", kernel_name())
-
-
-def _read_ahead(sources: tuple[str, ...], settings: InputSettings) -> ReadAhead:
-    """Begin to read sources, which `open_documents` continues: a thread reads while this one imports NumPy."""
-    from nbtext.documents.files import ReadAhead
-
-    share_heap()
-    return ReadAhead(sources, settings, named_outputs())
-
-
 def _write_text(formatter: click.HelpFormatter, text: str) -> None:
     if text:
         formatter.write_paragraph()
@@ -396,15 +574,10 @@ def _write_text(formatter: click.HelpFormatter, text: str) -> None:
             formatter.write_text(text)
 
 
-def _print_help(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
-    if is_wanted and not ctx.resilient_parsing:
-        click.echo(ctx.get_help())
-        ctx.exit()
-
-
-def _print_short_help(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
+def _print_help(ctx: click.Context, option: click.Parameter, is_wanted: bool) -> None:
     if is_wanted and not ctx.resilient_parsing and isinstance(ctx.command, Command):
         formatter = ctx.make_formatter()
-        ctx.command.format_short_help(ctx, formatter)
+        write = ctx.command.format_short_help if "-h" in option.opts else ctx.command.format_help
+        write(ctx, formatter)
         click.echo(formatter.getvalue().rstrip("\n"))
         ctx.exit()

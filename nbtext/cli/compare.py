@@ -107,7 +107,10 @@ def compare(given: Compare) -> None:
     models, sources, test = given.model_files, given.sources, given.test
     if test is not None and not models and all(map(is_model, sources)):
         models, sources, test = sources, (test,), None
-    _check_no_models(sources, models)
+    for path in filter(is_model, sources):
+        hint = " ".join(f"-m {each}" for each in (*models, path)) + (" -m ANOTHER" if not models else "")
+        what = "this is a model; SOURCE must be documents"
+        raise SettingsError(what, where=path, hint=f"try: nbtext compare SOURCE {hint}")
     is_svg = (given.report or "").lower().endswith(".svg")
     if models:
         because = "the models of -m are already trained"
@@ -118,14 +121,9 @@ def compare(given: Compare) -> None:
         page = partial(render_comparison_page, compared, subject=", ".join(sources))
         outcome: Result[Any] = comparison_result(compared)
     elif given.curves.is_search:
+        model_settings = ModelSettings(**given.model_settings)
         _, found = search_documents(
-            sources,
-            given.input,
-            given.features,
-            ModelSettings(**given.model_settings),
-            given.search,
-            given.run,
-            where="models",
+            sources, given.input, given.features, model_settings, given.search, given.run, where="models"
         )
         write_result(search_result(found), given.result, chosen)
         return
@@ -138,15 +136,6 @@ def compare(given: Compare) -> None:
     if given.report is not None:
         write_page(given.report, page())
     write_result(outcome, given.result, chosen)
-
-
-def _check_no_models(sources: tuple[str, ...], models: tuple[str, ...]) -> None:
-    """Raise SettingsError if a source is a model."""
-    for path in filter(is_model, sources):
-        given = " ".join(f"-m {each}" for each in (*models, path))
-        others = " -m ANOTHER" if len(models) == 0 else ""
-        what = "this is a model; SOURCE must be documents"
-        raise SettingsError(what, where=path, hint=f"try: nbtext compare SOURCE {given}{others}")
 
 
 def _compare_models(

@@ -32,14 +32,11 @@ if TYPE_CHECKING:
     from nbtext.bayes.diagnostics import RepeatedTexts
     from nbtext.documents.settings import InputSettings
     from nbtext.documents.source import Source
-    from nbtext.evaluation.diagnosis import Diagnosis, SetDiagnosis
-    from nbtext.evaluation.evaluator import Evaluation
     from nbtext.evaluation.outcomes import PredictedBatch
     from nbtext.evaluation.predicted import PredictionsFile
     from nbtext.evaluation.search import Candidate
     from nbtext.model.corpus_counts import CorpusCounts
     from nbtext.model.fitted_model import TrainedModel
-    from nbtext.model.source_counting import OnBatch
 
 # options without effect on the content of the page
 RUN_OPTIONS = (
@@ -109,26 +106,26 @@ def evaluate(given: Evaluate) -> None:
     Evaluate a model (-m), a file of predictions (--predictions), or, by cross-validation, the models that
     `nbtext train` would train with the same options (--folds, --group-field, --order-field).
     """
-    from nbtext.evaluation.predicted import PredictionsFile
     from nbtext.evaluation.tasks import TASKS
-    from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.predictions import NO_TOKEN
     from nbtext.report.evaluation import evaluation_result
+    from nbtext.report.first_look import FirstLook, format_first_look, look_at
 
     check_report(given.report)
-    chosen, decisions = result_format(given.result), given.decisions
-    subject = _load_subject(given)
+    chosen, decisions, quiet = result_format(given.result), given.decisions, given.run.quiet
+    model, file = _load_subject(given)
     corpora: list[CorpusCounts] = []
     repeated: list[RepeatedTexts] = []
     n_empty = 0
-    predict = _make_predict(subject, given, on_corpus=corpora.append, on_repeated=repeated.append)
-    trained_on = subject.fitted.input if isinstance(subject, TrainedModel) else None
-    if isinstance(subject, TrainedModel):
-        warn_of_costs(subject.fitted, decisions, quiet=given.run.quiet)
-    targets = None if decisions.replaces_label else _settings_of(subject, given)
+    predict = partial(_predict, given, model, file, on_corpus=corpora.append, on_repeated=repeated.append)
+    trained_on = model.fitted.input if model is not None else None
+    if model is not None:
+        warn_of_costs(model.fitted, decisions, quiet=quiet)
+    settings = model.fitted.model_settings if model is not None else given.trained
+    targets = None if decisions.replaces_label or file is not None else settings
     input_settings, thresholds = given.folds.add_split(given.input), given.fail_under or {}
     with open_documents(given.sources, input_settings, given.run, trained_on=trained_on) as (source, on_batch):
-        predicted = predict(source, on_batch)
+        predicted = predict(source, on_batch=on_batch)
         first = list(islice(predicted, 1))
         task = TASKS[first[0].predictions.task if first else "one"]
         evaluator = task.evaluator(decisions.cost, with_likelihoods=given.foreign is not None, targets=targets)
@@ -138,36 +135,36 @@ def evaluate(given: Evaluate) -> None:
             if log is not None:
                 log.record(batch)
             evaluator.add(batch.predictions)
-    if isinstance(subject, PredictionsFile) and not subject.has_all_probabilities:
+    has_all = file is None or file.has_all_probabilities
+    if not has_all:
         what = "the file has the probabilities only of predicted labels, so that figures of probabilities are rough"
-        say(f"{what}; nbtext predict --to jsonl writes all", quiet=given.run.quiet)
+        say(f"{what}; nbtext predict --to jsonl writes all", quiet=quiet)
     if given.foreign is not None:
         with open_documents((given.foreign,), input_settings, given.run, trained_on=trained_on) as (source, on_batch):
-            evaluator.add_foreign(batch.predictions for batch in predict(source, on_batch))
+            evaluator.add_foreign(batch.predictions for batch in predict(source, on_batch=on_batch))
     evaluation = replace(evaluator.evaluation(), repeated=next(iter(repeated), None))
     if given.report is not None:
-        trained = subject if isinstance(subject, TrainedModel) else None
-        has_all = not isinstance(subject, PredictionsFile) or subject.has_all_probabilities
-        diagnosis = log.diagnose(evaluation, trained, has_all_probabilities=has_all)
-        _write_report(given.report, diagnosis, trained, given.sources)
+        from nbtext.features.occurrences import Locator
+        from nbtext.report.evaluation_page import render_evaluation_page
+        from nbtext.report.page.rendering import write_page
+
+        diagnosis, names = log.diagnose(evaluation, model, has_all_probabilities=has_all), ", ".join(given.sources)
+        typed = {name: text for name, text in typed_options().items() if name not in RUN_OPTIONS}
+        locate = Locator(model.fitted.feature_settings) if model is not None else None
+        page = render_evaluation_page(diagnosis, subject=names, settings={"SOURCE": names} | typed, locate=locate)
+        write_page(given.report, page)
     write_result(evaluation_result(evaluation), given.result, chosen)
-    _print_first_look(evaluation, corpora, n_empty, quiet=given.run.quiet)
+    # what there is to say about the documents: those of the folds, or else the evaluated ones
+    labels = {each.label: each.support for each in evaluation.per_label}
+    accuracy = (evaluation.metrics["accuracy"], evaluation.documents) if "accuracy" in evaluation.metrics else None
+    look = FirstLook(evaluation.documents, labels, n_empty, is_exclusive=accuracy is not None, is_training=False)
+    for line in format_first_look(look_at(corpora[0]) if corpora else look, accuracy):
+        say(line, quiet=quiet)
     check_thresholds(evaluation, thresholds)
 
 
-def _print_first_look(evaluation: Evaluation, corpora: list[CorpusCounts], n_empty: int, *, quiet: bool) -> None:
-    """Print what there is to say about the documents: those of the folds, or else the evaluated ones."""
-    from nbtext.report.first_look import FirstLook, format_first_look, look_at
-
-    labels = {each.label: each.support for each in evaluation.per_label}
-    accuracy = (evaluation.metrics["accuracy"], evaluation.documents) if "accuracy" in evaluation.metrics else None
-    look = FirstLook(evaluation.documents, labels, n_empty, is_multilabel=accuracy is None, is_training=False)
-    for line in format_first_look(look_at(corpora[0]) if corpora else look, accuracy):
-        say(line, quiet=quiet)
-
-
-def _load_subject(given: Evaluate) -> TrainedModel | PredictionsFile | None:
-    """Load what is evaluated: a model, a file of predictions, or (None) models of cross-validation.
+def _load_subject(given: Evaluate) -> tuple[TrainedModel | None, PredictionsFile | None]:
+    """Load what is evaluated: a model, a file of predictions, or (neither) models of cross-validation.
 
     raises  SettingsError: none or several of them are given, or options that have no effect
     """
@@ -180,58 +177,42 @@ def _load_subject(given: Evaluate) -> TrainedModel | PredictionsFile | None:
     if given.predictions is not None:
         from nbtext.evaluation.predicted import PredictionsFile
 
-        return PredictionsFile(given.predictions)
+        return None, PredictionsFile(given.predictions)
     if given.model_file is None:
-        return None
+        return None, None
     from nbtext.artifact.model import load_model
 
-    return load_model(given.model_file)
+    return load_model(given.model_file), None
 
 
-def _make_predict(
-    subject: TrainedModel | PredictionsFile | None, given: Evaluate, **listeners: Callable[[Any], None]
-) -> Callable[[Source, OnBatch], Iterator[PredictedBatch]]:
-    """Return the function that predicts the documents of a source, or reads their predictions.
+def _predict(
+    given: Evaluate, model: TrainedModel | None, file: PredictionsFile | None, source: Source, **listeners: Any
+) -> Iterator[PredictedBatch]:
+    """Predict the documents of a source by a model, or each fold by a model of the others; or read the predictions.
 
     listeners  see `cross_validate_source`
     """
     from nbtext.evaluation.predicted import predict_by_model, predict_from_file
-    from nbtext.model.fitted_model import TrainedModel
 
-    def predict(source: Source, on_batch: OnBatch) -> Iterator[PredictedBatch]:
-        decisions = given.decisions
-        if isinstance(subject, TrainedModel):
-            return predict_by_model(subject.fitted, source, jobs=given.run.jobs, decisions=decisions, on_batch=on_batch)
-        if subject is not None:
-            return predict_from_file(subject, source, decisions)
-        return _cross_validate(given, source, on_batch=on_batch, **listeners)
-
-    return predict
-
-
-def _settings_of(subject: TrainedModel | PredictionsFile | None, given: Evaluate) -> ModelSettings | None:
-    """Return the settings of the model that is evaluated, or of those of cross-validation; None if not known."""
-    from nbtext.model.fitted_model import TrainedModel
-
-    if isinstance(subject, TrainedModel):
-        return subject.fitted.model_settings
-    return None if subject is not None else given.trained
-
-
-def _cross_validate(given: Evaluate, source: Source, **listeners: Any) -> Iterator[PredictedBatch]:
-    """Predict each fold by a model of the others, or by the model that a search of the others finds."""
+    decisions, jobs, trained = given.decisions, given.run.jobs, given.trained
+    if model is not None:
+        on_batch = listeners["on_batch"]
+        return predict_by_model(model.fitted, source, jobs=jobs, decisions=decisions, on_batch=on_batch)
+    if file is not None:
+        return predict_from_file(file, source, decisions)
     from nbtext.evaluation.cross_validation import cross_validate_search, cross_validate_source
     from nbtext.evaluation.outcomes import PredictedBatch
 
     if not given.is_search:
         return map(PredictedBatch, cross_validate_source(
-            source, given.folds, features=given.features, model_settings=given.trained,
-            decisions=given.decisions, jobs=given.run.jobs, **listeners,
+            source, given.folds, features=given.features, model_settings=trained, decisions=decisions, jobs=jobs,
+            **listeners,
         ))  # fmt: skip
-    candidates = list_searched(given.features, given.trained, source)
+    candidates = list_searched(given.features, trained, source)
+    search, duplicates = partial(_search_fold, given, candidates), trained.duplicates
     return cross_validate_search(
-        source, given.folds, candidates[0].features, partial(_search_fold, given, candidates),
-        decisions=given.decisions, jobs=given.run.jobs, duplicates=given.trained.duplicates, **listeners,
+        source, given.folds, candidates[0].features, search, decisions=decisions, jobs=jobs, duplicates=duplicates,
+        **listeners,
     )  # fmt: skip
 
 
@@ -249,21 +230,3 @@ def _search_fold(
     trained, found = search_model(candidates, count, budget, reading_seconds=inf, jobs=given.run.jobs)
     say(format_choice(found), quiet=given.run.quiet)
     return trained
-
-
-def _page_settings(sources: str) -> dict[str, str]:
-    """Return the options that the page shows, as they were typed."""
-    return {"SOURCE": sources} | {name: text for name, text in typed_options().items() if name not in RUN_OPTIONS}
-
-
-def _write_report(
-    path: str, diagnosis: Diagnosis | SetDiagnosis, trained: TrainedModel | None, sources: tuple[str, ...]
-) -> None:
-    """Write the page of an evaluation."""
-    from nbtext.features.occurrences import Locator
-    from nbtext.report.evaluation_page import render_evaluation_page
-    from nbtext.report.page.rendering import write_page
-
-    names = ", ".join(sources)
-    locate = Locator(trained.fitted.feature_settings) if trained is not None else None
-    write_page(path, render_evaluation_page(diagnosis, subject=names, settings=_page_settings(names), locate=locate))

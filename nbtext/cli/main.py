@@ -81,13 +81,8 @@ class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for commands in COMMANDS.values() for name in commands]
 
-    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
-        with _without_empty_line():
-            return super().make_context(*arguments, **options)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        with _without_empty_line():
-            return super().invoke(ctx)
+    make_context = _without_empty_line()(click.Group.make_context)
+    invoke = _without_empty_line()(click.Group.invoke)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
@@ -240,18 +235,13 @@ def _describe(error: Exception) -> tuple[str, int]:
         sentence = " ".join(line.strip() for line in error.format_message().splitlines())
         sentence = sentence.replace("a valid float", "a number").replace("a valid integer", "a whole number")
         return sentence.rstrip(".") + advice, error.exit_code
-    if _is_out_of_memory(error):
+    causes = _list_causes(error)
+    if any(isinstance(each, MemoryError) or any(sign in str(each) for sign in OUT_OF_MEMORY) for each in causes):
         return "out of memory; use fewer --jobs, --hash-bits, or --min-df and --max-features", 1
     if isinstance(error, OSError):
         where = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""
         return f"{where}{error.strerror or error}", 1
     return f"internal error ({type(error).__name__}: {error}); add --debug to see where, and report it", 1
-
-
-def _is_out_of_memory(error: BaseException) -> bool:
-    """Return whether this error, or one of its causes, means that memory ran out."""
-    causes = _list_causes(error)
-    return any(isinstance(each, MemoryError) or any(sign in str(each) for sign in OUT_OF_MEMORY) for each in causes)
 
 
 def _list_causes(error: BaseException) -> list[BaseException]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from nbtext.cli.command import command
@@ -32,7 +30,6 @@ from nbtext.settings import Excludes, part, setting
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
     from nbtext.model.fitted_model import FittedModel
-    from nbtext.model.predictions import Predictions
 
 ONE_PASS = "it reads SOURCE twice, which standard input and a pipe do not allow"
 
@@ -87,48 +84,54 @@ def predict(given: Predict) -> None:
     --columns label,reason adds it to others.
     """
     from nbtext.documents.streams import STANDARD_INPUT, is_regular
-    from nbtext.model.source_prediction import predict_source
+    from nbtext.model.source_prediction import predict_source, rank_by_uncertainty
     from nbtext.report.predictions import predictions_result
 
-    decisions, output = given.decisions, given.result.output
+    decisions, output, is_adding = given.decisions, given.result.output, given.columns.add_columns
     if given.adapt_prior:
         paths = (path for path in given.sources if os.path.exists(path) and not os.path.isdir(path))
         if STANDARD_INPUT in given.sources or not all(map(is_regular, paths)):
             raise SettingsError(ONE_PASS, where="adapt_prior", hint="save the documents to a file")
-    load = partial(_load_adapted, given) if given.adapt_prior else partial(_load, given.model)
-    if given.columns.add_columns:
-        _add_columns(given, load)
-        return
-    chosen = result_format(given.result, PREDICTION_FORMATS)
-    _check_format(chosen, decisions)
-    given = replace(given, input=replace(given.input, reads_one_mail=chosen == HEADER, keeps_skipped=True))
-    if given.cluster.cluster is not None:
-        _predict_on_cluster(given, chosen)
-        return
-    fitted = load()
+    if is_adding:
+        check_output(output)
+        read = replace(given.input, keeps_rows=True)
+    else:
+        chosen = result_format(given.result, PREDICTION_FORMATS)
+        _check_format(chosen, decisions)
+        read = replace(given.input, reads_one_mail=chosen == HEADER, keeps_skipped=True)
+        if given.cluster.cluster is not None:
+            _predict_on_cluster(replace(given, input=read), chosen)
+            return
+    fitted = _load(given)
     warn_of_costs(fitted, decisions, quiet=given.run.quiet)
-    run = replace(given.run, no_progress=given.run.no_progress or (is_watched(output) and given.rank is None))
-    with open_documents(given.sources, given.input, run, trained_on=fitted.input) as (source, on_batch):
+    is_printed = is_watched(output) and given.rank is None
+    run = replace(given.run, no_progress=given.run.no_progress or is_printed)
+    with open_documents(given.sources, read, run, trained_on=fitted.input) as (source, on_batch):
         predictions = predict_source(fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
-        if given.rank is not None:
-            predictions = _rank(predictions)
+        if is_adding:
+            from nbtext.documents.rows import Target
+            from nbtext.report.columns import write_columns
+
+            target = Target(output, lambda: result_file(given.result, "jsonl"), is_watched(output), given.columns.table)
+            write_columns(predictions, target, given.columns, decisions)
+            return
+        if given.rank is not None:  # all predictions as one batch, the most uncertain ones first
+            ranked = rank_by_uncertainty(predictions)
+            predictions = iter(() if ranked is None else (ranked,))
         found = predictions_result(predictions, task=fitted.task.name, decisions=decisions)
         write_result(found, given.result, chosen)
 
 
-def _load(model: str) -> FittedModel:
+def _load(given: Predict) -> FittedModel:
+    """Return the model, with --adapt-prior with probabilities for the shares of labels among the documents."""
     from nbtext.artifact.model import load_model
-
-    return load_model(model).fitted
-
-
-def _load_adapted(given: Predict) -> FittedModel:
-    """Return the model with probabilities for the shares of labels that it estimates among the documents."""
-    from nbtext.artifact.model import load_model
-    from nbtext.model.prevalence import adapt_prior, check_adaptation, check_prevalence, estimate_prevalence
 
     trained = load_model(given.model)
     fitted = trained.fitted
+    if not given.adapt_prior:
+        return fitted
+    from nbtext.model.prevalence import adapt_prior, check_adaptation, check_prevalence, estimate_prevalence
+
     check_adaptation(fitted)
     check_prevalence(fitted)
     run = replace(given.run, quiet=True)
@@ -147,32 +150,6 @@ def _check_format(output_format: str, decisions: DecisionSettings) -> None:
         raise SettingsError(what, where="coverage", hint="leave out this option, or add --to jsonl")
     if decisions.explain is not None and output_format not in ("json", "jsonl"):
         raise SettingsError("needs the output format jsonl or json", where="explain", hint="add --to jsonl")
-
-
-def _add_columns(given: Predict, load: Callable[[], FittedModel]) -> None:
-    """Write the rows of the sources with the predictions as further columns."""
-    from nbtext.documents.rows import Target
-    from nbtext.model.source_prediction import predict_source
-    from nbtext.report.columns import write_columns
-
-    output, decisions = given.result.output, given.decisions
-    check_output(output)
-    fitted = load()
-    warn_of_costs(fitted, decisions, quiet=given.run.quiet)
-    run = replace(given.run, no_progress=given.run.no_progress or is_watched(output))
-    input_settings = replace(given.input, keeps_rows=True)
-    with open_documents(given.sources, input_settings, run, trained_on=fitted.input) as (source, on_batch):
-        predictions = predict_source(fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
-        target = Target(output, lambda: result_file(given.result, "jsonl"), is_watched(output), given.columns.table)
-        write_columns(predictions, target, given.columns, decisions)
-
-
-def _rank(predictions: Iterator[Predictions]) -> Iterator[Predictions]:
-    """Return all predictions as one batch, the most uncertain ones first."""
-    from nbtext.model.source_prediction import rank_by_uncertainty
-
-    ranked = rank_by_uncertainty(predictions)
-    return iter(() if ranked is None else (ranked,))
 
 
 def _predict_on_cluster(given: Predict, output_format: str) -> None:

@@ -18,10 +18,7 @@ from nbtext.settings import Excludes, part, setting
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nbtext.documents.batch import Rows
     from nbtext.documents.settings import InputSettings
-    from nbtext.model.review import ModelJudge, ReviewedCorpus
-    from nbtext.model.review import Review as Findings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +75,9 @@ def review(given: Review) -> None:
     file and line, if ids are not unique) and a decision: keep, remove, or relabel with the new label or all labels.
     """
     from nbtext.artifact.model import load_model
-    from nbtext.model.review import ModelJudge, review_corpus
+    from nbtext.features.occurrences import Locator
+    from nbtext.model.review import ModelJudge, ReviewReader, TextCollector, review_corpus, weigh_words
+    from nbtext.model.source_counting import check_fields
     from nbtext.report.review import review_result, summarize_review
 
     if given.apply is not None:
@@ -90,49 +89,45 @@ def review(given: Review) -> None:
     if given.report is not None and any(STANDARD_INPUT in paths for paths in inputs):
         what = "reads SOURCE twice, so SOURCE cannot be standard input"
         raise SettingsError(what, where="--report", hint="name a file instead of -")
-    judge, features = None, given.features
+    judge, features, trained_on = None, given.features, None
     if given.model is not None:
         refuse_settings(FeatureSettings, because="the features are those of the model")
         judge = ModelJudge(load_model(given.model), given.run.jobs)
-        features = judge.model.fitted.feature_settings
-    corpus = _read(inputs, judge, features, given.input, given.run)
-    found = review_corpus(corpus, judge, jobs=given.run.jobs)
-    wanted = given.only or FINDINGS
-    found = replace(found, findings=tuple(each for each in found.findings if each.finding in wanted))
-    for line in summarize_review(found):
-        say(line, quiet=given.run.quiet)
-    if given.report is not None:
-        _write_report(given, given.report, found, corpus, judge, inputs)
-    write_result(review_result(found), given.result, chosen)
-
-
-def _read(
-    inputs: tuple[tuple[str, ...], ...],
-    judge: ModelJudge | None,
-    features: FeatureSettings,
-    input_settings: InputSettings,
-    run: RunSettings,
-) -> ReviewedCorpus:
-    """Return the documents of a review: those that are reviewed, and those that they are compared with.
-
-    raises  InputError: there are no documents to review
-    """
-    from nbtext.model.review import ReviewReader
-    from nbtext.model.source_counting import check_fields
-
+        features, trained_on = judge.model.fitted.feature_settings, judge.model.fitted.input
     reader: ReviewReader | None = None
-    trained_on = judge.model.fitted.input if judge is not None else None
     for paths in inputs:
-        with open_documents(paths, input_settings, run, trained_on=trained_on) as (source, on_batch):
+        with open_documents(paths, given.input, given.run, trained_on=trained_on) as (source, on_batch):
             if judge is not None:
                 check_fields(features.fields, source.field_names)
-            reader = reader or ReviewReader(replace(features, fields=source.field_names), run.jobs)
+            reader = reader or ReviewReader(replace(features, fields=source.field_names), given.run.jobs)
             reader.read(source, on_batch)
     assert reader is not None  # there is a SOURCE
     corpus = reader.finish()
-    if not any(not document.is_other for document in (*corpus.documents, *corpus.unreadable)):
+    if all(document.is_other for document in (*corpus.documents, *corpus.unreadable)):
         raise InputError("SOURCE has no documents to review")
-    return corpus
+    found, wanted = review_corpus(corpus, judge, jobs=given.run.jobs), given.only or FINDINGS
+    found = replace(found, findings=tuple(each for each in found.findings if each.finding in wanted))
+    for line in summarize_review(found):
+        say(line, quiet=given.run.quiet)
+    if given.report is not None:  # the texts are read again
+        from nbtext.report.page.rendering import write_page
+        from nbtext.report.review_page import render_review_page, shown_findings
+
+        findings = shown_findings(found)
+        collector = TextCollector(frozenset(document for finding in findings for document in finding.documents))
+        for paths in inputs:
+            with open_documents(paths, given.input, replace(given.run, quiet=True), trained_on=trained_on) as (
+                source,
+                _,
+            ):
+                for batch in source.batches():
+                    collector.add(batch, is_other=paths is not given.sources)
+        weights, names = list(weigh_words(corpus, findings, judge)), ", ".join(given.sources)
+        page = render_review_page(
+            found, subject=names, texts=collector.texts, weights=weights, locate=Locator(features)
+        )
+        write_page(given.report, page)
+    write_result(review_result(found), given.result, chosen)
 
 
 def _apply(given: Review, decisions: str) -> None:
@@ -142,7 +137,7 @@ def _apply(given: Review, decisions: str) -> None:
     """
     from itertools import chain
 
-    from nbtext.documents.formats import FORMATS
+    from nbtext.documents.formats import FORMATS, content_suffix
     from nbtext.documents.rows import ChangedRows, Target
     from nbtext.model.review_decisions import apply_decisions, list_records, read_decisions
     from nbtext.report.records import format_json, write_text
@@ -160,8 +155,13 @@ def _apply(given: Review, decisions: str) -> None:
         first = next(decided, None)
         decided = chain(() if first is None else (first,), decided)
         rows = first[0].rows if first is not None else None
-        if _keeps_format(rows, output, output_format):
-            assert rows is not None  # they are kept
+        suffix, lines = content_suffix(output) if output != STANDARD_INPUT else "", FORMATS["jsonl"]
+        own = lines if rows is None or not FORMATS[rows.format].writes("labels") else FORMATS[rows.format]
+        written = own if output_format is None and (suffix in own.suffixes or suffix not in lines.suffixes) else lines
+        if suffix in {each for record in FORMATS.values() for each in record.suffixes} - set(written.suffixes):
+            what = f"the documents are written as {written.name}; {output} says {suffix}"
+            raise SettingsError(what, where="-o", hint=f"name a file that ends with {written.suffixes[0]}")
+        if rows is not None and written.name == rows.format:
 
             def corrected() -> Iterator[ChangedRows]:
                 for batch, labels in decided:
@@ -179,51 +179,3 @@ def _apply(given: Review, decisions: str) -> None:
         records = (each for batch, labels in decided for each in list_records(batch, labels, names, input_settings))
         with result_file(given.result, "jsonl") as file:
             write_text((format_json(record) + "\n" for record in records), file)
-
-
-def _keeps_format(rows: Rows | None, output: str, output_format: str | None) -> bool:
-    """Return whether the rows of the sources are written as they are, in their format; otherwise as JSON lines.
-
-    raises  SettingsError: the suffix of the output names another format
-    """
-    from nbtext.documents.formats import FORMATS, content_suffix
-
-    suffix, lines = content_suffix(output) if output != STANDARD_INPUT else "", FORMATS["jsonl"]
-    own = lines if rows is None or not FORMATS[rows.format].writes("labels") else FORMATS[rows.format]
-    written = own if output_format is None and (suffix in own.suffixes or suffix not in lines.suffixes) else lines
-    known = {each for record in FORMATS.values() for each in record.suffixes}
-    if suffix in known - set(written.suffixes):
-        what = f"the documents are written as {written.name}; {output} says {suffix}"
-        raise SettingsError(what, where="-o", hint=f"name a file that ends with {written.suffixes[0]}")
-    return rows is not None and written.name == rows.format
-
-
-def _write_report(
-    given: Review,
-    path: str,
-    found: Findings,
-    corpus: ReviewedCorpus,
-    judge: ModelJudge | None,
-    inputs: tuple[tuple[str, ...], ...],
-) -> None:
-    """Write the page of a review, whose texts are read again."""
-    from nbtext.features.occurrences import Locator
-    from nbtext.model.review import TextCollector, weigh_words
-    from nbtext.report.page.rendering import write_page
-    from nbtext.report.review_page import render_review_page, shown_findings
-
-    findings = shown_findings(found)
-    collector = TextCollector(frozenset(document for finding in findings for document in finding.documents))
-    trained_on = judge.model.fitted.input if judge is not None else None
-    features = judge.model.fitted.feature_settings if judge is not None else given.features
-    run = replace(given.run, quiet=True)
-    for number, paths in enumerate(inputs):
-        with open_documents(paths, given.input, run, trained_on=trained_on) as (source, _):
-            for batch in source.batches():
-                collector.add(batch, is_other=number > 0)
-    page = render_review_page(
-        found, subject=", ".join(inputs[0]), texts=collector.texts,
-        weights=list(weigh_words(corpus, findings, judge)),
-        locate=Locator(features),
-    )  # fmt: skip
-    write_page(path, page)

@@ -12,8 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.settings import AUTO, ModelSettings
-from nbtext.cli.command import sources_ahead, typed_options, typed_settings
-from nbtext.cli.files import named_outputs
+from nbtext.cli.command import named_outputs, sources_ahead, typed_options, typed_settings
 from nbtext.cli.options import Change, ResultSettings, RunSettings
 from nbtext.documents.decompression import compress, suffix_compression
 from nbtext.errors import InputError, NbtextError, SettingsError, number_of, printable

@@ -35,8 +35,7 @@ from nbtext.records import dataclass
 from nbtext.settings import Excludes, Needs, part, refuse, setting
 
 if TYPE_CHECKING:
-    from nbtext.evaluation.evaluator import Evaluation
-    from nbtext.model.fitted_model import FittedModel, TrainedModel
+    from nbtext.model.fitted_model import TrainedModel
 
 Keywords = dict[str, tuple[str, ...]]
 
@@ -106,7 +105,13 @@ def train(given: Train) -> None:
     """
     with model_output(given.output) as target:
         trained = _train(replace(given, input=replace(given.input, holdout=given.holdout)))
-        evaluation = _evaluate(given, trained.fitted) if given.holdout else None
+        evaluation = None
+        if given.holdout:  # evaluate the model on the documents that it was not trained on
+            from nbtext.evaluation.predicted import evaluate_model
+
+            held_out, run = replace(given.input, holdout=given.holdout, is_holdout=True), replace(given.run, quiet=True)
+            with open_documents(given.sources, held_out, run) as (source, on_batch):
+                evaluation = evaluate_model(trained.fitted, source, jobs=run.jobs, on_batch=on_batch)
         save(trained, target, quiet=given.run.quiet)
         if not (given.run.quiet or is_model_alone(given.sources, given.input) or given.keywords is not None):
             from nbtext.bayes.diagnostics import LeaveOneOutEstimate
@@ -120,15 +125,6 @@ def train(given: Train) -> None:
             from nbtext.report.evaluation import evaluation_result
 
             write_result(evaluation_result(evaluation), ResultSettings(), result_format(ResultSettings()))
-
-
-def _evaluate(given: Train, fitted: FittedModel) -> Evaluation:
-    """Evaluate a model on the documents that were held out when it was trained."""
-    from nbtext.evaluation.predicted import evaluate_model
-
-    held_out = replace(given.input, holdout=given.holdout, is_holdout=True)
-    with open_documents(given.sources, held_out, replace(given.run, quiet=True)) as (source, on_batch):
-        return evaluate_model(fitted, source, jobs=given.run.jobs, on_batch=on_batch)
 
 
 def _train(given: Train) -> TrainedModel:
@@ -146,8 +142,14 @@ def _train(given: Train) -> TrainedModel:
         return _learn_keywords(given, given.keywords)
     if given.unlabeled:
         return _learn_unlabeled(given)
+    if is_model and given.is_search:
+        what, hint = "best needs texts, but SOURCE is a model, which holds only counts", "name a model"
+        raise SettingsError(what, where="model", hint=f"{hint}, or train on the documents")
     if is_model:
-        return _refit(given)
+        from nbtext.artifact.model import load_model
+        from nbtext.model.growth import refit
+
+        return refit(load_model(given.sources[0]), given.model_settings)
     return _search(given) if given.is_search else _fit(given, is_matrix=is_matrix)
 
 
@@ -175,17 +177,6 @@ def _fit(given: Train, *, is_matrix: bool) -> TrainedModel:
     if hint := format_script_hint(trained):
         say(hint, quiet=given.run.quiet)
     return trained
-
-
-def _refit(given: Train) -> TrainedModel:
-    """Fit another model to the counts of a model."""
-    from nbtext.artifact.model import load_model
-    from nbtext.model.growth import refit
-
-    if given.is_search:
-        what, hint = "best needs texts, but SOURCE is a model, which holds only counts", "name a model"
-        raise SettingsError(what, where="model", hint=f"{hint}, or train on the documents")
-    return refit(load_model(given.sources[0]), given.model_settings)
 
 
 def _search(given: Train) -> TrainedModel:

@@ -1,16 +1,125 @@
-"""The registry of export formats."""
+"""The registry of export formats, with those of a few lines: JavaScript and CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import csv
+import io
+import json
+import sys
+import unicodedata
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
 
 from nbtext.errors import ModelError, in_python_terms
 from nbtext.export.c_source import C_SOURCE
-from nbtext.export.javascript import JAVASCRIPT
+from nbtext.export.exporter import (
+    Exporter,
+    check_analyzer,
+    check_dense,
+    named_features,
+    probability_parameters,
+    several_labels_parameters,
+)
 from nbtext.export.sklearn_json import SKLEARN_JSON
-from nbtext.export.table import CSV
+from nbtext.features.analyzer import LONGEST_TOKEN, has_marks
+from nbtext.features.formulas import format_formula
 from nbtext.model.fitted_model import FittedModel
 from nbtext.output import atomic_output
+
+CSV_ROWS = 4096  # written at once
+
+
+def javascript(model: FittedModel) -> Iterator[bytes]:
+    """Yield the parts of an ECMAScript module whose `classify(text)` returns the labels and probabilities of `predict`.
+
+    Weights are stored sparse, as in the scorer.
+    """
+    features = named_features(model)
+    scorer, settings = model.scorer, model.feature_settings
+    weighting = model.weighting
+    # a regular expression of the characters to remove from a decomposed text
+    accents = r"[^\x00-\x7f]" if settings.strip_accents == "ascii" else None
+    if settings.strip_accents == "unicode":
+        accents = _combining_characters()
+    data: dict[str, Any] = {
+        "labels": model.labels,
+        "analyzer": settings.analyzer,
+        "marks": has_marks(settings),
+        "ngrams": settings.ngrams,
+        "lowercase": settings.lowercase,
+        "accents": accents,
+        "longest_token": LONGEST_TOKEN,
+        "stop_words": settings.stop_words,
+        "features": features.terms,
+        "idf": _numbers(weighting.idf),
+        "norm": weighting.norm,
+        "bias": _numbers(scorer.bias),
+        "default": _numbers(scorer.default),
+        "base": _numbers(scorer.base),
+        "base_scale": _numbers(scorer.base_scale),
+        "starts": _numbers(scorer.indptr),
+        "classes": _numbers(scorer.classes),
+        "deltas": _numbers(scorer.deltas),
+        **probability_parameters(model),
+    }
+    if several := several_labels_parameters(model):
+        data["several"] = several
+    # in an HTML page, no text of the model may end the script element
+    yield f"export const model = {json.dumps(data, allow_nan=False)};\n".replace("<", "\\u003c").encode("ascii")
+    variables = {"count": "count", "length": "length"} | {k: repr(v) for k, v in weighting.parameters.items()}
+    formula = format_formula(weighting.term_frequency.formula, variables, log="Math.log", maximum="Math.max")
+    yield f"const weigh = (count, length) => {formula};\n".encode("ascii")
+    yield files("nbtext.export").joinpath("classify.js").read_bytes()
+
+
+def _numbers(values: Any) -> list[float] | None:
+    return None if values is None else values.tolist()
+
+
+@cache
+def _combining_characters() -> str:
+    """Return a character class of all combining characters; JavaScript's regular expressions have no name for it."""
+    points = [point for point in range(sys.maxunicode + 1) if unicodedata.combining(chr(point))]
+    return "[" + "".join(f"\\u{{{point:x}}}" for point in points) + "]"
+
+
+JAVASCRIPT = Exporter(
+    "js", (".js", ".mjs"), "A JavaScript module without dependencies: classify(text) returns labels and probabilities.",
+    check_analyzer, javascript, has_several_labels=True,
+)  # fmt: skip
+
+
+def table(model: FittedModel) -> Iterator[bytes]:
+    """Yield CSV with the columns `kind`, `feature`, `idf`, and one for each label.
+
+    The row of kind `bias` has the score of an empty document, prior included. The row of kind `log_prior`, of Naive
+    Bayes models only, has the prior alone. Each row of kind `weight` has the name of a feature, its idf (1 without
+    idf), and its weights. The score of a document is the bias plus the weights times its counts, weighted by the
+    model's tf, idf and norm. Numbers have all digits.
+    """
+    features, scorer, idf = named_features(model), model.scorer, model.weighting.idf
+    idf = np.ones(len(features)) if idf is None else idf
+    yield _lines([["kind", "feature", "idf", *model.labels], ["bias", "", 1.0, *scorer.bias.tolist()]])
+    if not model.model_settings.is_linear:
+        yield _lines([["log_prior", "", 1.0, *model.log_prior.tolist()]])
+    terms, weights = features.terms, scorer.weights().T
+    for start in range(0, len(terms), CSV_ROWS):
+        block = slice(start, start + CSV_ROWS)
+        rows = zip(terms[block], idf[block].tolist(), weights[block].tolist(), strict=True)
+        yield _lines([["weight", term, factor, *own] for term, factor, own in rows])
+
+
+def _lines(rows: list[list[str | float]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode("utf-8", "backslashreplace")
+
+
+CSV = Exporter("csv", (".csv",), "A row for each feature with its weight for each label.", check_dense, table)
 
 EXPORTERS = {exporter.name: exporter for exporter in (C_SOURCE, CSV, JAVASCRIPT, SKLEARN_JSON)}
 

@@ -56,10 +56,20 @@ def sklearn_json(model: FittedModel) -> Iterator[bytes]:
         estimator, probabilities = _estimator(model), probability_parameters(model)
     else:
         estimator, probabilities = _label_estimators(model), _label_probabilities(model)
+    settings = model.feature_settings
+    counting = {
+        "analyzer": settings.analyzer,
+        "ngram_range": list(settings.ngrams),
+        "token_pattern": settings.token_pattern or TOKEN_PATTERN,
+        "lowercase": settings.lowercase,
+        "strip_accents": settings.strip_accents,
+        "stop_words": list(settings.stop_words) or None,
+        "vocabulary": named_features(model).terms,
+    }
     document = {
         "format": FORMAT,
         "version": VERSION,
-        "steps": [_vectorizer(model), *_transformers(model), estimator],
+        "steps": [_step("CountVectorizer", counting), *_transformers(model), estimator],
         "probabilities": probabilities,
     }
     yield json.dumps(document, allow_nan=False).encode("ascii") + b"\n"
@@ -68,20 +78,6 @@ def sklearn_json(model: FittedModel) -> Iterator[bytes]:
 def _step(name: str, params: dict[str, Any], **attributes: NDArray[Any] | int | str) -> Step:
     plain = {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in attributes.items()}
     return {"class": name, "params": params, "attributes": plain}
-
-
-def _vectorizer(model: FittedModel) -> Step:
-    settings, features = model.feature_settings, named_features(model)
-    params = {
-        "analyzer": settings.analyzer,
-        "ngram_range": list(settings.ngrams),
-        "token_pattern": settings.token_pattern or TOKEN_PATTERN,
-        "lowercase": settings.lowercase,
-        "strip_accents": settings.strip_accents,
-        "stop_words": list(settings.stop_words) or None,
-        "vocabulary": features.terms,
-    }
-    return _step("CountVectorizer", params)
 
 
 def _transformers(model: FittedModel) -> list[Step]:

@@ -65,11 +65,15 @@ def from_sklearn(pipeline: Any) -> TrainedModel:
     counts = np.asarray(estimator.feature_count_)[np.ix_(classes, columns)]
     is_binary = features.tf == "binary" and transformer is None
     if model_settings.event_model.is_binary:
-        _require(_counts_documents(estimator, is_binary), "a BernoulliNB of other values")
+        counts_documents = estimator.binarize == 0 or (estimator.binarize is None and is_binary)
+        _require(counts_documents, "a BernoulliNB of other values")
         # it stores document frequencies, whatever the weights of the features
         features, is_binary = replace(features, tf="binary", idf="none", norm="none"), True
     statistics = _read_statistics(counts, np.asarray(estimator.class_count_)[classes], is_binary=is_binary)
-    weighting = None if is_binary else _read_weighting(features, transformer, columns)
+    idf = None
+    if features.idf != "none" and transformer is not None:
+        idf = np.asarray(transformer.idf_, dtype=np.float64)[columns]
+    weighting = None if is_binary else Weighting(features.tf, features.norm, idf)
     corpus = CorpusCounts(
         tuple(labels[k] for k in classes), Vocabulary.from_sorted(features.vocabulary or ()), statistics,
         concatenate(()), 0, weighting,
@@ -154,11 +158,6 @@ def _read_model_settings(estimator: Any, classes: NDArray[np.int64]) -> ModelSet
     )
 
 
-def _counts_documents(estimator: Any, is_binary: bool) -> bool:
-    """Return whether the counts of a BernoulliNB are document frequencies."""
-    return bool(estimator.binarize == 0 or (estimator.binarize is None and is_binary))
-
-
 def _read_statistics(counts: NDArray[Any], class_documents: NDArray[Any], *, is_binary: bool) -> ClassStatistics:
     """Return class statistics; document frequencies that the pipeline does not store are 0.
 
@@ -180,13 +179,3 @@ def _read_statistics(counts: NDArray[Any], class_documents: NDArray[Any], *, is_
     indptr = np.searchsorted(features, np.arange(counts.shape[1] + 1)).astype(np.int64)
     occurrences = frequencies if is_binary else sums.astype(np.float64)
     return ClassStatistics(documents, indptr, classes.astype(np.int32), frequencies, occurrences)
-
-
-def _read_weighting(features: FeatureSettings, transformer: Any | None, columns: NDArray[np.int64]) -> Weighting:
-    """Return the weighting of the features that the estimator was fitted to."""
-    idf = (
-        None
-        if features.idf == "none" or transformer is None
-        else np.asarray(transformer.idf_, dtype=np.float64)[columns]
-    )
-    return Weighting(features.tf, features.norm, idf)

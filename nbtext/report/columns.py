@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, SettingsError
 from nbtext.model.predictions import Predictions
 from nbtext.report.predictions import FORMS, prediction_records, top_columns, top_fields
-from nbtext.report.records import join_labels
+from nbtext.report.records import finite, join_labels
 from nbtext.report.settings import (
     COLUMNS,
     EXPLANATION,
@@ -81,7 +80,7 @@ def _add_columns(batch: Predictions, settings: ColumnSettings, decisions: Decisi
     records = list(prediction_records(batch, top_k))
     nested = []
     for name, field in fields.items():
-        values = [_json_value(record.get(name)) for record in records]
+        values = [finite(record.get(name)) for record in records]
         nested.append(Column(prefix + name, field.kind, values, _cells(field, batch.separator)))
     flat = [column for column in nested if column.name != f"{prefix}scores"]
     tops = top_fields(batch, top_k)
@@ -117,8 +116,3 @@ def _cells(field: Field, separator: str) -> Callable[[Any], str]:
     if not field.is_list:
         return field.cell
     return lambda values: join_labels([field.cell(value) for value in values], separator)
-
-
-def _json_value(value: Any) -> Any:
-    """Return a value without numbers that JSON cannot hold."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -15,7 +15,6 @@ from nbtext.report.terminal import new_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table as ShownTable
 
 ABOUT = ("name", "model", "documents", "n_features", "size", "seconds")
 OF_TEST = ("only_first", "only_second", "p_value")
@@ -68,24 +67,25 @@ def _parts(comparison: Comparison) -> Iterator[RenderableType]:
     sizes = f"{number_of(comparison.documents, 'document')}, {number_of(len(comparison.labels), 'label')}"
     yield f"{sizes}; below each figure is its 95 % bootstrap interval"
     titles = [metric.title for metric in comparison.metrics]
-    table = _wrap(new_table("model", *titles, "time, size"))
-    for result in comparison.results:
-        figures = (f"{e.value:.4f}\n{interval_text(e)}" for e in result.metrics.values())
-        about = f"{format_seconds(result.seconds)}\n{format_size(result.size)}"
-        table.add_row(f"{printable(result.name)}\n{result.model}", *figures, about)
-    yield table
-    table = _wrap(new_table("difference", *titles, "p"))
-    for test in comparison.tests:
-        figures = (f"{e.value:+.4f}\n{interval_text(e, '+')}" for e in test.differences.values())
-        table.add_row(f"{printable(test.second)}\nminus {printable(test.first)}", *figures, f"{test.p_value:.2g}")
-    yield table
+    rows = (
+        (
+            f"{printable(result.name)}\n{result.model}",
+            *(f"{e.value:.4f}\n{interval_text(e)}" for e in result.metrics.values()),
+            f"{format_seconds(result.seconds)}\n{format_size(result.size)}",
+        )
+        for result in comparison.results
+    )
+    yield new_table("model", *titles, "time, size", rows=rows, wraps=(0,))  # long names, so that the figures fit
+    rows = (
+        (
+            f"{printable(test.second)}\nminus {printable(test.first)}",
+            *(f"{e.value:+.4f}\n{interval_text(e, '+')}" for e in test.differences.values()),
+            f"{test.p_value:.2g}",
+        )
+        for test in comparison.tests
+    )
+    yield new_table("difference", *titles, "p", rows=rows, wraps=(0,))
     yield from map(test_sentence, comparison.tests)
-
-
-def _wrap(shown: ShownTable) -> ShownTable:
-    """Wrap long names, so that the figures fit."""
-    shown.columns[0].no_wrap, shown.columns[0].overflow = False, "fold"
-    return shown
 
 
 def interval_text(estimate: Estimate, sign: str = "") -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from nbtext.bayes.diagnostics import RepeatedTexts
 from nbtext.bayes.settings import TOGETHER
 from nbtext.errors import number_of, printable
 from nbtext.evaluation.evaluator import Evaluation, LabelPair, ThresholdScore
@@ -65,8 +64,14 @@ def _counts(evaluation: Evaluation) -> dict[str, int | float]:
 
 def _summary(evaluation: Evaluation) -> dict[str, int | float]:
     """Return the counts of documents and all metrics, by name."""
-    foreign = {"foreign_documents": evaluation.foreign_documents} if evaluation.foreign_documents is not None else {}
-    return _counts(evaluation) | dict(evaluation.metrics) | foreign | _count_repeated(evaluation.repeated)
+    found = _counts(evaluation) | dict(evaluation.metrics)
+    if evaluation.foreign_documents is not None:
+        found["foreign_documents"] = evaluation.foreign_documents
+    if (repeated := evaluation.repeated) is not None:
+        found["duplicates"] = repeated.documents
+        figures = {"for_new_texts": repeated.together, "if_repeated": repeated.separate}
+        found |= {f"{repeated.metric}_{name}": value for name, value in figures.items() if value is not None}
+    return found
 
 
 def _tables(evaluation: Evaluation) -> Iterator[Table]:
@@ -113,15 +118,14 @@ def _pair_rows(pairs: tuple[LabelPair, ...]) -> Iterator[tuple[str, ...]]:
 
 def _layout(evaluation: Evaluation, width: int) -> Iterator[RenderableType]:
     yield from _summary_lines(evaluation, width)
-    table = new_table(*_label_columns(evaluation))
-    for row in _label_rows(evaluation, "{:,}"):
-        table.add_row(*map(printable, row))
-    yield table
+    yield new_table(*_label_columns(evaluation), rows=(map(printable, row) for row in _label_rows(evaluation, "{:,}")))
     if evaluation.label_pairs:
-        table = new_table("wrong label", "error", "another label of the document", "documents", texts=(0, 1, 2))
-        for kind, label, other, documents in _pair_rows(evaluation.label_pairs):
-            table.add_row(printable(label), kind, printable(other) or "–", documents)
-        yield table
+        pairs = (
+            (printable(label), kind, printable(other) or "–", documents)
+            for kind, label, other, documents in _pair_rows(evaluation.label_pairs)
+        )
+        titles = ("wrong label", "error", "another label of the document", "documents")
+        yield new_table(*titles, rows=pairs, texts=(0, 1, 2))
     if evaluation.reliability is None:
         return
     table = new_table("probability", "documents", "mean", "accuracy")
@@ -150,7 +154,12 @@ def _summary_lines(evaluation: Evaluation, width: int) -> Iterator[str]:
     if evaluation.foreign_documents is not None:
         line += f"; {number_of(evaluation.foreign_documents, 'foreign document')}"
     yield line
-    yield from _repeated_lines(evaluation.repeated)
+    if (repeated := evaluation.repeated) is not None:
+        where = "one fold" if repeated.duplicates == TOGETHER else "any folds"
+        verb = "repeats" if repeated.documents == 1 else "repeat"
+        yield f"{repeated.documents:,} of them {verb} another text; equal texts are in {where}"
+        if repeated.together is not None and repeated.separate is not None:
+            yield format_repeated(repeated.metric.replace("_f1", " F1"), repeated.together, repeated.separate)
     shown = {ALL_METRICS[name]: value for name, value in evaluation.metrics.items()}
     has_all = not evaluation.unanswered
     yield from wrap_metrics({each: shown[each] for each in shown if not (each.is_abstention and has_all)}, width)
@@ -158,26 +167,6 @@ def _summary_lines(evaluation: Evaluation, width: int) -> Iterator[str]:
         found = f"{each.value:.4f} (interval {each.low:.4f} to {each.high:.4f})"
         name = f"target {each.metric} of {printable(each.label)} {each.target:g}"
         yield f"{name}: {each.result}, {found}"
-
-
-def _repeated_lines(repeated: RepeatedTexts | None) -> Iterator[str]:
-    """Yield how many texts repeat another one and, where it differs, what that means for the result."""
-    if repeated is not None:
-        where = "one fold" if repeated.duplicates == TOGETHER else "any folds"
-        verb = "repeats" if repeated.documents == 1 else "repeat"
-        yield f"{repeated.documents:,} of them {verb} another text; equal texts are in {where}"
-        if repeated.together is not None and repeated.separate is not None:
-            yield format_repeated(repeated.metric.replace("_f1", " F1"), repeated.together, repeated.separate)
-
-
-def _count_repeated(repeated: RepeatedTexts | None) -> dict[str, int | float]:
-    """Return the figures of texts that repeat, by name."""
-    if repeated is None:
-        return {}
-    figures = {
-        f"{repeated.metric}_for_new_texts": repeated.together, f"{repeated.metric}_if_repeated": repeated.separate
-    }  # fmt: skip
-    return {"duplicates": repeated.documents} | {name: value for name, value in figures.items() if value is not None}
 
 
 def wrap_metrics(metrics: Mapping[Metric[Any], float], width: int) -> Iterator[str]:
@@ -215,10 +204,9 @@ def _frequent_confusions(evaluation: Evaluation) -> ShownTable:
         for column, count in enumerate(row)
         if count and column != place
     ]
-    table = new_table("true", "predicted", "documents", texts=(0, 1))
-    for count, label, predicted in sorted(found)[:MAX_CONFUSIONS]:
-        table.add_row(printable(label), printable(predicted), f"{-count:,}")
-    return table
+    most = sorted(found)[:MAX_CONFUSIONS]
+    rows = ((printable(label), printable(predicted), f"{-count:,}") for count, label, predicted in most)
+    return new_table("true", "predicted", "documents", rows=rows, texts=(0, 1))
 
 
 def fits_width(labels: Sequence[str], width: int) -> bool:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from nbtext.errors import printable
-from nbtext.evaluation.bootstrap import Estimate
 from nbtext.evaluation.diagnosis import N_TYPICALITY_BINS, Diagnosis, Example, Mistake, SetDiagnosis
 from nbtext.evaluation.metrics import ALL_METRICS
 from nbtext.features.occurrences import Locator
-from nbtext.report.explanation import Run, cut_runs, highlight, part_weights
+from nbtext.report.explanation import cut_runs, mark_runs
 from nbtext.report.inspection import summary_lines
 from nbtext.report.page.rendering import Chart, percent, render_page
 
@@ -34,21 +33,40 @@ def render_evaluation_page(
     locate : Locator, optional
         Finds the features in the text of mistakes; None: they are not marked.
     """
-    evaluation = diagnosis.evaluation
+    evaluation, found = diagnosis.evaluation, diagnosis.intervals
     by_support = sorted(evaluation.per_label, key=lambda score: (-score.support, score.label))
+    tiles = [  # the metrics that have a note, with their intervals
+        {
+            "name": ALL_METRICS[name].title, "value": f"{value:.4f}", "note": ALL_METRICS[name].note,
+            "range": f"{found[name].low:.4f} to {found[name].high:.4f}" if name in found else "",
+        }
+        for name, value in evaluation.metrics.items()
+        if ALL_METRICS[name].note
+    ]  # fmt: skip
     content: dict[str, Any] = {
         "subject": subject,
         "settings": settings,
         "evaluation": evaluation,
         "metrics": evaluation.metrics,
-        "intervals": diagnosis.intervals,
-        "tiles": list(_tiles(evaluation.metrics, diagnosis.intervals)),
+        "intervals": found,
+        "tiles": tiles,
         "scores": sorted(by_support[:MAX_SCORES], key=lambda score: score.label),
     }
     if isinstance(diagnosis, SetDiagnosis):
-        return render_page(
-            "multilabel.html", content | _list_errors(diagnosis), charts=[_set_reliability_chart(diagnosis)]
-        )
+        content["worst"] = [(each, _shorten(each.text)) for each in diagnosis.worst]
+        pairs, examples = evaluation.label_pairs or (), diagnosis.examples
+        listed = (examples.get((pair.kind, pair.label, pair.other), ()) for pair in pairs)
+        content["pairs"] = [
+            (pair, [(each.id, _shorten(each.text)) for each in some]) for pair, some in zip(pairs, listed, strict=True)
+        ]
+        chart = Chart(
+            "reliability", "Reliability",
+            "Each pair of a document and a label is counted. On the dashed line, documents have a label as often as "
+            "its probability says; below it, less often.",
+            ("kind", "probability", "right", "documents"), ("probabilities", "mean probability", "frequency", "pairs"),
+            [("of labels", b.mean_probability, b.accuracy, b.documents) for b in diagnosis.reliability],
+        )  # fmt: skip
+        return render_page("multilabel.html", content, charts=[chart])
     outliers = diagnosis.outliers
     (target,) = (each for each in diagnosis.trust.targets if each.accuracy == 0.95)
     content |= {
@@ -74,22 +92,18 @@ def _shorten(text: str, *, is_cut: bool = False) -> str:
     return line[:EXCERPT].rstrip() + "…" if line and (is_cut or len(line) > EXCERPT) else line
 
 
-def _tiles(values: Mapping[str, float], intervals: Mapping[str, Estimate]) -> Iterator[dict[str, str]]:
-    """Yield each metric that has a note, with its interval if it has one."""
-    for name in values:
-        metric = ALL_METRICS[name]
-        if metric.note:
-            interval = f"{intervals[name].low:.4f} to {intervals[name].high:.4f}" if name in intervals else ""
-            yield {"name": metric.title, "value": f"{values[name]:.4f}", "range": interval, "note": metric.note}
-
-
 def _matrix(diagnosis: Diagnosis) -> dict[str, Any]:
     """Return the data of the script that draws the heat map; the predicted label -1 is none."""
     confusions = diagnosis.confusions
     places: dict[str | None, int] = {label: place for place, label in enumerate(confusions.labels)} | {None: -1}
     scores = {score.label: score for score in diagnosis.evaluation.per_label}
+
+    def entry(example: Example) -> list[Any]:
+        texts = [excerpt(example)] if example.texts else []
+        return [printable(example.id), float(f"{example.probability:.4f}"), *texts]
+
     cells = [
-        [places[label], places[predicted], count, list(map(_entry, confusions.listed.get((label, predicted), [])))]
+        [places[label], places[predicted], count, [*map(entry, confusions.listed.get((label, predicted), []))]]
         for (label, predicted), count in confusions.counts
         if label in places and predicted in places
     ]
@@ -101,26 +115,17 @@ def _matrix(diagnosis: Diagnosis) -> dict[str, Any]:
     }
 
 
-def _entry(example: Example) -> list[Any]:
-    entry = [printable(example.id), float(f"{example.probability:.4f}")]
-    return [*entry, excerpt(example)] if example.texts else entry
-
-
 def _mistake(mistake: Mistake, locate: Locator | None) -> dict[str, Any]:
     """Return a mistake with its text marked, and the words with the largest contributions."""
     explanation = mistake.explanation
     parts = [part for part in explanation.contributions if part.log_odds]
     largest = max((abs(part.log_odds) for part in parts), default=1.0)
-    runs: list[Run] = []
-    if locate is not None:
-        for text, weights in zip(explanation.texts, part_weights(explanation, locate), strict=True):
-            runs += [*highlight(text, weights), Run("\n", 0)]
     n_characters = sum(map(len, mistake.document.texts)) + mistake.document.n_missing
     return {
         "document": mistake.document,
         "explanation": explanation,
         "true_probability": percent(explanation.other_probability or 0.0, 2),
-        "runs": cut_runs(runs, MAX_CHARACTERS),
+        "runs": cut_runs(mark_runs(explanation, locate) if locate is not None else [], MAX_CHARACTERS),
         "n_more": max(0, n_characters - MAX_CHARACTERS),
         "words_for": [(part, part.log_odds / largest) for part in parts if part.log_odds > 0][:MAX_WORDS],
         "words_against": [(part, -part.log_odds / largest) for part in parts if part.log_odds < 0][:MAX_WORDS],
@@ -198,24 +203,4 @@ def _reliability_chart(diagnosis: Diagnosis) -> Chart:
     return Chart(
         "reliability", "Reliability", words, ("kind", "probability", "right", "documents"),
         ("probabilities", "mean probability", "accuracy", "documents"), rows,
-    )  # fmt: skip
-
-
-def _list_errors(diagnosis: SetDiagnosis) -> dict[str, Any]:
-    """Return the pairs of labels with examples, and the worst documents."""
-    pairs = []
-    for pair in diagnosis.evaluation.label_pairs or ():
-        examples = diagnosis.examples.get((pair.kind, pair.label, pair.other), ())
-        pairs.append((pair, [(each.id, _shorten(each.text)) for each in examples]))
-    return {"pairs": pairs, "worst": [(each, _shorten(each.text)) for each in diagnosis.worst]}
-
-
-def _set_reliability_chart(diagnosis: SetDiagnosis) -> Chart:
-    """Make the chart of probability against frequency, over all pairs of a document and a label."""
-    return Chart(
-        "reliability", "Reliability",
-        "Each pair of a document and a label is counted. On the dashed line, documents have a label as often as its "
-        "probability says; below it, less often.",
-        ("kind", "probability", "right", "documents"), ("probabilities", "mean probability", "frequency", "pairs"),
-        [("of labels", b.mean_probability, b.accuracy, b.documents) for b in diagnosis.reliability],
     )  # fmt: skip

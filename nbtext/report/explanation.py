@@ -54,6 +54,12 @@ def highlight(text: str, weights: Sequence[float]) -> list[Run]:
     return runs
 
 
+def mark_runs(explanation: Explanation, locate: Locator) -> list[Run]:
+    """Return the runs of all texts of a document, a line for each text."""
+    pairs = zip(explanation.texts, part_weights(explanation, locate), strict=True)
+    return [run for text, weights in pairs for run in (*highlight(text, weights), Run("\n", 0))]
+
+
 def cut_runs(runs: Sequence[Run], maximum: int) -> list[Run]:
     """Return the runs of the first `maximum` characters."""
     kept, n_left = [], maximum
@@ -245,16 +251,13 @@ def render_explanation_page(
 def _document(explanation: Explanation, locate: Locator, maximum: int) -> dict[str, Any]:
     from nbtext.report.page.rendering import percent
 
-    runs: list[Run] = []
-    for text, weights in zip(explanation.texts, part_weights(explanation, locate), strict=True):
-        runs += [*highlight(text, weights), Run("\n", 0)]
+    shares = (explanation.probability, explanation.other_probability)
+    shown = [percent(share, 2) if share is not None else "–" for share in shares]
     return {
         "explanation": explanation,
-        "probability": percent(explanation.probability, 2) if explanation.probability is not None else "–",
-        "other_probability": percent(explanation.other_probability, 2)
-        if explanation.other_probability is not None
-        else "–",
-        "runs": cut_runs(runs, MAX_CHARACTERS),
+        "probability": shown[0],
+        "other_probability": shown[1],
+        "runs": cut_runs(mark_runs(explanation, locate), MAX_CHARACTERS),
         "n_more": max(0, sum(map(len, explanation.texts)) - MAX_CHARACTERS),
         "rows": list(_sum(explanation, maximum)),
     }
@@ -285,17 +288,6 @@ def _sum(explanation: Explanation, maximum: int) -> Iterator[dict[str, Any]]:
     yield _row("log-odds", explanation.log_odds or 0.0, is_total=True)
 
 
-def _row(
-    name: str,
-    value: float,
-    *,
-    feature: str | None = None,
-    count: int | None = None,
-    share: float | None = None,
-    is_total: bool = False,
-) -> dict[str, Any]:
-    shown = f"{value:+.4f}"
-    return {
-        "name": name, "feature": feature, "count": count, "value": repr(value), "shown": shown, "share": share,
-        "is_total": is_total,
-    }  # fmt: skip
+def _row(name: str, value: float, **facts: Any) -> dict[str, Any]:
+    others = {"feature": None, "count": None, "share": None, "is_total": False} | facts
+    return {"name": name, "value": repr(value), "shown": f"{value:+.4f}"} | others

@@ -26,7 +26,7 @@ class FirstLook:
     labels         number of documents with each label
     empty          number of documents without a token
     repeated       number of documents that repeat another one, and number of documents among which they were counted
-    is_multilabel  whether a document can have several labels, or none
+    is_exclusive   whether each document has exactly one label
     is_training    whether a model is trained on them, so that a label with one document matters
     """
 
@@ -34,7 +34,7 @@ class FirstLook:
     labels: Mapping[str, int]
     empty: int = 0
     repeated: tuple[int, int] = (0, 0)
-    is_multilabel: bool = False
+    is_exclusive: bool = True
     is_training: bool = True
 
 
@@ -45,7 +45,7 @@ def look_at(counts: CorpusCounts) -> FirstLook:
     n_repeated = int((hashes[1:] == hashes[:-1]).sum())  # the hashes of a sample ascend
     labels = dict(zip(counts.labels, statistics.class_documents.tolist(), strict=True))
     return FirstLook(
-        int(statistics.n_documents), labels, sum(empty.values()), (n_repeated, len(hashes)), counts.task == "several"
+        int(statistics.n_documents), labels, sum(empty.values()), (n_repeated, len(hashes)), statistics.totals is None
     )
 
 
@@ -66,7 +66,7 @@ def format_first_look(look: FirstLook, accuracy: tuple[float, int] | None = None
     if n_compared >= COMPARED and n_repeated >= REPEATED * n_compared:
         repeated = f"{n_repeated / n_compared:.0%} of the documents"
         lines.append(f"{repeated} repeat the words of another one; nbtext review lists them, and near duplicates")
-    if look.is_multilabel or len(look.labels) < 2 or look.documents < COMPARED:
+    if not look.is_exclusive or len(look.labels) < 2 or look.documents < COMPARED:
         return lines
     largest = min(look.labels, key=lambda label: (-look.labels[label], label))
     share = look.labels[largest] / max(1, look.documents)

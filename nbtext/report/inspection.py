@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.label_selection import MIN_F1
 from nbtext.errors import list_some, number_of, printable
-from nbtext.model.inspection import (
-    ConfusionView,
-    Hyperplane,
-    Inspection,
-    LabelDecision,
-    LabelView,
-    MatrixInspection,
-    WordView,
-)
-from nbtext.model.settings import CRITERIA, Criterion
+from nbtext.model.inspection import ConfusionView, Inspection, LabelDecision, MatrixInspection, WordView
+from nbtext.model.settings import CRITERIA
 from nbtext.report.records import Row, markdown_field
 from nbtext.report.result import Result, Table
 from nbtext.report.terminal import Screen, new_table, show_features
@@ -47,11 +39,15 @@ def matrix_result(inspection: MatrixInspection) -> Result[MatrixInspection]:
     """Return the inspection of a matrix as a result."""
 
     def layout(found: MatrixInspection, _: Screen) -> Iterator[RenderableType]:
-        yield from _lines(_matrix_summary(found))
-        table = new_table("label", "documents")
-        for label, number in found.labels:
-            table.add_row(printable(label) if label is not None else "(none)", f"{number:,}")
-        yield table
+        n_features, cells = found.features or 0, found.documents * (found.features or 0)
+        share = f", {found.entries / cells:.3%} of the cells" if cells else ""
+        summary = [
+            ("matrix", f"{number_of(found.documents, 'document')} × {number_of(n_features, 'feature')}"),
+            ("entries", f"{found.entries:,} {found.kind}{share}"),
+        ]
+        yield from _lines((*summary, *_settings_line(found)))
+        rows = ((printable(label) if label is not None else "(none)", f"{number:,}") for label, number in found.labels)
+        yield new_table("label", "documents", rows=rows)
 
     columns = ("label", "documents")
     return Result([inspection], columns, lambda found: found.labels, asdict, layout)
@@ -127,8 +123,7 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         is_calibrated = inspection.decisions is None
         advice = "refit them with nbtext calibrate" if is_calibrated else "train with --keep-sample to refit them"
         yield "approximate", f"{names}: fitted before the last change of the documents; {advice}"
-    if inspection.settings:
-        yield "settings", ", ".join(f"{name}={_setting(value)}" for name, value in inspection.settings.items())
+    yield from _settings_line(inspection)
     if not inspection.has_names:
         yield "words", "not stored, because features are hashed; --words-from SOURCE looks them up in texts"
 
@@ -158,23 +153,16 @@ def _multilabel_lines(inspection: Inspection, decisions: tuple[LabelDecision, ..
         yield "fallback", f"{number_of(len(fallback), 'label')} with a {judge} F1 below {MIN_F1}: {shown}"
 
 
-def _matrix_summary(inspection: MatrixInspection) -> Iterator[tuple[str, str]]:
-    cells = inspection.documents * (inspection.features or 0)
-    yield "matrix", f"{number_of(inspection.documents, 'document')} × {number_of(inspection.features or 0, 'feature')}"
-    yield (
-        "entries",
-        f"{inspection.entries:,} {inspection.kind}"
-        + (f", {inspection.entries / cells:.3%} of the cells" if cells else ""),
-    )
-    if inspection.settings:
-        yield "settings", ", ".join(f"{name}={_setting(value)}" for name, value in inspection.settings.items())
+def _settings_line(inspection: Inspection | MatrixInspection) -> Iterator[tuple[str, str]]:
+    texts = {
+        name: ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+        for name, value in (inspection.settings or {}).items()
+    }
+    if texts:
+        yield "settings", ", ".join(f"{name}={printable(text)}" for name, text in texts.items())
 
 
-def _setting(value: Any) -> str:
-    return printable(",".join(map(str, value)) if isinstance(value, tuple | list) else str(value))
-
-
-def _lines(summary: Iterator[tuple[str, str]]) -> Iterator[Text]:
+def _lines(summary: Iterable[tuple[str, str]]) -> Iterator[Text]:
     from rich.text import Text
 
     for name, text in summary:
@@ -182,47 +170,32 @@ def _lines(summary: Iterator[tuple[str, str]]) -> Iterator[Text]:
 
 
 def _layout(inspection: Inspection, screen: Screen) -> Iterator[RenderableType]:
+    from rich.text import Text
+
     if inspection.words:
         yield from (part for word in inspection.words for part in _word_parts(word))
         return
     yield from _lines(summary_lines(inspection))
     if inspection.confused:
-        table = new_table(*CONFUSED_COLUMNS, texts=(0, 1))
-        for first, second, *numbers in _confused_rows(inspection.confused):
-            table.add_row(printable(first), printable(second), *(f"{number:,}" for number in numbers))
-        yield table
-    if inspection.hyperplane is not None:
+        pairs = _confused_rows(inspection.confused)
+        rows = ((printable(a), printable(b), *(f"{number:,}" for number in numbers)) for a, b, *numbers in pairs)
+        yield new_table(*CONFUSED_COLUMNS, rows=rows, texts=(0, 1))
+    if (plane := inspection.hyperplane) is not None:
         yield ""
-        yield from _plane_parts(inspection.hyperplane, screen.width)
+        labels = f"{printable(plane.positive)} against {printable(plane.negative)}"
+        yield Text.assemble(("hyperplane  ", "bold"), f"log-odds of {labels} = {plane.bias:+.4f} + Σ weight · value")
+        yield _words([(feature, f"{weight:+.3f}") for feature, weight in plane.weights], screen.width)
     criterion = CRITERIA[inspection.by]
-    by_label = {each.label: each for each in inspection.decisions or ()}
+    decisions = {each.label: each for each in inspection.decisions or ()}
     for view in inspection.labels:
         yield ""
-        yield _label_line(view, criterion, by_label.get(view.label))
+        facts = f"  {number_of(view.documents, 'document')}"
+        facts += f", prior {view.prior:.4f}" if view.prior is not None else ""
+        if (decision := decisions.get(view.label)) is not None:
+            f1 = f", leave-one-out F1 {decision.f1:.4f}" if decision.f1 is not None else ""
+            facts += f", threshold {decision.threshold:.4f}{f1}"
+        yield Text.assemble((printable(view.label), "bold"), f"{facts}; features by {criterion.title}:")
         yield _words([(feature.feature, criterion.format(feature)) for feature in view.features], screen.width)
-
-
-def _plane_parts(plane: Hyperplane, width: int) -> Iterator[Text]:
-    from rich.text import Text
-
-    positive, negative = printable(plane.positive), printable(plane.negative)
-    yield Text.assemble(
-        ("hyperplane  ", "bold"), f"log-odds of {positive} against {negative} = {plane.bias:+.4f} + Σ weight · value"
-    )
-    yield _words([(feature, f"{weight:+.3f}") for feature, weight in plane.weights], width)
-
-
-def _label_line(view: LabelView, criterion: Criterion, decision: LabelDecision | None = None) -> Text:
-    from rich.text import Text
-
-    prior = f", prior {view.prior:.4f}" if view.prior is not None else ""
-    if decision is not None:
-        f1 = f", leave-one-out F1 {decision.f1:.4f}" if decision.f1 is not None else ""
-        prior += f", threshold {decision.threshold:.4f}{f1}"
-    return Text.assemble(
-        (printable(view.label), "bold"),
-        f"  {number_of(view.documents, 'document')}{prior}; features by {criterion.title}:",
-    )
 
 
 def _words(pairs: list[tuple[str, str]], width: int) -> Text:
@@ -258,13 +231,14 @@ def _word_parts(word: WordView) -> Iterator[RenderableType]:
         f"  mutual information {_known(feature.mutual_information, '.6f')}, "
         f"chi-squared {_known(feature.chi_squared, ',.1f')}",
     )
-    table = new_table("label", "occurrences", "documents", "log-odds", "z")
-    for label, view in word.classes:
-        table.add_row(
+    rows = (
+        (
             printable(label),
             f"{view.occurrences:,.6g}",
             _known(view.documents, ",.6g" if isinstance(view.documents, float) else ","),
             f"{view.log_odds:+.3f}",
             f"{view.z:+.1f}",
         )
-    yield table
+        for label, view in word.classes
+    )
+    yield new_table("label", "occurrences", "documents", "log-odds", "z", rows=rows)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of
 from nbtext.evaluation.learning_curves import LearningCurves, Point
-from nbtext.evaluation.metrics import CURVES, Metric, Totals
+from nbtext.evaluation.metrics import CURVES
 from nbtext.report.page.rendering import Chart, render_page, render_svg
 from nbtext.report.result import Result
 from nbtext.report.terminal import new_table
@@ -101,23 +101,18 @@ def render_learning_curves_svg(curves: LearningCurves) -> bytes:
 
 
 def _page_charts(curves: LearningCurves) -> list[Chart]:
-    return [_page_chart(curves, metric) for metric in CURVES]
-
-
-def _page_chart(curves: LearningCurves, metric: Metric[Totals]) -> Chart:
-    rows = []
-    for point in curves.points:
-        mean, deviation = point.mean(metric.name), point.deviation(metric.name) or 0.0
-        rows.append((point.model, point.size, mean, mean - deviation, mean + deviation))
-    title = metric.title.capitalize()
-    words = (
-        f"From {number_of(rows[0][1], 'training document')} on the left to {rows[-1][1]:,} on the right, on a "
-        "logarithmic scale. The band is one standard deviation wide on each side."
-    )
-    columns = ("model", "size", "value", "low", "high")
-    headings = ("model", "documents", metric.title, "minus a deviation", "plus a deviation")
-    name = f"learning_curve_{metric.name}"
-    return Chart(
-        name, title, words, columns, headings, rows,
-        is_tabled=False, specification="learning_curve", metric=metric.title,
-    )  # fmt: skip
+    charts = []
+    for metric in CURVES:
+        rows = []
+        for point in curves.points:
+            mean, deviation = point.mean(metric.name), point.deviation(metric.name) or 0.0
+            rows.append((point.model, point.size, mean, mean - deviation, mean + deviation))
+        charts.append(Chart(
+            f"learning_curve_{metric.name}", metric.title.capitalize(),
+            f"From {number_of(rows[0][1], 'training document')} on the left to {rows[-1][1]:,} on the right, on a "
+            "logarithmic scale. The band is one standard deviation wide on each side.",
+            ("model", "size", "value", "low", "high"),
+            ("model", "documents", metric.title, "minus a deviation", "plus a deviation"), rows,
+            is_tabled=False, specification="learning_curve", metric=metric.title,
+        ))  # fmt: skip
+    return charts

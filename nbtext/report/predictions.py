@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from nbtext.errors import SettingsError, printable
 from nbtext.kernel import choose_version
 from nbtext.model.predictions import Predictions
-from nbtext.model.task import OneLabel
 from nbtext.report.records import DIGITS, FASTTEXT, HEADER, field_text, join_labels
 from nbtext.report.result import Result, format_rows
 
@@ -72,7 +71,7 @@ join_records = choose_version(join_records)
 
 
 def predictions_result(
-    predictions: Iterable[Predictions], *, task: str = OneLabel.name, decisions: DecisionSettings | None = None
+    predictions: Iterable[Predictions], *, task: str = "one", decisions: DecisionSettings | None = None
 ) -> Result[Predictions]:
     """Return predictions as a result, with one record for each document; they are also headers or fastText lines.
 

@@ -29,7 +29,13 @@ def prevalence_result(prevalence: Prevalence | Mapping[str, Prevalence]) -> Resu
         return [(name, *row) if is_grouped else row for name, each in groups.items() for row in _rows(each)]
 
     def document(_: Mapping[str, Prevalence]) -> dict[str, Any]:
-        nested = [({"group": name} if is_grouped else {}) | _nest(each) for name, each in groups.items()]
+        nested = [
+            ({"group": name} if is_grouped else {})
+            | {"documents": found.n_documents}
+            | ({} if found.drift is None else {"drift": found.drift.share})
+            | {"labels": [dict(zip(COLUMNS, row, strict=True)) for row in _rows(found)]}
+            for name, found in groups.items()
+        ]
         return {"groups": nested} if is_grouped else nested[0]
 
     def layout(_: Mapping[str, Prevalence], screen: Screen) -> list[RenderableType]:
@@ -51,12 +57,6 @@ def _rows(found: Prevalence) -> list[tuple[Any, ...]]:
     """Return the values of COLUMNS for each label."""
     figures = (*found.estimate, found.estimate.shares * found.n_documents, found.predicted, found.naive_shares)
     return list(zip(found.labels, *(each.tolist() for each in figures), strict=True))
-
-
-def _nest(found: Prevalence) -> dict[str, Any]:
-    drift = {} if found.drift is None else {"drift": found.drift.share}
-    labels = [dict(zip(COLUMNS, row, strict=True)) for row in _rows(found)]
-    return {"documents": found.n_documents, **drift, "labels": labels}
 
 
 def describe_doubts(groups: Mapping[str, Prevalence]) -> Iterator[str]:

@@ -106,10 +106,9 @@ def format_result(result: Result[Any], output_format: str, screen: Screen = PLAI
 
 def _format_screens(result: Result[Any], screen: Screen) -> Iterator[str]:
     if result.layout is None:
-        table = new_table(*result.columns)
-        for row in chain.from_iterable(map(result.rows, result.items)):
-            table.add_row(*(printable(field_text(value)) for value in row))
-        yield format_screen([table], screen)
+        rows = chain.from_iterable(map(result.rows, result.items))
+        shown = ([printable(field_text(value)) for value in row] for row in rows)
+        yield format_screen([new_table(*result.columns, rows=shown)], screen)
         return
     for number, item in enumerate(result.items):
         yield result.gap * (number > 0) + format_screen(result.layout(item, screen), screen)

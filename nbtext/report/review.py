@@ -62,9 +62,7 @@ def place_of(document: ReviewedDocument) -> str:
 
 
 def _table(findings: Iterable[Finding]) -> Table:
-    table = new_table("finding", "certainty", "label", "documents", texts=(2, 3))
-    for column in table.columns[2:]:
-        column.no_wrap, column.overflow = False, "fold"
+    table = new_table("finding", "certainty", "label", "documents", texts=(2, 3), wraps=(2, 3))
     for finding in findings:
         named = [printable(place_of(document)) for document in finding.documents[:MAX_NAMED]]
         n_more = len(finding.documents) - len(named)

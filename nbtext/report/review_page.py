@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from nbtext.features.occurrences import Locator
 from nbtext.model.review import LABEL_ERROR, Finding, Review, ReviewedDocument
-from nbtext.report.explanation import Run, cut_runs, highlight
+from nbtext.report.explanation import cut_runs, highlight
 from nbtext.report.page.rendering import render_page
 from nbtext.report.review import describe_error, document_record, place_of, summarize_review
 
@@ -20,25 +20,6 @@ TITLES = {
     "label_error": "Label error", "conflicting_duplicates": "Conflicting duplicates", "duplicate": "Duplicate",
     "near_duplicate": "Near duplicate", "leak": "Leak", "outlier": "Outlier", "not_text": "Not text",
 }  # fmt: skip
-
-
-class _ShownDocument(NamedTuple):
-    number: int  # in the data of the page; -1: no decision can be made about it
-    place: str
-    label: str | None
-    is_other: bool
-    runs: list[Run]
-    n_more: int
-
-
-class _ShownFinding(NamedTuple):
-    finding: Finding
-    title: str
-    error: str | None  # what a label error should become
-    documents: list[_ShownDocument]
-    n_more: int
-    words_for: list[str]
-    words_against: list[str]
 
 
 def shown_findings(review: Review) -> tuple[Finding, ...]:
@@ -68,54 +49,51 @@ def render_review_page(
         Finds the words in a text.
     """
     numbers: dict[ReviewedDocument, int] = {}
+
+    def show(document: ReviewedDocument, words: dict[str, float]) -> dict[str, Any]:
+        text = texts.get(document, "")
+        cut = text[:MAX_CHARACTERS]
+        character_weights = [0.0] * len(cut)
+        for occurrence in locate(cut) if words else ():
+            for start, stop in occurrence.spans:
+                for place in range(start, stop):
+                    character_weights[place] += words.get(occurrence.feature, 0.0)
+        return {
+            # in the data of the page; -1: no decision can be made about it
+            "number": -1 if document.is_other else numbers.setdefault(document, len(numbers)),
+            "place": place_of(document),
+            "label": ", ".join(document.labels) if document.labels is not None else None,
+            "is_other": document.is_other,
+            "runs": cut_runs(highlight(cut, character_weights), len(cut)),
+            "n_more": len(text) - len(cut),
+        }
+
     shown = []
     for finding, words in zip(shown_findings(review), weights, strict=True):
         ranked = sorted((words or {}).items(), key=lambda item: (-item[1], item[0]))
-        documents = [
-            _show(document, texts.get(document, ""), words, locate, numbers)
-            for document in finding.documents[:MAX_DOCUMENTS]
-        ]
-        shown.append(_ShownFinding(
-            finding, TITLES[finding.finding],
-            describe_error(finding) if finding.finding == LABEL_ERROR else None,
-            documents, len(finding.documents) - len(documents),
-            [word for word, value in ranked[:MAX_WORDS] if value > 0],
-            [word for word, value in ranked[::-1][:MAX_WORDS] if value < 0],
-        ))  # fmt: skip
+        shown.append({
+            "finding": finding,
+            "title": TITLES[finding.finding],
+            "error": describe_error(finding) if finding.finding == LABEL_ERROR else None,
+            "documents": [show(document, words or {}) for document in finding.documents[:MAX_DOCUMENTS]],
+            "n_more": max(0, len(finding.documents) - MAX_DOCUMENTS),
+            "words_for": [word for word, value in ranked[:MAX_WORDS] if value > 0],
+            "words_against": [word for word, value in ranked[::-1][:MAX_WORDS] if value < 0],
+        })  # fmt: skip
     labels = sorted({label for each in numbers for label in each.labels or ()} | {
         each.likely_label for each in review.findings if each.likely_label is not None
     })  # fmt: skip
     is_several = review.n_missing is not None
+    found = {finding.finding for finding in shown_findings(review)}
     content: dict[str, Any] = {
         "subject": subject,
         "lines": list(summarize_review(review)),
         "shown": shown,
         "n_findings": len(review.findings),
-        "kinds": [(name, title) for name, title in TITLES.items() if any(s.finding.finding == name for s in shown)],
+        "kinds": [(name, title) for name, title in TITLES.items() if name in found],
         "labels": labels[:MAX_LABELS],
         "is_several": is_several,
     }
     records = [document_record(document) for document in numbers]
     data = {"review": {"documents": records, "several": is_several}}
     return render_page("review.html", content, scripts=("review.js",), data=data)
-
-
-def _show(
-    document: ReviewedDocument,
-    text: str,
-    words: dict[str, float] | None,
-    locate: Locator,
-    numbers: dict[ReviewedDocument, int],
-) -> _ShownDocument:
-    cut = text[:MAX_CHARACTERS]
-    character_weights = [0.0] * len(cut)
-    for occurrence in locate(cut) if words else ():
-        for start, stop in occurrence.spans:
-            for place in range(start, stop):
-                character_weights[place] += (words or {}).get(occurrence.feature, 0.0)
-    label = ", ".join(document.labels) if document.labels is not None else None
-    number = -1 if document.is_other else numbers.setdefault(document, len(numbers))
-    return _ShownDocument(
-        number, place_of(document), label, document.is_other, cut_runs(highlight(cut, character_weights), len(cut)),
-        len(text) - len(cut),
-    )  # fmt: skip

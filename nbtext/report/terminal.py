@@ -71,20 +71,29 @@ def show_features(features: Sequence[str]) -> list[str]:
     return [printable(feature).replace(" ", "␣" if has_blanks else " ") for feature in features]
 
 
-def new_table(*headers: str, texts: Collection[int] = (0,)) -> Table:
+def new_table(
+    *headers: str,
+    rows: Iterable[Iterable[RenderableType]] = (),
+    texts: Collection[int] = (0,),
+    wraps: Collection[int] = (),
+) -> Table:
     """Make a table of figures, which are never cut, and of texts, which are cut if the screen is too narrow.
 
     texts  the numbers of the columns that hold texts
+    wraps  the numbers of those that are wrapped instead
     """
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, header in enumerate(headers):
+        is_text, is_wrapped = number in texts, number in wraps
         table.add_column(
-            header, justify="left" if number in texts or not number else "right", no_wrap=True,
-            overflow="ellipsis" if number in texts else "crop",
+            header, justify="left" if is_text or not number else "right", no_wrap=not is_wrapped,
+            overflow="fold" if is_wrapped else "ellipsis" if is_text else "crop",
         )  # fmt: skip
+    for row in rows:
+        table.add_row(*row)
     return table
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
+from math import exp
 from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Unlabeled
@@ -18,11 +19,10 @@ from nbtext.report.terminal import new_table, show_features
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from nbtext.bayes.settings import ModelSettings
     from nbtext.bayes.smoothing import Selection
     from nbtext.evaluation.search import Candidate, CandidateResult, Search
     from nbtext.model.difference import Change, Difference
-    from nbtext.model.fitted_model import FittedModel, TrainedModel
+    from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.keywords import KeywordFit
 
 DIFFERENCE_COLUMNS = ("what", "label", "name", "before", "after")
@@ -58,25 +58,16 @@ def format_training_summary(model: TrainedModel) -> str:
         judge = f"{number_of(expected.documents, 'document')}, {expected.held_out:,} of them not in the training set"
     elif expected.documents < statistics.n_documents:
         judge += f"{' of' if is_left_out else ', scores of'} {number_of(expected.documents, 'document')}"
-    judge += _format_duplicates(expected.duplicates, settings)
+    if expected.duplicates:
+        how = "one by one" if settings.is_separate else "together"
+        judge += f", {number_of(expected.duplicates, 'duplicate')} left out {how}"
     judge += f", {expected.unanswered:,} unanswered" if expected.unanswered else ""
     figures = ", ".join(f"{title} {getattr(expected, name):.4f}" for title, name in expected.HEADLINE.items())
-    other = _format_other(next(iter(expected.HEADLINE)), expected.metric, expected.other, fitted)
-    return f"{found}; estimated {figures} ({judge}){other}"
-
-
-def _format_duplicates(number: int, settings: ModelSettings) -> str:
-    """Format how many documents repeat another one, and how they are left out."""
-    how = "one by one" if settings.is_separate else "together"
-    return f", {number_of(number, 'duplicate')} left out {how}" if number else ""
-
-
-def _format_other(name: str, found: float, other: float | None, fitted: FittedModel) -> str:
-    """Format both estimates if duplicates left out the other way give another one."""
-    if other is None:
-        return ""
-    figures = (other, found) if fitted.model_settings.is_separate else (found, other)
-    return f"; {format_repeated(name, *figures)}"
+    found += f"; estimated {figures} ({judge})"
+    if expected.other is not None:  # duplicates left out the other way give another estimate
+        both = (expected.other, expected.metric) if settings.is_separate else (expected.metric, expected.other)
+        found += f"; {format_repeated(next(iter(expected.HEADLINE)), *both)}"
+    return found
 
 
 def format_decisions(model: TrainedModel) -> list[str]:
@@ -99,21 +90,15 @@ def format_decisions(model: TrainedModel) -> list[str]:
         bound, confidence = found.lower_bound(settings.confidence), f"{settings.confidence:.4g} confidence"
         line = f"{metric} of {label}: {found.value:.4f} ({found.correct:,} of {found.documents:,}), "
         line += f"at least {bound:.4f} with {confidence}; target {minimum:g}"
-        lines.append(line + _format_threshold(model.fitted, label))
+        offsets, k = model.fitted.calibration.decision_offsets, model.fitted.labels.index(label)
+        if offsets is None:
+            line += ", met by the most probable label"
+        elif len(model.fitted.labels) > 2:
+            line += f", by the offset {offsets[k]:+.4g} of its log-probability"
+        else:  # the probability from which the label is predicted
+            line += f", predicted from probability {1 / (1 + exp(min(700.0, offsets[k] - offsets[1 - k]))):.4g}"
+        lines.append(line)
     return lines
-
-
-def _format_threshold(fitted: FittedModel, label: str) -> str:
-    """Format the probability from which a label is predicted."""
-    offsets = fitted.calibration.decision_offsets
-    if offsets is None:
-        return ", met by the most probable label"
-    k = fitted.labels.index(label)
-    if len(fitted.labels) > 2:
-        return f", by the offset {offsets[k]:+.4g} of its log-probability"
-    from math import exp
-
-    return f", predicted from probability {1 / (1 + exp(min(700.0, offsets[k] - offsets[1 - k]))):.4g}"
 
 
 def format_unlabeled(unlabeled: Unlabeled) -> str:
@@ -138,9 +123,7 @@ def format_keywords(found: KeywordFit, n_documents: int) -> list[str]:
     share = found.n_matched / max(1, n_documents)
     lines = [f"keywords: {found.n_matched:,} of {number_of(n_documents, 'document')} contain one ({share:.0%})"]
     if found.missing:
-        more = f", and {len(found.missing) - MAX_LABELS:,} more" if len(found.missing) > MAX_LABELS else ""
-        names = ", ".join(map(printable, found.missing[:MAX_LABELS]))
-        lines.append(f"keywords that occur in no document: {names}{more}")
+        lines += _name_lines("keywords that occur in no document", found.missing)
     if found.cut:
         names = list_some((f"{printable(word)} as {printable(read)}" for word, read in found.cut), MAX_LABELS)
         lines.append(f"keywords of which only a part is read: {names}; to read every character, give --analyzer char")
@@ -201,7 +184,7 @@ def format_script_hint(model: TrainedModel) -> str | None:
     share = compute_unspaced_share(vocabulary, statistics.feature_occurrences, features.fields)
     if share < UNSPACED:
         return None
-    options = "--analyzer char --ngrams 1,3" + (" or --model best" if model.counts.task == "one" else "")
+    options = "--analyzer char --ngrams 1,3" + (" or --model best" if model.fitted.task.is_exclusive else "")
     return (
         f"{share:.0%} of the words are runs of a script without spaces, such as Chinese or Thai: "
         f"{options} may be more accurate"
@@ -320,12 +303,12 @@ def _difference_parts(difference: Difference) -> Iterator[RenderableType]:
     yield from _name_lines("new", [f"{feature} {number:,.6g}" for feature, number in difference.new_features])
     yield from _name_lines("lost", [f"{feature} {number:,.6g}" for feature, number in difference.lost_features])
     if difference.moves:
-        moves = new_table("label", "feature", "before", "after", "change", texts=(0, 1))
         shown = show_features([move.feature for move in difference.moves])
-        for move, feature in zip(difference.moves, shown, strict=True):
-            figures = (f"{value:+.3f}" for value in (move.before, move.after, move.change))
-            moves.add_row(printable(move.label), feature, *figures)
-        yield moves
+        rows = (
+            (printable(move.label), feature, *(f"{value:+.3f}" for value in (move.before, move.after, move.change)))
+            for move, feature in zip(difference.moves, shown, strict=True)
+        )
+        yield new_table("label", "feature", "before", "after", "change", rows=rows, texts=(0, 1))
 
 
 def _name_lines(title: str, names: tuple[str, ...] | list[str]) -> Iterator[str]:

@@ -21,10 +21,8 @@ from nbtext.documents.batch import Batch
 from nbtext.errors import ModelError
 from nbtext.export import exporter
 from nbtext.export.exporter import check_dense, probability_parameters
-from nbtext.export.formats import EXPORTERS
-from nbtext.export.javascript import javascript
+from nbtext.export.formats import EXPORTERS, javascript, table
 from nbtext.export.sklearn_json import sklearn_json
-from nbtext.export.table import table
 from nbtext.features.analyzer import MARKS_PATTERN, Analyzer
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.fitted_model import FittedModel
