@@ -104,7 +104,7 @@ def Counter(  # noqa: N802  a class, whose constructor this is
     hash_bits: int | None = None,
     vocabulary: object = None,
 ) -> Any:
-    """Counts the features of texts as `plain.PlainCounter` does: tokens by one of two patterns, or character windows.
+    """Counts the features of texts as `counting.Counter` does: tokens by one of two patterns, or windows of characters.
 
     Only the provisional numbers of a growing counter may differ: after `rows.arrange(rank)` all is equal.
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from nbtext.artifact.storage import foreign_error
 from nbtext.bayes.calibration import LARGEST, TemperatureScaling
 from nbtext.bayes.class_statistics import MAX_COUNTED, ClassStatistics, Totals
+from nbtext.bayes.conformal import MAX_POINTS, Quantiles
 from nbtext.bayes.diagnostics import MAX_PAIRS, METHODS, LeaveOneOutEstimate, Proportion, Unlabeled
-from nbtext.bayes.prediction_sets import MAX_POINTS, Quantiles
 from nbtext.bayes.prevalence import MeanPosteriors
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.documents.formats import INPUT_UNITS
@@ -33,7 +33,7 @@ from nbtext.model.task import OneLabel
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
-    from nbtext.bayes.label_selection import MultilabelEstimate, MultilabelFit
+    from nbtext.bayes.label_calibration import MultilabelEstimate, MultilabelFit
 
 MAX_NUMBER = 1e100  # largest absolute value: products with counts, and sums of them, stay finite
 MAX_INTEGER = (1 << 64) - 1  # of a single one

@@ -27,6 +27,11 @@ with V features and K labels.
 
 Without tokens, A_k is the prior π_k, and B_k is 0. One scorer holds both: A_k is its score k, S_k its score K + k.
 
+Leave-one-out scores are exact: those of each document under the model of all others, in one pass. A document is
+subtracted from the counts of each of its labels, and once from the counts of all documents. So the complement of its
+own labels does not change, and the complement of each other label loses it. Identical documents ("contents") are left
+out together. Their sums of logarithms are logarithms of products, which are faster.
+
 Sources: Zhai and Lafferty, A Study of Smoothing Methods for Language Models Applied to Information Retrieval, 2004
 (discount, Dirichlet and Jelinek-Mercer smoothing); the same authors, Two-Stage Language Models for Information
 Retrieval, 2002 (both smoothings combined); McCallum and Nigam, A Comparison of Event Models for Naive Bayes Text
@@ -35,15 +40,24 @@ Classification, 1998.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import ClassStatistics
+from nbtext.bayes import plain
+from nbtext.bayes.class_statistics import ClassStatistics, LabelSets
+from nbtext.bayes.event_model import LeftOut
+from nbtext.bayes.leave_one_out import LeftOutDocuments, count_hapaxes
 from nbtext.bayes.multinomial import compile_multinomial
 from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.errors import ModelError
 from nbtext.features.csr import running_sums
+from nbtext.features.document_counts import DocumentCounts
+from nbtext.kernel import HAS_KERNEL, choose_version
+from nbtext.records import LazyProperty, dataclass
 
 HALF = 0.5  # document that is added to those of a label, and of the rest, so that no prior is 0
 NO_CONTRAST = 0.0  # the score B if there is only one label
@@ -172,3 +186,226 @@ def contrast_labels(scores: Floats) -> Floats:
         differences[far, best[far]] = -second - np.log(np.exp(logits - second[:, None]).sum(axis=1))
     differences += np.log(n_labels - 1)
     return np.asarray(differences)
+
+
+left_out_products = choose_version(plain.left_out_products)
+
+MAX_CELLS = 1 << 16  # documents times labels that are scored at once
+# pairs of a document's feature and a label that has it, at once; None: the kernel needs no memory for them
+MAX_ENTRIES = None if HAS_KERNEL else 1 << 18
+LARGEST = 500.0  # exponent of 2 that a product may gain before it is divided
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCounts:
+    """What the scores of left-out documents need of the whole corpus.
+
+    statistics  of the corpus
+    entries     the occurrences t_kj, feature by feature: indptr, classes, t
+    discounted  the discounted occurrences of `entries`, t'_kj
+    totals      (n_features,), the occurrences of each feature in all documents, t_j
+    n_tokens    the occurrences of all features in all documents, T
+    priors      (n_labels,), π with nothing left out
+    """
+
+    statistics: ClassStatistics
+    entries: tuple[NDArray[np.int64], NDArray[np.int32], Floats]
+    discounted: Floats
+    totals: Floats
+    n_tokens: float
+    priors: Floats
+
+    @classmethod
+    def of(cls, statistics: ClassStatistics) -> LabelCounts:
+        """Return the counts of statistics.
+
+        A feature that half of the labels have has an entry for each label, so that the kernel need not look it up.
+        """
+        widths, n_labels = np.diff(statistics.indptr), statistics.n_classes
+        is_frequent = 2 * widths >= n_labels
+        indptr = running_sums(np.where(is_frequent, n_labels, widths))
+        classes = (np.arange(indptr[-1]) - np.repeat(indptr[:-1], np.diff(indptr))).astype(np.int32)
+        ranks = np.arange(len(statistics.classes)) - np.repeat(statistics.indptr[:-1], widths)
+        places = np.repeat(indptr[:-1], widths) + np.where(np.repeat(is_frequent, widths), statistics.classes, ranks)
+        occurrences = np.zeros(len(classes))
+        classes[places], occurrences[places] = statistics.classes, statistics.occurrences
+        totals = statistics.feature_occurrences.astype(np.float64)
+        priors = np.asarray(prior_log_odds(statistics.class_documents, statistics.n_documents))
+        entries = indptr, classes, occurrences
+        return cls(statistics, entries, discount(occurrences), totals, float(totals.sum()), priors)
+
+    def contrast_scorer(self, alpha: float) -> LinearScorer:
+        """Return the scorer of S, with nothing left out, over `entries`."""
+        indptr, classes, occurrences = self.entries
+        default = np.log(alpha / (self.statistics.class_occurrences + alpha * self.statistics.n_features))
+        return LinearScorer(np.zeros(len(default)), default, indptr, classes, np.log(occurrences / alpha + 1))
+
+
+@dataclass(frozen=True, eq=False)
+class RelevanceLeaveOneOut(LeftOutDocuments):
+    """The retained documents of a corpus, for exact leave-one-out scores. Identical documents are left out together.
+
+    counts      of the whole corpus
+    documents   some of its documents; the class of a document is the index of its set in `sets`
+    sets        the label sets of the documents
+    n_hapax     (n_documents,), tokens of each document whose features no other document has: they are out of
+                vocabulary. None: the vocabulary does not depend on the documents
+    is_separate  whether each document is a content of its own, and is left out alone
+    """
+
+    counts: LabelCounts
+    documents: DocumentCounts
+    sets: LabelSets
+    n_hapax: NDArray[Any] | None
+    is_separate: bool = False
+
+    def drop_last_content(self) -> RelevanceLeaveOneOut:
+        """Return a sample without its last group of duplicates, which may be incomplete."""
+        hashes = self.documents.hashes
+        return self.slice(0, int(np.searchsorted(hashes, hashes[-1]))) if len(hashes) else self
+
+    @property
+    def statistics(self) -> ClassStatistics:  # type: ignore[override]
+        return self.counts.statistics
+
+    @property
+    def members(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Each pair of a document and one of its labels."""
+        sets = self.sets.take(self.documents.classes)
+        return sets.entry_sets, sets.classes
+
+    @cached_property
+    def n_known(self) -> Floats:
+        """The sum of the counts of each content, without features that no other document has."""
+        counts = self.left_out.documents.totals
+        if self.n_hapax is None:
+            return counts
+        return np.asarray(counts - self._unseen(count_hapaxes(self.statistics, self.documents).tokens)[self.examples])
+
+    @cached_property
+    def lengths(self) -> Floats:
+        """The tokens of each content, without features that no other document has."""
+        lengths = self.left_out.documents.lengths
+        return lengths if self.n_hapax is None else lengths - self._unseen(self.n_hapax)[self.examples]
+
+    def scores_of(self, smoothing: Smoothing) -> Callable[[LeftOutBlock], RelevanceScores]:
+        """Return the function that scores a block of this corpus."""
+        alpha = smoothing.alpha
+        scorer = None if alpha is None else self.counts.contrast_scorer(alpha)
+
+        def score(block: LeftOutBlock) -> RelevanceScores:
+            priors = block.priors
+            contrast = None if scorer is None or alpha is None else block.contrast(scorer, alpha)
+            return RelevanceScores(block.ratios(smoothing.mu) + priors, contrast, priors)
+
+        return score
+
+    @property
+    def blocks(self) -> Iterator[LeftOutBlock]:
+        """The contents in blocks whose scores fit into memory, one after the other."""
+        n, start, n_labels = len(self.left_out), 0, self.statistics.n_classes
+        n_blocks = -(-n // max(1, MAX_CELLS // n_labels))
+        size = -(-n // max(1, n_blocks))  # equal sizes, for threads
+        documents = self.left_out.documents
+        widths = None if MAX_ENTRIES is None else np.diff(self.statistics.indptr)[documents.indices]
+        bounds = None if widths is None else running_sums(widths)[documents.indptr]
+        while start < n:
+            stop = min(start + size, n)
+            if bounds is not None:
+                last = int(np.searchsorted(bounds, bounds[start] + MAX_ENTRIES, side="right")) - 1
+                stop = min(stop, max(last, start + 1))
+            yield LeftOutBlock(self, start, stop)
+            start = stop
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutBlock:
+    """The contents of a corpus from `start` up to `stop`, which are left out. It keeps what all smoothings need."""
+
+    corpus: RelevanceLeaveOneOut
+    start: int
+    stop: int
+
+    @LazyProperty
+    def left_out(self) -> LeftOut:
+        """The contents, and their labels."""
+        return self.corpus.left_out.slice(self.start, self.stop)
+
+    @LazyProperty
+    def known(self) -> Floats:
+        """The part of `n_known` that belongs to this block."""
+        return self.corpus.n_known[self.start : self.stop]
+
+    @LazyProperty
+    def own(self) -> tuple[NDArray[np.int64], Floats]:
+        """The place of each entry of the pairs among those of the statistics, and its t without the copies."""
+        pairs, (indptr, classes, occurrences) = self.left_out.pairs, self.corpus.counts.entries
+        places = pairs.locate(indptr, classes)
+        left = occurrences[places] - self.left_out.copies[pairs.entry_documents] * pairs.counts
+        return places, _check_counted(left)
+
+    @LazyProperty
+    def positives(self) -> Floats:
+        """The number of documents of each content that have each label, (n_rows, n_labels)."""
+        return -self._subtract(np.zeros(self.corpus.statistics.n_classes), np.ones(self.stop - self.start))
+
+    @LazyProperty
+    def priors(self) -> Floats:
+        """π of each content and label, (n_rows, n_labels)."""
+        n = self.corpus.statistics.n_documents - self.left_out.all_copies.astype(np.float64)
+        n_k = self._subtract(self.corpus.statistics.class_documents, np.ones(len(n)))
+        return np.asarray(prior_log_odds(n_k, n[:, None]))
+
+    def ratios(self, mu: float) -> Floats:
+        """Return A − π of each content and label, (n_rows, n_labels)."""
+        corpus, left_out, (places, own), left = self.corpus, self.left_out, self.own, self._left
+        part = left_out.documents
+        T = corpus.counts.n_tokens - left_out.all_copies * part.totals
+        T_k = self._subtract(corpus.statistics.class_occurrences, part.totals)
+        shares = left / np.repeat(np.maximum(T, 1), np.diff(part.indptr))
+        # a factor is at most (1 + T / μ)²
+        limits = np.maximum(LARGEST * np.log(2) / (2 * np.log1p(T / mu) + 1e-9), 1).astype(np.int64)
+        indptr, classes, _ = corpus.counts.entries
+        products, exponents = left_out_products(
+            (part.indptr, part.indices, part.counts),
+            (left_out.indptr, places, discount(own), pseudo_tokens(T_k[left_out.rows, left_out.classes], mu)),
+            (indptr, classes, corpus.counts.discounted), pseudo_tokens(corpus.statistics.class_occurrences, mu),
+            (left, shares), T, limits,
+        )  # fmt: skip
+        mantissas, shifts = np.frexp(products)
+        scores = np.log(mantissas) + (exponents + shifts) * np.log(2)
+        scores += self.known[:, None] * log_absent(T[:, None], T_k, mu)
+        return np.asarray(scores)
+
+    def contrast(self, scorer: LinearScorer, alpha: float) -> Floats:
+        """Return B of each content and label, (n_rows, n_labels).
+
+        scorer  of S, with nothing left out
+        """
+        corpus, left_out, (_, left) = self.corpus, self.left_out, self.own
+        part, pairs = left_out.documents, left_out.pairs
+        scores = scorer.scores(part.indptr, part.indices, part.counts)
+        scores -= (part.totals - self.known)[:, None] * scorer.default
+        totals = corpus.statistics.class_occurrences[left_out.classes] - left_out.copies * pairs.totals
+        default = np.log(alpha / (totals + alpha * corpus.statistics.n_features))
+        logs = pairs.sum_entries(pairs.counts * np.log(left / alpha + 1))
+        return contrast_labels(left_out.replace_own(scores, logs + self.known[left_out.rows] * default))
+
+    @LazyProperty
+    def _left(self) -> Floats:
+        """t_j of each entry without all copies of the document."""
+        part, copies = self.left_out.documents, self.left_out.all_copies
+        return _check_counted(self.corpus.counts.totals[part.indices] - copies[part.entry_documents] * part.counts)
+
+    def _subtract(self, values: NDArray[Any], lengths: Floats) -> NDArray[Any]:
+        """Return a value of each label without that of the documents that have it; see LeftOut.subtract."""
+        return self.left_out.subtract(values.astype(np.float64), lengths)
+
+
+def _check_counted(left: Floats) -> Floats:
+    """Return counts without those of documents; ModelError if one is negative."""
+    if left.min(initial=0) < 0:
+        raise ModelError(
+            "the model file is not consistent: a retained document is not in its counts", hint="train again"
+        )
+    return left

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.conformal import Quantiles
 from nbtext.bayes.newton import minimize
-from nbtext.bayes.prediction_sets import Quantiles
 from nbtext.bayes.prevalence import MeanPosteriors
 from nbtext.bayes.scorer import Floats, log_posterior, subtract_maxima
 from nbtext.errors import ModelError
@@ -118,14 +119,16 @@ def fit_temperature(
         centered = subtract_maxima(scores)
     if not np.isfinite(centered).all():
         raise ModelError("the scores are not finite, so they cannot be calibrated", hint="scale the weights down")
-    log_lengths = None if lengths is None else np.log(np.maximum(lengths, 1).astype(np.float64))
-    problem = _Problem(centered, log_lengths, (np.arange(len(classes)), classes))
+    design = np.ones((1 if lengths is None else 2, len(scores)))
+    if lengths is not None:
+        design[1] = np.log(np.maximum(lengths, 1).astype(np.float64))
+    evaluate = partial(_evaluate, scores=centered, design=design, own=(np.arange(len(classes)), classes))
     if near is None:
-        start = np.append(minimize(problem.evaluate, np.zeros(problem.n_lengths), bound=LARGEST), PRIOR_MEAN[2])
+        start = np.append(minimize(evaluate, np.zeros(len(design)), bound=LARGEST), PRIOR_MEAN[2])
     else:
-        temperature = [np.log(near.a), near.b][: problem.n_lengths]
+        temperature = [np.log(near.a), near.b][: len(design)]
         start = np.array([*temperature, np.log(near.noise) - np.log1p(-near.noise)])
-    at = minimize(problem.evaluate, start, bound=LARGEST)
+    at = minimize(evaluate, start, bound=LARGEST)
     return TemperatureScaling(float(np.exp(at[0])), 0.0 if lengths is None else float(at[1]), float(_sigmoid(at[-1])))
 
 
@@ -144,61 +147,35 @@ def fit_scaled_temperature(
     return replace(fitted, a=fitted.a * unit)
 
 
-@dataclass(frozen=True, eq=False)
-class _Problem:
-    """The log-loss as a function of (log a, b) or (log a, b, logit noise); without b if lengths are not known.
+def _evaluate(
+    at: Floats, *, scores: Floats, design: Floats, own: tuple[NDArray[Any], NDArray[Any]]
+) -> tuple[float, Floats, Floats]:
+    """Return the mean of the log-loss and the prior at (log a, b) or (log a, b, logit noise), its gradient and Hessian.
 
-    scores       (n_documents, n_classes), their maximum is 0
-    log_lengths  (n_documents,) or None
-    own          the index of each document's true class in the scores
+    scores  (n_documents, n_classes), their maximum is 0
+    design  (2, n_documents), ones and the logarithms of the lengths; (1, n_documents) if these are not known: without b
+    own     the index of each document's true class in the scores
     """
-
-    scores: Floats
-    log_lengths: Floats | None
-    own: tuple[NDArray[Any], NDArray[Any]]
-
-    @property
-    def n_lengths(self) -> int:
-        """The number of parameters of the temperature."""
-        return 1 if self.log_lengths is None else 2
-
-    def evaluate(self, at: Floats) -> tuple[float, Floats, Floats]:
-        """Return the mean of the loss and the prior, with its gradient and Hessian."""
-        n, m = len(self.scores), self.n_lengths
-        ones = np.ones(n)
-        design = ones[None, :] if self.log_lengths is None else np.stack((ones, self.log_lengths))
-        log_temperature = at[0] + (0.0 if self.log_lengths is None else at[1] * self.log_lengths)
-        scaled = self.scores * np.exp(-log_temperature * ones)[:, None]
-        exponentials = np.exp(scaled)
-        totals = np.einsum("ij->i", exponentials)  # unlike `sum`, it is fast for short rows
-        mean = np.einsum("ij,ij->i", exponentials, scaled) / totals
-        exponentials *= scaled
-        square = np.einsum("ij,ij->i", exponentials, scaled) / totals
-        # each document's loss has the first derivative `slope` and the second derivative `curvature` by log T
-        slope = scaled[self.own] - mean
-        curvature = square - mean * mean - slope
-        log_own = scaled[self.own] - np.log(totals)
-        if len(at) == m:
-            losses, gradient, hessian = -log_own, design @ slope, (design * curvature) @ design.T
-        else:
-            losses, gradient, hessian = self._with_noise(float(_sigmoid(at[-1])), log_own, slope, curvature, design)
-        used = [0, 1, 2] if self.log_lengths is not None else [0, 2]
-        mean_prior, deviation = PRIOR_MEAN[used][: len(at)], PRIOR_DEVIATION[used][: len(at)]
-        distance = (at - mean_prior) / deviation
-        loss = float(losses.mean() + distance @ distance / (2 * n))
-        return loss, (gradient + distance / deviation) / n, (hessian + np.diag(deviation**-2.0)) / n
-
-    def _with_noise(
-        self, noise: float, log_own: Floats, slope: Floats, curvature: Floats, design: Floats
-    ) -> tuple[Floats, Floats, Floats]:
-        """Return loss, gradient and Hessian of the mixture with label noise, before the prior.
-
-        With w the probability that a document's label is not noise, and v = 1 − w, the loss has the derivatives
-        w · slope by log T and noise − v by logit noise.
-        """
-        m = len(design)
-        log_label = np.log1p(-noise) + log_own
-        losses = -np.logaddexp(log_label, np.log(noise / self.scores.shape[1]))
+    n, m = len(scores), len(design)
+    log_temperature = sum(parameter * column for parameter, column in zip(at, design, strict=False))
+    scaled = scores * np.exp(-log_temperature)[:, None]
+    exponentials = np.exp(scaled)
+    totals = np.einsum("ij->i", exponentials)  # unlike `sum`, it is fast for short rows
+    mean = np.einsum("ij,ij->i", exponentials, scaled) / totals
+    exponentials *= scaled
+    square = np.einsum("ij,ij->i", exponentials, scaled) / totals
+    # each document's loss has the first derivative `slope` and the second derivative `curvature` by log T
+    slope = scaled[own] - mean
+    curvature = square - mean * mean - slope
+    losses = np.log(totals) - scaled[own]
+    if len(at) == m:
+        gradient, hessian = design @ slope, (design * curvature) @ design.T
+    else:
+        # With w the probability that a document's label is not noise, and v = 1 − w, the loss has the derivatives
+        # w · slope by log T and noise − v by logit noise.
+        noise = float(_sigmoid(at[-1]))
+        log_label = np.log1p(-noise) - losses
+        losses = -np.logaddexp(log_label, np.log(noise / scores.shape[1]))
         w = np.exp(log_label + losses)
         v = 1 - w
         gradient = np.append(design @ (w * slope), (noise - v).sum())
@@ -206,7 +183,11 @@ class _Problem:
         hessian[:m, :m] = (design * (w * curvature - w * v * slope * slope)) @ design.T
         hessian[m, :m] = hessian[:m, m] = (design * -(w * v * slope)).sum(axis=1)
         hessian[m, m] = (noise * (1 - noise) - v * w).sum()
-        return losses, gradient, hessian
+    used = [*range(m), 2][: len(at)]
+    distance = (at - PRIOR_MEAN[used]) / PRIOR_DEVIATION[used]
+    loss = float(losses.mean() + distance @ distance / (2 * n))
+    precisions = PRIOR_DEVIATION[used] ** -2.0
+    return loss, (gradient + distance / PRIOR_DEVIATION[used]) / n, (hessian + np.diag(precisions)) / n
 
 
 def _sigmoid(logit: float) -> float:

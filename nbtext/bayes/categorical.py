@@ -110,16 +110,17 @@ def compile_categorical(statistics: ClassStatistics, *, smoothing: float) -> Lin
 
 
 def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float) -> Floats:
-    """Return leave-one-out scores. Only the scores of each document's own class change.
+    """Return leave-one-out scores. Only the scores of each document's own classes change.
 
-    The class loses the document's values and one document, which changes the probability of absent features too. Rows
+    A class loses the document's values and one document, which changes the probability of absent features too. Pairs
     with the same number of copies are scored together, because the score of an empty document depends on that number.
     """
     present, n_values = _count_present(statistics)
-    valued = left_out.derive(Values(n_values)) if isinstance(statistics, ValueCounts) else left_out
-    positions, of_class = statistics.locate(valued.documents), statistics.classes
-    entry_copies = left_out.copies[left_out.documents.entry_documents]
-    own = np.zeros(len(left_out))
+    pairs = left_out.pairs
+    valued = derive(pairs, Values(n_values)) if isinstance(statistics, ValueCounts) else pairs
+    positions, of_class = statistics.locate(valued), statistics.classes
+    entry_copies = left_out.copies[pairs.entry_documents]
+    own = np.zeros(len(pairs))
     for copies in np.unique(left_out.copies).tolist():
         rows, entries = left_out.copies == copies, entry_copies == copies
         others = np.maximum(statistics.class_documents - copies, 0)
@@ -134,8 +135,7 @@ def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *,
         value = log_share(statistics.documents[here] - copies, totals, smoothing, of=of_class[here])
         differences = np.zeros(len(positions))
         differences[entries] = value - absent[here]
-        sums = left_out.documents.sum_entries(differences)
-        own[rows] = empty_document[left_out.documents.classes[rows]] + sums[rows]
+        own[rows] = empty_document[pairs.classes[rows]] + pairs.sum_entries(differences)[rows]
     return left_out.replace_own(scores, own)
 
 

@@ -1,8 +1,12 @@
-"""Class statistics: the additive counts to which event models are fitted."""
+"""Class statistics: the additive counts to which event models are fitted; of documents with one label, or several.
+
+If documents have several labels, the sum over labels is not the total, because a document counts for each of its
+labels, and a document without a label only for the totals.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
@@ -13,7 +17,7 @@ from numpy.typing import NDArray
 from nbtext.bayes import plain
 from nbtext.errors import ModelError, SettingsError, list_some
 from nbtext.features.csr import entries_of, run_starts, running_sums
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_counts import ClassCounts, DocumentCounts
 from nbtext.kernel import choose_version
 from nbtext.records import dataclass
 
@@ -24,6 +28,7 @@ NEVER_LEARNED = "the model was not trained on some of these documents: their cou
 LEARNED_HINT = "give only documents that the model was trained on, with the same labels"
 MIN_DECAYED = 1e-300  # the smallest value to which a count decays
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-100, 1e100  # of class weights: their ratios and sums are finite
+MAX_AT_ONCE = 1 << 22  # entries that are expanded at once
 EXACT_FLOAT = 2**53  # float64 represents all whole numbers up to this one
 
 
@@ -83,9 +88,9 @@ class ClassStatistics:
     totals: Totals | None = field(default=None, kw_only=True)
 
     @property
-    def entries(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[Any]]:
+    def entries(self) -> ClassCounts:
         """The arrays indptr, classes, documents and occurrences."""
-        return self.indptr, self.classes, self.documents, self.occurrences
+        return ClassCounts(self.indptr, self.classes, self.documents, self.occurrences)
 
     @property
     def n_classes(self) -> int:
@@ -292,6 +297,83 @@ def count_classes(documents: DocumentCounts, n_features: int, n_classes: int) ->
         np.diff(np.append(starts, len(keys))),
         np.add.reduceat(counts, starts) if len(starts) else counts,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSets:
+    """Sets of labels in compressed sparse rows.
+
+    indptr   (n_sets + 1,) int64
+    classes  (n_entries,) int32, the classes of each set, ascending
+    """
+
+    indptr: NDArray[np.int64]
+    classes: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, sets: Sequence[Sequence[str]], labels: Sequence[str]) -> LabelSets:
+        """Return sets of labels as sets of their positions in `labels`.
+
+        sets    each with its labels in sorted order
+        labels  sorted
+        """
+        places = {label: k for k, label in enumerate(labels)}
+        indptr = running_sums(np.array([len(each) for each in sets], dtype=np.int64))
+        return cls(indptr, np.array([places[label] for each in sets for label in each], dtype=np.int32))
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def take(self, numbers: NDArray[Any]) -> LabelSets:
+        """Return the sets with these numbers, in this order."""
+        indptr, entries = entries_of(self.indptr, numbers)
+        return LabelSets(indptr, self.classes[entries])
+
+    @property
+    def entry_sets(self) -> NDArray[np.int64]:
+        """The set of each entry."""
+        return np.repeat(np.arange(len(self)), np.diff(self.indptr))
+
+
+def count_label_sets(documents: DocumentCounts, sets: LabelSets, *, n_features: int, n_labels: int) -> ClassStatistics:
+    """Count documents by label; the class of a document is the number of its set."""
+    return sum_over_sets(count_classes(documents, n_features, len(sets)), sets, n_labels)
+
+
+def sum_over_sets(counts: ClassStatistics, sets: LabelSets, n_labels: int) -> ClassStatistics:
+    """Return the statistics by label, with totals, from statistics whose classes are sets of labels."""
+    class_documents = np.zeros(n_labels, dtype=np.int64)
+    np.add.at(class_documents, sets.classes, counts.class_documents[sets.entry_sets])
+    widths = running_sums(np.diff(sets.indptr)[counts.classes])[counts.indptr]
+    parts, start = [(np.zeros(0, dtype=np.int64), counts.classes[:0], counts.documents[:0], counts.occurrences[:0])], 0
+    while start < counts.n_features:
+        stop = int(np.searchsorted(widths, widths[start] + MAX_AT_ONCE, side="right")) - 1
+        stop = min(max(stop, start + 1), counts.n_features)
+        parts.append(_sum_features(counts, sets, n_labels, start, stop))
+        start = stop
+    lengths, *columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return ClassStatistics(class_documents, running_sums(lengths), *columns, totals=counts.with_totals().totals)
+
+
+def _sum_features(
+    counts: ClassStatistics, sets: LabelSets, n_labels: int, start: int, stop: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[Any]]:
+    """Return, for the features from `start` up to `stop`, the number of entries, and the columns of the entries."""
+    entries = slice(counts.indptr[start], counts.indptr[stop])
+    features = np.repeat(np.arange(stop - start), np.diff(counts.indptr[start : stop + 1]))
+    bounds, members = entries_of(sets.indptr, counts.classes[entries])
+    sizes = np.diff(bounds)
+    keys = np.repeat(features * n_labels, sizes) + sets.classes[members]
+    order = np.argsort(keys)  # sums of whole numbers do not depend on the order
+    keys = keys[order]
+    starts = run_starts(keys)
+    owners = np.repeat(np.arange(len(sizes)), sizes)[order]
+    columns = [
+        np.add.reduceat(values[entries][owners], starts) if len(starts) else values[:0]
+        for values in (counts.documents, counts.occurrences)
+    ]
+    places, classes = np.divmod(keys[starts], max(1, n_labels))
+    return np.bincount(places, minlength=stop - start), classes.astype(np.int32), columns[0], columns[1]
 
 
 def _combine(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> ClassStatistics:

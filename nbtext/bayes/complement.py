@@ -13,6 +13,7 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel, LeftOut, SklearnClass
 from nbtext.bayes.multinomial import leave_out_counts
 from nbtext.bayes.scorer import CLIP, Floats, LinearScorer
+from nbtext.features.document_counts import DocumentCounts
 
 BLOCK = 1 << 20  # pairs of a document's feature and a class that are scored together, so that memory is bounded
 NEGLIGIBLE = 1e-6  # of the sum of V weights, which is at least V log V
@@ -57,7 +58,7 @@ def leave_out(
 ) -> Floats:
     """Return leave-one-out scores. The complement of each class loses the copies in the other classes.
 
-    The score of the own class changes only if there are copies in other classes too.
+    The score of an own class changes only if there are copies in other classes too.
     """
     everywhere = statistics.feature_occurrences
     documents = left_out.documents
@@ -71,13 +72,14 @@ def leave_out(
         base, deltas = _log_counts(statistics, everywhere, smoothing)
         log_sums = base.sum() + statistics.class_sums(deltas)
         result *= _inverse(statistics.n_features * log_totals - log_sums + lost)
-    result[left_out.own] = scores[left_out.own]
-    others = left_out.all_copies - left_out.copies
+    own = left_out.rows, left_out.classes
+    result[own] = scores[own]
+    others = left_out.all_copies[left_out.rows] - left_out.copies
     if others.any():
-        rows = np.flatnonzero(others)
-        part = LeftOut(documents.take(rows), left_out.copies[rows], left_out.all_copies[rows])
-        result[rows, part.documents.classes] = _score_own(
-            statistics, everywhere, part, log_totals[rows, part.documents.classes], log_sums, smoothing=smoothing
+        chosen = np.flatnonzero(others)
+        pairs, own = left_out.pairs.take(chosen), (left_out.rows[chosen], left_out.classes[chosen])
+        result[own] = _score_own(
+            statistics, everywhere, pairs, others[chosen], log_totals[own], log_sums, smoothing=smoothing
         )
     return result
 
@@ -85,25 +87,26 @@ def leave_out(
 def _score_own(
     statistics: ClassStatistics,
     everywhere: Floats,
-    left_out: LeftOut,
+    pairs: DocumentCounts,
+    others: NDArray[np.int64],
     log_totals: Floats,
     log_sums: Floats,
     *,
     smoothing: float,
 ) -> Floats:
-    """Return the score of each row's own class, whose complement loses the copies in other classes, shape (n,).
+    """Return the score of each pair, whose complement loses the copies in other classes, shape (n_pairs,).
 
-    log_totals  (n,), logarithms of the tokens that remain in the complements
+    others      (n_pairs,), these copies
+    log_totals  (n_pairs,), logarithms of the tokens that remain in the complements
     log_sums    (n_classes,), by which weights are normalized; empty: they are not
     """
-    documents, others = left_out.documents, left_out.all_copies - left_out.copies
-    before = everywhere[documents.indices] - statistics.occurrences[statistics.locate(documents)]
-    after = before - others[documents.entry_documents] * documents.counts
+    before = everywhere[pairs.indices] - statistics.occurrences[statistics.locate(pairs)]
+    after = before - others[pairs.entry_documents] * pairs.counts
     logs = _log_count(after, smoothing)
-    own = documents.totals * log_totals - documents.sum_entries(documents.counts * logs)
+    own = pairs.totals * log_totals - pairs.sum_entries(pairs.counts * logs)
     if len(log_sums):
-        lost = documents.sum_entries(_log_count(before, smoothing) - logs)
-        own *= _inverse(statistics.n_features * log_totals - log_sums[documents.classes] + lost)
+        lost = pairs.sum_entries(_log_count(before, smoothing) - logs)
+        own *= _inverse(statistics.n_features * log_totals - log_sums[pairs.classes] + lost)
     return np.asarray(own)
 
 

@@ -16,68 +16,76 @@ from numpy.typing import NDArray
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.scorer import Derivation, Floats, LinearScorer
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.records import dataclass
+from nbtext.records import LazyProperty, dataclass
 
 FeatureIds = NDArray[np.int64]  # the features of a generated document, each as often as it occurs
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Documents that are left out of the corpus, each together with all of its duplicates.
+    """Documents that are left out of the corpus, each with all of its duplicates, from each of their classes.
 
-    documents   one row for each distinct pair of content and class
-    copies      (n,) int64, documents of this content in this class
-    all_copies  (n,) int64, documents of this content in all classes
+    documents   one row for each distinct content
+    all_copies  (n,) int64, documents of this content in the corpus; 0: nothing is left out
+    indptr      (n + 1,) int64: content i is in the classes of the pairs indptr[i]:indptr[i + 1]
+    classes     (n_pairs,) int32, ascending for each content
+    copies      (n_pairs,) int64, documents of the content in the class
     """
 
     documents: DocumentCounts
-    copies: NDArray[np.int64]
     all_copies: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    classes: NDArray[np.int32]
+    copies: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.documents)
 
     def slice(self, start: int, stop: int) -> LeftOut:
-        """Return the rows from `start` up to `stop`."""
-        rows = slice(start, stop)
-        return LeftOut(self.documents.slice(start, stop), self.copies[rows], self.all_copies[rows])
+        """Return the contents from `start` up to `stop`."""
+        pairs, indptr = slice(*self.indptr[[start, stop]]), self.indptr[start : stop + 1] - self.indptr[start]
+        documents, all_copies = self.documents.slice(start, stop), self.all_copies[start:stop]
+        return LeftOut(documents, all_copies, indptr, self.classes[pairs], self.copies[pairs])
 
     def split(self, size: int) -> list[LeftOut]:
-        """Return parts of at most `size` rows; at least one part."""
+        """Return parts of at most `size` contents; at least one part."""
         return [self.slice(start, min(start + size, len(self))) for start in range(0, max(1, len(self)), size)]
 
-    def derive(self, derivation: Derivation) -> LeftOut:
-        """Return the same documents over derived columns."""
-        documents = self.documents
-        indptr, indices, values = derivation.rows(documents.indptr, documents.indices, documents.counts)
-        return replace(self, documents=replace(documents, indptr=indptr, indices=indices, counts=values))
+    @LazyProperty
+    def rows(self) -> NDArray[np.int64]:
+        """The content of each pair, (n_pairs,)."""
+        return np.repeat(np.arange(len(self)), np.diff(self.indptr))
 
-    @property
-    def own(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """The index of each row's own class in an array (n, n_classes)."""
-        return np.arange(len(self)), self.documents.classes
+    @LazyProperty
+    def pairs(self) -> DocumentCounts:
+        """One document for each pair, whose class is that of the pair."""
+        is_one = np.array_equal(self.rows, np.arange(len(self)))  # usually each content has one class
+        documents = self.documents if is_one else self.documents.take(self.rows)
+        is_same = np.array_equal(documents.classes, self.classes)
+        return documents if is_same else replace(documents, classes=self.classes)
 
     def subtract(self, values: NDArray[Any], amounts: NDArray[Any], *, from_rest: bool = False) -> NDArray[Any]:
         """Return what remains of a value of each class without the documents, (n, n_classes).
 
-        A document is subtracted from its own class; with `from_rest`, from the rest of each class, which is what all
-        documents have and the class has not.
+        A document is subtracted from each of its classes; with `from_rest`, from the rest of each class, which is what
+        all documents have and the class has not.
 
         values   (n_classes,), of the classes, or of their rests
         amounts  (n,), what one copy of each document adds
         """
+        rows, classes = self.rows, self.classes
         if not from_rest:
             found = np.tile(values, (len(self), 1))
-            found[self.own] -= self.copies * amounts
+            found[rows, classes] -= self.copies * amounts[rows]
             return found
         found = values[None, :] - (self.all_copies * amounts)[:, None]
-        found[self.own] = values[self.documents.classes] - (self.all_copies - self.copies) * amounts
+        found[rows, classes] = values[classes] - (self.all_copies[rows] - self.copies) * amounts[rows]
         return np.asarray(found)
 
     def replace_own(self, scores: Floats, own: Floats) -> Floats:
-        """Return the scores (n, n_classes) with those of the own classes replaced."""
+        """Return the scores (n, n_classes) with those of the pairs replaced."""
         replaced = scores.copy()
-        replaced[self.own] = own
+        replaced[self.rows, self.classes] = own
         return replaced
 
 

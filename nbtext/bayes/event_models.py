@@ -2,41 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import UserDict
+from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nbtext.bayes.event_model import EventModel
 
-Record_co = TypeVar("Record_co", covariant=True)
 
-
-class Registry(Mapping[str, Record_co]):
+class Registry(UserDict[str, Any]):
     """The records by name. A record's module is imported when the record is needed: names alone need no NumPy.
 
-    places  where each record is, by name: "module:record"
+    It is made of the place of each record, by name: "module:record".
     """
 
-    def __init__(self, places: Mapping[str, str]) -> None:
-        self._places = places
-
-    def __getitem__(self, name: str) -> Record_co:
-        module, _, record = self._places[name].partition(":")
-        found: Record_co = getattr(import_module(module), record)
-        return found
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._places
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
+    def __getitem__(self, name: str) -> Any:
+        module, _, record = self.data[name].partition(":")
+        return getattr(import_module(module), record)
 
 
-EVENT_MODELS: Registry[EventModel] = Registry({
+EVENT_MODELS: Mapping[str, EventModel] = Registry({
     "multinomial": "nbtext.bayes.multinomial:MULTINOMIAL",
     "bernoulli": "nbtext.bayes.categorical:BERNOULLI",
     "complement": "nbtext.bayes.complement:COMPLEMENT",
@@ -44,8 +30,8 @@ EVENT_MODELS: Registry[EventModel] = Registry({
     "gaussian": "nbtext.bayes.gaussian:GAUSSIAN",
 })  # fmt: skip
 
-LINEAR_MODELS: Registry[Any] = Registry({  # of nbtext.linear.models.LinearModel, which is in a later layer
-    "logistic": "nbtext.linear.models:LOGISTIC",
-    "nbsvm": "nbtext.linear.models:NBSVM",
-    "svm": "nbtext.linear.models:SVM",
+LINEAR_MODELS: Mapping[str, Any] = Registry({  # of nbtext.linear.data.LinearModel, which is in a later layer
+    "logistic": "nbtext.linear.logistic:LOGISTIC",
+    "nbsvm": "nbtext.linear.nbsvm:NBSVM",
+    "svm": "nbtext.linear.one_vs_rest:SVM",
 })  # fmt: skip

@@ -136,19 +136,19 @@ def compile_gaussian(statistics: ClassStatistics, *, smoothing: float = FLOOR) -
 
 
 def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float = FLOOR) -> Floats:
-    """Return leave-one-out scores, with the ε of the whole corpus. Only the scores of the own class change.
+    """Return leave-one-out scores, with the ε of the whole corpus. Only the scores of the own classes change.
 
-    The weights of the document and its copies are subtracted from the sums of the class, their squares from its sums
-    of squares, and the number of copies from its documents. Rows with the same number of copies are scored together.
+    The weights of the document and its copies are subtracted from the sums of a class, their squares from its sums
+    of squares, and the number of copies from its documents. Pairs with the same number of copies are scored together.
     """
     if not isinstance(statistics, Moments):
         raise TypeError("a gaussian model is fitted to Moments, not to ClassStatistics")
     floor, unit = _floor(statistics, smoothing)
-    documents, of_class = left_out.documents, statistics.classes
+    documents, of_class = left_out.pairs, statistics.classes
     sums, squares, entries = statistics.occurrences, statistics.squares, statistics.locate(documents)
     entry_copies = left_out.copies[documents.entry_documents]
     x = documents.counts.astype(np.float64)
-    own = np.zeros(len(left_out))
+    own = np.zeros(len(documents))
     for copies in np.unique(left_out.copies).tolist():
         rows, is_here = left_out.copies == copies, entry_copies == copies
         others = np.maximum(statistics.class_documents - copies, 1)

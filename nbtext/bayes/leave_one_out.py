@@ -7,10 +7,11 @@ document can be left out alone instead (`is_separate`): then the estimate is for
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,175 +20,104 @@ from nbtext.bayes.class_statistics import ClassStatistics, Prior, WeightedPrior,
 from nbtext.bayes.event_model import EventModel, LeftOut
 from nbtext.bayes.scorer import Floats
 from nbtext.features.csr import run_starts
-from nbtext.features.document_counts import DocumentCounts, count_copies, number_contents
+from nbtext.features.document_counts import EMPTY_HASH, DocumentCounts, concatenate, number_contents
 from nbtext.parallel import parallel_calls
 from nbtext.records import dataclass
 
 AT_ONCE = 4096  # rows that one thread scores at once
 
 
-@dataclass(frozen=True, eq=False)
-class DuplicateGroups:
-    """Documents grouped by content.
-
-    groups      (n_documents,), the group of each document
-    rows        (n_documents,), its row in `left_out`
-    left_out    one row for each distinct pair of content and class
-    row_groups  (n_rows,), the group of each row, ascending
-    """
-
-    groups: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    left_out: LeftOut
-    row_groups: NDArray[np.int64]
-
-    def spread(self, scores: Floats) -> Floats:
-        """Return the scores (..., n_rows, n_classes) for each document, shape (..., n_documents, n_classes).
-
-        A row's own class is scored without its copies. If its content is in other classes too, the scores of those
-        classes come from the rows that belong to them.
-        """
-        classes = self.left_out.documents.classes
-        is_mixed = self.left_out.copies < self.left_out.all_copies
-        if is_mixed.any():
-            scores = scores.copy()
-            mixed = self.row_groups[is_mixed]
-            for group in mixed[run_starts(mixed)].tolist():
-                rows = np.arange(*np.searchsorted(self.row_groups, [group, group + 1]))
-                scores[..., rows[:, None], classes[rows][None, :]] = scores[..., rows, classes[rows]][..., None, :]
-        return scores if len(self.rows) == scores.shape[-2] and not self.has_duplicates else scores[..., self.rows, :]
-
-    def slice(self, start: int, stop: int) -> DuplicateGroups:
-        """Return the groups of the documents from `start` up to `stop`, which are in the order of their groups."""
-        groups = self.groups[start:stop]
-        if not len(groups):
-            return DuplicateGroups(groups, self.rows[:0], self.left_out.slice(0, 0), self.row_groups[:0])
-        first, last = np.searchsorted(self.row_groups, [groups[0], groups[-1] + 1]).tolist()
-        row_groups = self.row_groups[first:last] - groups[0]
-        left_out = self.left_out.slice(first, last)
-        return DuplicateGroups(groups - groups[0], self.rows[start:stop] - first, left_out, row_groups)
-
-    @property
-    def has_duplicates(self) -> bool:
-        return len(self.left_out) < len(self.groups) or bool((self.rows != np.arange(len(self.rows))).any())
-
-
-def group_duplicates(documents: DocumentCounts, *, is_separate: bool = False) -> DuplicateGroups:
-    """Group documents of equal content; `is_separate`: each document is a group of its own."""
-    n = len(documents)
-    if is_separate or (documents.hashes[1:] > documents.hashes[:-1]).all():  # all differ, as in most samples
-        rows, copies = np.arange(n), np.ones(n, dtype=np.int64)
-        return DuplicateGroups(rows, rows, LeftOut(documents, copies, copies), rows)
-    groups = number_contents(documents)
-    order = np.lexsort((documents.classes, groups))
-    of_group, classes = groups[order], documents.classes[order]
-    is_new_row = np.ones(n, dtype=bool)
-    is_new_row[1:] = (of_group[1:] != of_group[:-1]) | (classes[1:] != classes[:-1])
-    row_of = np.cumsum(is_new_row) - 1
-    rows = np.empty(n, dtype=np.int64)
-    rows[order] = row_of
-    first, row_groups = order[is_new_row], of_group[is_new_row]
-    distinct = documents if len(first) == n and (first == np.arange(n)).all() else documents.take(first)
-    copies, all_copies = np.bincount(row_of, minlength=len(first)), np.bincount(groups)
-    return DuplicateGroups(groups, rows, LeftOut(distinct, copies, all_copies[row_groups]), row_groups)
-
-
-def score_new(
-    statistics: ClassStatistics,
-    documents: DocumentCounts,
-    *,
-    model: EventModel,
-    smoothings: Sequence[float],
-    prior: Prior = "empirical",
-) -> Floats:
-    """Return the scores of documents that are not in the statistics, shape (n_smoothings, n_documents, n_classes)."""
-    scorers = [model.compile(statistics, smoothing=smoothing) for smoothing in smoothings]
-    scores = [scorer.scores(documents.indptr, documents.indices, documents.counts) for scorer in scorers]
-    return np.stack(scores) + log_prior(statistics.class_documents, prior)
-
-
-def leave_one_out(
-    statistics: ClassStatistics,
-    documents: DocumentCounts,
-    *,
-    model: EventModel,
-    smoothings: Sequence[float],
-    prior: Prior = "empirical",
-    jobs: int = 1,
-    duplicates: DuplicateGroups | None = None,
-) -> Floats:
-    """Return the scores of each document under the model of all documents with other content.
-
-    The scores of counts equal those of refitted models to 1e-9, those of weights up to the rounding of their sums. The
-    vocabulary, the labels, the idf and the ε of a gaussian model are those of the whole corpus. A class without another
-    document has score −∞, unless the prior does not depend on the documents.
-
-    Parameters
-    ----------
-    statistics : of the whole corpus
-    documents : some of its documents, with all of their duplicates, over the same features
-    smoothings : one model for each
-    jobs : number of threads
-    duplicates : of the documents, if they are known
-
-    Returns
-    -------
-    (n_smoothings, n_documents, n_classes), log P(document, class) where the model is generative
-    """
-    duplicates = duplicates or group_duplicates(documents)
-    left_out = duplicates.left_out
-    parts = left_out.split(min(AT_ONCE, len(left_out) // jobs + 1))
-    counted = model.leave_one_out_counts
-    is_counted = documents.is_counted and min(smoothings) > 0
-    if counted is not None and is_counted:
-        calls = [partial(counted, statistics, part, smoothings=smoothings) for part in parts]
-        scores = np.concatenate(parallel_calls(calls, jobs=jobs), axis=1)
-    else:
-        scores = np.stack([_score_by_scorer(model, statistics, parts, smoothing, jobs) for smoothing in smoothings])
-    scores += log_prior(statistics.class_documents, prior)
-    if prior == "empirical" or isinstance(prior, WeightedPrior):
-        weights = np.array(prior.weights) if isinstance(prior, WeightedPrior) else np.ones(statistics.n_classes)
-        own = left_out.documents.classes
-        n, of_class = weights @ statistics.class_documents, statistics.class_documents[own]
-        gone = np.bincount(duplicates.row_groups, weights=left_out.copies * weights[own])[duplicates.row_groups]
-        with np.errstate(divide="ignore"):  # a class that loses all of its documents has log 0
-            scores += np.log(n / np.maximum(weights.min(), n - gone))[:, None]
-            scores[:, *left_out.own] += np.log((of_class - left_out.copies) / of_class)
-    return duplicates.spread(scores)
-
-
-def _score_by_scorer(
-    model: EventModel, statistics: ClassStatistics, parts: Sequence[LeftOut], smoothing: float, jobs: int
-) -> Floats:
-    """Return leave-one-out scores without the prior, computed from the scores of the model of all documents."""
-    scorer = model.compile(statistics, smoothing=smoothing)
-
-    def of_part(part: LeftOut) -> Floats:
-        documents = part.documents
-        scores = scorer.scores(documents.indptr, documents.indices, documents.counts)
-        return model.leave_one_out(statistics, part, scores, smoothing=smoothing)
-
-    return np.concatenate(parallel_calls([partial(of_part, part) for part in parts], jobs=jobs))
-
-
 class LeftOutDocuments:
     """Some documents of a corpus, in the order of their hashes, which are left out of it with their duplicates.
 
+    statistics   of the corpus
     documents    of the corpus
+    n_hapax      (n_documents,), number of tokens of each document whose feature occurs only in it and its duplicates;
+                 None: the vocabulary is hashed or given, so no feature is out of vocabulary
+    is_new       (n_documents,), which documents are not part of the corpus; None: none
     is_separate  whether each document is left out alone, without its duplicates
     """
 
+    COLUMNS: ClassVar[tuple[str, ...]] = ("n_hapax",)  # fields with a value for each document
+
+    statistics: ClassStatistics
     documents: DocumentCounts
+    n_hapax: NDArray[Any] | None
+    is_new: NDArray[np.bool_] | None = None
     is_separate: bool
+
+    @property
+    def members(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Pairs of a document of the corpus and one of its classes: the documents, and the classes."""
+        raise NotImplementedError
+
+    @property
+    def is_old(self) -> NDArray[np.bool_]:
+        """Whether each document is part of the corpus, (n_documents,)."""
+        return np.ones(len(self.documents), dtype=bool) if self.is_new is None else ~self.is_new
 
     @cached_property
     def contents(self) -> NDArray[np.int64]:
         """A number for what is left out with each document: its content, or only itself, (n_documents,)."""
         return np.arange(len(self.documents)) if self.is_separate else number_contents(self.documents)
 
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """The row of each document in `left_out`, (n_documents,); those of new documents are not of the corpus."""
+        return (
+            self.contents if self.is_new is None else np.unique(2 * self.contents + self.is_new, return_inverse=True)[1]
+        )
+
+    @cached_property
+    def examples(self) -> NDArray[np.int64]:
+        """The first document of each row, (n_rows,)."""
+        return np.unique(self.rows, return_index=True)[1]
+
+    @property
+    def is_each_alone(self) -> bool:
+        """Whether the rows are the documents: no two of them are left out together."""
+        return np.array_equal(self.rows, np.arange(len(self.documents)))
+
+    @cached_property
+    def left_out(self) -> LeftOut:
+        """What is left out; nothing in the rows of new documents."""
+        n_classes, (owners, classes) = max(1, self.statistics.n_classes), self.members
+        keys = np.sort(self.rows[owners] * n_classes + classes)
+        starts = run_starts(keys)
+        rows, own = np.divmod(keys[starts], n_classes)
+        n = len(self.examples)
+        return LeftOut(
+            self.documents if self.is_each_alone else self.documents.take(self.examples),
+            np.bincount(self.rows[self.is_old], minlength=n), np.searchsorted(rows, np.arange(n + 1)),
+            own.astype(np.int32), np.diff(np.append(starts, len(keys))),
+        )  # fmt: skip
+
+    @cached_property
+    def copies(self) -> NDArray[np.int64]:
+        """The number of documents of the corpus with the content of each document, (n_documents,); 0 for a new one."""
+        numbers = number_contents(self.documents)
+        return np.bincount(numbers[self.is_old], minlength=len(numbers))[numbers] * self.is_old
+
+    def take(self, documents: NDArray[np.int64]) -> Self:
+        """Return only these documents; they must include all duplicates of each."""
+        return self._select(documents, self.documents.take(documents))
+
     def slice(self, start: int, stop: int) -> Self:
-        """Return only the documents from `start` up to `stop`, with all duplicates of each."""
-        raise NotImplementedError
+        """Return only the documents from `start` up to `stop`, whose counts are not copied; see `take`."""
+        selected = self._select(slice(start, stop), self.documents.slice(start, stop))
+        if "left_out" in self.__dict__ and start < stop:
+            rows = self.rows[start:stop]
+            first, last = int(rows.min()), int(rows.max()) + 1
+            selected.__dict__.update(rows=rows - first, left_out=self.left_out.slice(first, last))
+        return selected
+
+    def _select(self, rows: Any, documents: DocumentCounts) -> Self:
+        columns = {name: getattr(self, name) for name in self.COLUMNS}
+        selected = {name: None if column is None else column[rows] for name, column in columns.items()}
+        found: Self = replace(cast(Any, self), documents=documents, **selected)
+        if self.is_separate:
+            found.__dict__["copies"] = self.copies[rows]
+        return found
 
     def first(self, size: int) -> Self:
         """Return about the first `size` documents, up to the end of a group of duplicates."""
@@ -201,6 +131,10 @@ class LeftOutDocuments:
             stop = int(np.searchsorted(hashes, last, side="right"))
             yield self.slice(start, stop)
             start = stop
+
+    def _unseen(self, counts: NDArray[Any]) -> NDArray[Any]:
+        """Return the counts of features that are out of vocabulary when a document is left out; see `is_separate`."""
+        return np.where(self.copies > 1, 0, counts) if self.is_separate else counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,6 +156,8 @@ class LeaveOneOut(LeftOutDocuments):
                  has some remain in the vocabulary, and those that `n_hapax` counts are ignored
     """
 
+    COLUMNS: ClassVar[tuple[str, ...]] = ("n_hapax", "is_new", "n_hapax_features")
+
     statistics: ClassStatistics
     documents: DocumentCounts
     n_hapax: NDArray[Any] | None
@@ -233,44 +169,17 @@ class LeaveOneOut(LeftOutDocuments):
     empty: NDArray[Any] | None = None
     is_separate: bool = False
 
-    @cached_property
-    def duplicates(self) -> DuplicateGroups:
-        """The documents of the corpus that are left out together; new documents are not left out."""
-        documents = self.documents if self.is_new is None else self.documents.filter(~self.is_new)
-        return group_duplicates(documents, is_separate=self.is_separate)
-
-    @cached_property
-    def copies(self) -> NDArray[np.int64]:
-        """The number of documents of the corpus with the content of each document, (n_documents,); 0 for a new one."""
-        is_old = np.ones(len(self.documents), dtype=bool) if self.is_new is None else ~self.is_new
-        copies = np.zeros(len(is_old), dtype=np.int64)
-        copies[is_old] = count_copies(self.documents.filter(is_old))
-        return copies
+    @property
+    def members(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Each document of the corpus, and its class."""
+        owners = np.flatnonzero(self.is_old)
+        return owners, self.documents.classes[owners]
 
     @property
     def n_duplicates(self) -> int:
         """The number of documents of the corpus that repeat another one: all minus the distinct ones."""
         old = self.copies[self.copies > 0]
         return len(old) - round(float((1 / old).sum()))
-
-    def take(self, documents: NDArray[np.int64]) -> LeaveOneOut:
-        """Return only these documents; they must include all duplicates of each."""
-        return self._select(documents, self.documents.take(documents))
-
-    def slice(self, start: int, stop: int) -> LeaveOneOut:
-        """Return only the documents from `start` up to `stop`, whose counts are not copied; see `take`."""
-        selected = self._select(slice(start, stop), self.documents.slice(start, stop))
-        if self.is_new is None and not self.is_separate and "duplicates" in self.__dict__:
-            selected.__dict__["duplicates"] = self.duplicates.slice(start, stop)
-        return selected
-
-    def _select(self, rows: Any, documents: DocumentCounts) -> LeaveOneOut:
-        columns = (self.n_hapax, self.is_new, self.n_hapax_features)
-        n_hapax, is_new, n_features = (None if column is None else column[rows] for column in columns)
-        selected = replace(self, documents=documents, n_hapax=n_hapax, is_new=is_new, n_hapax_features=n_features)
-        if self.is_separate:
-            selected.__dict__["copies"] = self.copies[rows]
-        return selected
 
     def cut(self, number: int) -> list[LeaveOneOut]:
         """Return about `number` parts, each to be scored by one thread."""
@@ -293,41 +202,64 @@ class LeaveOneOut(LeftOutDocuments):
 
     def drop_single_documents(self) -> LeaveOneOut:
         """Return only the documents whose labels have other documents too."""
-        duplicates, left_out = self.duplicates, self.duplicates.left_out
-        is_last = left_out.copies >= self.statistics.class_documents[left_out.documents.classes]
-        is_judged = np.ones(len(self.documents), dtype=bool)
-        is_old = slice(None) if self.is_new is None else ~self.is_new
-        is_judged[is_old] = ~np.isin(duplicates.groups, duplicates.row_groups[is_last])
-        return self if is_judged.all() else self.take(np.flatnonzero(is_judged))
+        left_out, is_judged = self.left_out, np.ones(len(self.left_out), dtype=bool)
+        is_judged[left_out.rows[left_out.copies >= self.statistics.class_documents[left_out.classes]]] = False
+        return self if is_judged.all() else self.take(np.flatnonzero(is_judged[self.rows]))
 
     def scores(self, *smoothings: float) -> Floats:
-        """Return leave-one-out scores, shape (n_smoothings, n_documents, n_classes)."""
-        old, new = self.documents, None
-        if self.is_new is not None:
-            old, new = old.filter(~self.is_new), old.filter(self.is_new)
-        scores = np.zeros((len(smoothings), 0, self.statistics.n_classes))
-        if len(old):
-            scores = leave_one_out(
-                self.statistics, old, model=self.model, smoothings=smoothings, prior=self.prior, jobs=self.jobs,
-                duplicates=self.duplicates,
-            )  # fmt: skip
-        if new is None or self.is_new is None or not len(new):
-            return scores
-        joint = np.empty((len(smoothings), len(self.documents), self.statistics.n_classes))
-        joint[:, ~self.is_new] = scores
-        joint[:, self.is_new] = score_new(
-            self.statistics, new, model=self.model, smoothings=smoothings, prior=self.prior
-        )
-        return joint
+        """Return the scores of each document under the model of all documents with other content.
+
+        The scores of counts equal those of refitted models to 1e-9, those of weights up to the rounding of their sums.
+        The vocabulary, the labels, the idf and the ε of a gaussian model are those of the whole corpus. A class without
+        another document has score −∞, unless the prior does not depend on the documents.
+
+        Returns
+        -------
+        (n_smoothings, n_documents, n_classes), log P(document, class) where the model is generative
+        """
+        statistics, left_out, prior = self.statistics, self.left_out, self.prior
+        parts = left_out.split(min(AT_ONCE, len(left_out) // self.jobs + 1))
+        counted, is_whole = self.model.leave_one_out_counts, statistics.occurrences.dtype.kind == "i"
+        if counted is not None and is_whole and self.documents.is_counted and min(smoothings) > 0:
+            calls = [partial(counted, statistics, part, smoothings=smoothings) for part in parts]
+            scores = np.concatenate(parallel_calls(calls, jobs=self.jobs), axis=1)
+        else:
+            scores = np.stack([self._score_by_scorer(parts, smoothing) for smoothing in smoothings])
+        scores += log_prior(statistics.class_documents, prior)
+        if prior == "empirical" or isinstance(prior, WeightedPrior):
+            weights = np.array(prior.weights) if isinstance(prior, WeightedPrior) else np.ones(statistics.n_classes)
+            rows, own = left_out.rows, left_out.classes
+            n, of_class = weights @ statistics.class_documents, statistics.class_documents[own]
+            gone = np.bincount(rows, weights=left_out.copies * weights[own], minlength=len(left_out))
+            with np.errstate(divide="ignore"):  # a class that loses all of its documents has log 0
+                scores += np.log(n / np.maximum(weights.min(), n - gone))[:, None]
+                scores[:, rows, own] += np.log((of_class - left_out.copies) / of_class)
+        return self._spread(scores)
+
+    def _score_by_scorer(self, parts: Sequence[LeftOut], smoothing: float) -> Floats:
+        """Return leave-one-out scores without the prior, computed from the scores of the model of all documents."""
+        scorer = self.model.compile(self.statistics, smoothing=smoothing)
+
+        def of_part(part: LeftOut) -> Floats:
+            documents = part.documents
+            scores = scorer.scores(documents.indptr, documents.indices, documents.counts)
+            return self.model.leave_one_out(self.statistics, part, scores, smoothing=smoothing)
+
+        return np.concatenate(parallel_calls([partial(of_part, part) for part in parts], jobs=self.jobs))
+
+    def _spread(self, values: Floats) -> Floats:
+        """Return the values (..., n_rows, n_classes) for each document, shape (..., n_documents, n_classes)."""
+        return values if self.is_each_alone else values[..., self.rows, :]
 
     @property
     def n_known(self) -> NDArray[Any]:
         """The number of tokens of each document that are in the vocabulary of the others, shape (n_documents,)."""
         return np.asarray(self.documents.lengths - (0 if self.n_hapax is None else self._unseen(self.n_hapax)))
 
-    def _unseen(self, counts: NDArray[Any]) -> NDArray[Any]:
-        """Return the counts of features that are out of vocabulary when a document is left out; see `is_separate`."""
-        return np.where(self.copies > 1, 0, counts) if self.is_separate else counts
+    @property
+    def lengths(self) -> NDArray[Any] | None:
+        """The same; None if lengths are not known, as in a matrix of weights."""
+        return self.n_known if self.documents.has_lengths else None
 
     @property
     def is_known(self) -> NDArray[np.bool_]:
@@ -339,20 +271,8 @@ class LeaveOneOut(LeftOutDocuments):
 
         Shape (n_documents, n_classes); −∞ of a class without another document.
         """
-        classes, groups = self.documents.classes, np.full(len(self.documents), -1)
-        is_old = slice(None) if self.is_new is None else ~self.is_new
-        groups[is_old] = self.duplicates.groups
-        return self._log_priors_without(groups, groups[is_old], classes[is_old])
-
-    def _log_priors_without(
-        self, groups: NDArray[np.int64], member_groups: NDArray[np.int64], member_classes: NDArray[np.int32]
-    ) -> Floats:
-        """Return the log prior of the corpus without the members of each document's group, (n_documents, n_classes)."""
-        found, rows = np.unique(groups, return_inverse=True)
-        is_member = np.isin(member_groups, found)
-        left_out = np.zeros((len(found), self.statistics.n_classes))
-        np.add.at(left_out, (np.searchsorted(found, member_groups[is_member]), member_classes[is_member]), 1)
-        return log_priors(self.statistics.class_documents - left_out, self.prior)[rows]
+        remaining = self.left_out.subtract(self.statistics.class_documents, np.ones(len(self.left_out), dtype=np.int64))
+        return self._spread(log_priors(remaining, self.prior))
 
     def ignore_hapaxes(self, scores: Floats, smoothing: float) -> Floats:
         """Return the scores (n_documents, n_classes) without features that are out of vocabulary."""
@@ -360,12 +280,8 @@ class LeaveOneOut(LeftOutDocuments):
         if unseen is None or not self.documents.is_counted or self.n_hapax is None or not self.n_hapax.any():
             return scores
         counts = self._unseen(self.n_hapax if self._has_plain_counts else self._n_hapax_features)
-        weights = self.duplicates.spread(unseen(self.statistics, self.duplicates.left_out, smoothing=smoothing))
-        if self.is_new is None:
-            return np.asarray(scores - counts[:, None] * weights)
-        scores = scores.copy()
-        scores[~self.is_new] -= counts[~self.is_new, None] * weights
-        return scores
+        weights = self._spread(unseen(self.statistics, self.left_out, smoothing=smoothing))
+        return np.asarray(scores - counts[:, None] * weights)
 
     @property
     def _has_plain_counts(self) -> bool:
@@ -412,3 +328,120 @@ def count_hapaxes(
     entries, owners = entries[is_hapax], owners[is_hapax]
     tokens = np.bincount(owners, weights=documents.counts[entries], minlength=len(documents)).astype(np.float64)
     return Hapaxes(tokens, np.bincount(owners, minlength=len(documents)).astype(np.float64))
+
+
+class ScoredCorpus:
+    """The documents of a corpus that can be left out, each scored at most once with each smoothing.
+
+    corpus        the documents whose labels have other documents too, and that share a word with another document
+    unanswered    those that share none, so that a model of the others gives them no label; None: none
+    n_unjudged    number of documents that are the only ones of their label
+    n_duplicates  number of documents that repeat another one
+    """
+
+    def __init__(
+        self, corpus: LeaveOneOut, unanswered: LeaveOneOut | None = None, *, n_unjudged: int = 0, n_duplicates: int = 0
+    ) -> None:
+        self.corpus = corpus
+        self.unanswered = corpus.slice(0, 0) if unanswered is None else unanswered
+        self.n_unjudged = n_unjudged
+        self.n_duplicates = n_duplicates
+        self._scores: dict[float, list[Floats]] = {}
+
+    @classmethod
+    def of(cls, corpus: LeaveOneOut, size: int | None = None) -> ScoredCorpus:
+        """Return about the first `size` documents of a corpus; None: all."""
+        complete, is_told = corpus.complete(), corpus.empty is not None and corpus.empty.any() and corpus.is_new is None
+        if is_told:  # then the documents without a token, which are the last ones, are added below
+            complete = complete.slice(0, int(np.searchsorted(complete.documents.hashes, np.uint64(EMPTY_HASH))))
+        first = complete if size is None else complete.first(size)
+        judged = first.drop_single_documents()
+        n_unjudged, n_duplicates = len(first.documents) - len(judged.documents), first.n_duplicates
+        unanswered, is_known = None, judged.is_known
+        if not is_known.all():
+            judged, unanswered = (judged.take(np.flatnonzero(each)) for each in (is_known, ~is_known))
+        if is_told:
+            empty, n_last = _represent_empty(corpus, len(first.documents))
+            n_unjudged, n_duplicates = n_unjudged + n_last, n_duplicates + max(0, len(empty.documents) + n_last - 1)
+            unanswered = empty if unanswered is None else _join(unanswered, empty)
+        return cls(judged, unanswered, n_unjudged=n_unjudged, n_duplicates=n_duplicates)
+
+    def __len__(self) -> int:
+        return len(self.corpus.documents)
+
+    def scores(self, size: int, *smoothings: float) -> list[Floats]:
+        """Return the leave-one-out scores of about the first `size` documents, (n, n_classes) for each smoothing."""
+        score_first([self], size, [smoothings], jobs=self.corpus.jobs)
+        stop = len(self.corpus.first(size).documents)
+        return [self._joined(smoothing)[:stop] for smoothing in smoothings]
+
+    def _joined(self, smoothing: float) -> Floats:
+        parts = self._scores[smoothing]
+        if len(parts) > 1:
+            parts[:] = [np.concatenate(parts)]
+        return parts[0]
+
+    def missing(self, size: int, smoothings: Sequence[float]) -> Iterator[tuple[LeaveOneOut, list[float]]]:
+        """Yield those of about the first `size` documents, with the smoothings, for which there are no scores yet."""
+        stop = len(self.corpus.first(size).documents)
+        starts = [sum(map(len, self._scores.setdefault(smoothing, []))) for smoothing in smoothings]
+        for start in sorted(set(starts)):
+            if start < stop:
+                own = [smoothing for smoothing, known in zip(smoothings, starts, strict=True) if known == start]
+                yield self.corpus.slice(start, stop), own
+
+    def keep(self, *smoothings: float) -> None:
+        """Release the memory of all scores but those with these smoothings."""
+        self._scores = {smoothing: self._scores[smoothing] for smoothing in smoothings}
+
+    def add(self, smoothings: Sequence[float], scores: Floats) -> None:
+        """Add the scores of the next documents, (n_smoothings, n, n_classes)."""
+        for smoothing, found in zip(smoothings, scores, strict=True):
+            self._scores[smoothing].append(found)
+
+
+def _represent_empty(corpus: LeaveOneOut, n_others: int) -> tuple[LeaveOneOut, int]:
+    """Return as large a share of the documents without a token as `n_others` are of the other documents.
+
+    All of them have the same hash, so that a sample of documents may hold none of them. Those of a label that no other
+    document has cannot be judged, and are only counted.
+    """
+    documents, statistics, empty = corpus.documents, corpus.statistics, corpus.empty
+    assert empty is not None
+    n_all = statistics.n_documents - int(empty.sum())
+    numbers = np.rint(empty * n_others / n_all).astype(np.int64) if n_all else empty
+    is_judged = statistics.class_documents > empty
+    classes = np.repeat(np.arange(len(empty), dtype=np.int32), numbers * is_judged)
+    zeros = np.zeros(len(classes))
+    represented = DocumentCounts(
+        np.zeros(len(classes) + 1, dtype=np.int64), documents.indices[:0], documents.counts[:0], classes,
+        np.full(len(classes), EMPTY_HASH, dtype=np.uint64),
+        token_lengths=None if documents.token_lengths is None else zeros,
+    )  # fmt: skip
+    n_hapax, n_features = (None if each is None else zeros for each in (corpus.n_hapax, corpus.n_hapax_features))
+    found = replace(corpus, documents=represented, n_hapax=n_hapax, n_hapax_features=n_features)
+    return found, int(numbers[~is_judged].sum())
+
+
+def _join(one: LeaveOneOut, other: LeaveOneOut) -> LeaveOneOut:
+    """Return the documents of both parts of a corpus; the hashes of the second part are larger."""
+    columns = ((one.n_hapax, other.n_hapax), (one.n_hapax_features, other.n_hapax_features))
+    n_hapax, n_features = (None if a is None or b is None else np.concatenate((a, b)) for a, b in columns)
+    documents = concatenate((replace(one.documents, groups=None), other.documents))
+    return replace(one, documents=documents, n_hapax=n_hapax, n_hapax_features=n_features)
+
+
+def score_first(
+    corpora: Sequence[ScoredCorpus], size: int, smoothings: Sequence[Sequence[float]], *, jobs: int
+) -> None:
+    """Score about the first `size` documents of some corpora, each with its own smoothings, in `jobs` threads."""
+    number = jobs // math.gcd(jobs, len(corpora))  # of parts of each corpus, so that all threads have the same work
+    parts = [
+        (corpus, own, part)
+        for corpus, each in zip(corpora, smoothings, strict=True)
+        for missing, own in corpus.missing(size, each)
+        for part in missing.cut(number)
+    ]
+    found = parallel_calls([partial(part.scores, *own) for _, own, part in parts], jobs=jobs)
+    for (corpus, own, _), scores in zip(parts, found, strict=True):
+        corpus.add(own, scores)

@@ -16,7 +16,7 @@ cdef enum:
     COUNT_BITS = 22
     LARGEST = (1 << COUNT_BITS) - 1  # for all counts that have more bits
     SHARE = 4  # a feature that one of so many classes has is added as a row with a value for each class
-    MAX_REMOVED = 4  # the values of complements from which 1, 2, ... occurrences are removed are computed once
+    MAX_REMOVED = 5  # the values of complements from which 0, 1, ... occurrences are removed are computed once
 
 cdef struct Counted:
     const int64_t* starts
@@ -49,11 +49,12 @@ cdef struct LeftOutRows:  # documents of a corpus, and the sums of each without 
     const int64_t* starts
     const int32_t* features
     const int32_t* counts
-    const int32_t* own  # the class of each
-    const int64_t* of_class  # copies of each in its class, and in all classes
-    const int64_t* of_all
+    const int64_t* own_starts  # of the pairs of each row and one of its classes
+    const int32_t* own  # the class of each pair
+    const int64_t* of_class  # copies in the class of each pair
+    const int64_t* of_all  # copies of each row in all classes
     double* sums  # (n_rows, n_classes, n_smoothings)
-    double* own_sums  # (n_rows, n_smoothings), of the class of each
+    double* own_sums  # (n_pairs, n_smoothings)
     double* base  # (n_rows, n_smoothings), what all classes have in common; or NULL
 
 cdef struct Uses:  # of one feature
@@ -95,7 +96,7 @@ cdef inline bint add_feature(
     t is what remains of the feature's occurrences in the class, or, if `corpus.everywhere` is there, in all other classes.
     In the latter case the base is of a class that does not have the feature; the sums are the differences of the others.
     """
-    cdef size_t a, row, slot = 0, S = logs.n_smoothings, width = corpus.n_classes * S
+    cdef size_t a, row, slot = 0, pair, S = logs.n_smoothings, width = corpus.n_classes * S
     cdef int64_t entry, removed = 0, left, of_own
     cdef int64_t first = corpus.counted.starts[uses.feature], last = corpus.counted.starts[uses.feature + 1]
     cdef bint has_base = corpus.everywhere != NULL
@@ -107,7 +108,7 @@ cdef inline bint add_feature(
     cdef double* rests
     cdef double* target
     cdef int64_t* occurrences = memory.occurrences
-    cdef int32_t own, count
+    cdef int32_t count
     if <size_t> (last - first) > corpus.n_classes:
         return False
     memset(is_filled, 0, sizeof(is_filled))
@@ -117,10 +118,9 @@ cdef inline bint add_feature(
             occurrences[corpus.counted.classes[entry]] = corpus.occurrences[entry]
     while uses.keys < uses.end:
         count = next_use(rows, uses, width, &row)
-        own, of_own = rows.own[row], 0
         if has_base:
             removed = rows.of_all[row] * count
-            slot = <size_t> min(removed - 1, <int64_t> MAX_REMOVED)
+            slot = <size_t> min(removed, <int64_t> MAX_REMOVED)
             if removed > everywhere:
                 return False
         values, rests = memory.values + slot * width, memory.rests + slot * S
@@ -131,36 +131,42 @@ cdef inline bint add_feature(
             for a in range(S):
                 rows.base[row * S + a] += count * rests[a]
         if is_dense:
-            of_own = occurrences[own]
             nb_add_multiple(rows.sums + row * width, values, count, width)
         else:
             for entry in range(first, last):
-                if corpus.counted.classes[entry] == own:
-                    of_own = corpus.occurrences[entry]
-                    continue
                 target = rows.sums + row * width + corpus.counted.classes[entry] * S
                 left = remaining(corpus, entry, everywhere - removed)
                 for a in range(S):
                     target[a] += count * (
                         log_ratio(logs, left, a) - rests[a] if is_single else values[(entry - first) * S + a]
                     )
-        left = of_own - rows.of_class[row] * count
-        if left < 0:
-            return False
-        if of_own:
+        for pair in range(<size_t> rows.own_starts[row], <size_t> rows.own_starts[row + 1]):  # these sums replace the others
+            of_own = occurrences[rows.own[pair]] if is_dense else find_occurrences(corpus, first, last, rows.own[pair])
+            left = of_own - rows.of_class[pair] * count
+            if left < 0:
+                return False
             if has_base:
-                left = everywhere - of_own - (rows.of_all[row] - rows.of_class[row]) * count
+                left = everywhere - of_own - (rows.of_all[row] - rows.of_class[pair]) * count
                 if left < 0:
                     return False
             for a in range(S):
-                rows.own_sums[row * S + a] += count * (log_ratio(logs, left, a) - rests[a])
+                rows.own_sums[pair * S + a] += count * (log_ratio(logs, left, a) - rests[a])
         uses.keys += 1
     return True
 
 
+cdef inline int64_t find_occurrences(const Corpus* corpus, int64_t first, int64_t last, int32_t own) noexcept nogil:
+    """Return the occurrences of a feature in a class; its entries are those from `first` up to `last`."""
+    cdef int64_t entry
+    for entry in range(first, last):
+        if corpus.counted.classes[entry] == own:
+            return corpus.occurrences[entry]
+    return 0
+
+
 cdef inline int64_t remaining(const Corpus* corpus, int64_t entry, int64_t rest) noexcept nogil:
     """Return t of an entry's class; `rest` is what remains in all classes, if t is of all other classes."""
-    # below 0 if the class has copies too; then its score is taken from a row of its own
+    # below 0 only if the class has copies; then its sums are replaced
     return max(0, rest - corpus.occurrences[entry]) if corpus.everywhere != NULL else corpus.occurrences[entry]
 
 

@@ -44,13 +44,13 @@ def compile_multinomial(statistics: ClassStatistics, *, smoothing: float) -> Lin
 
 
 def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float) -> Floats:
-    """Return leave-one-out scores. Only the own class changes: the document's counts and length are subtracted."""
-    documents = left_out.documents
-    totals = statistics.class_occurrences[documents.classes] - left_out.copies * documents.totals
-    gone = left_out.copies[documents.entry_documents] * documents.counts
-    others = statistics.occurrences[statistics.locate(documents)] - gone
-    logs = log_share(others, totals + smoothing * statistics.n_features, smoothing, of=documents.entry_documents)
-    return left_out.replace_own(scores, documents.sum_entries(documents.counts * logs))
+    """Return leave-one-out scores. Only the own classes change: the document's counts and length are subtracted."""
+    pairs = left_out.pairs
+    totals = statistics.class_occurrences[pairs.classes] - left_out.copies * pairs.totals
+    gone = left_out.copies[pairs.entry_documents] * pairs.counts
+    others = statistics.occurrences[statistics.locate(pairs)] - gone
+    logs = log_share(others, totals + smoothing * statistics.n_features, smoothing, of=pairs.entry_documents)
+    return left_out.replace_own(scores, pairs.sum_entries(pairs.counts * logs))
 
 
 def leave_out_counts(
@@ -68,8 +68,8 @@ def leave_out_counts(
     counts = np.arange(min(REST_TABLE_SIZE if of_rest else TABLE_SIZE, int(most) + 1), dtype=np.float64)
     sums = left_out_sums(
         (documents.indptr, documents.indices, documents.counts.astype(np.int32, copy=False)),
-        documents.classes,
-        (left_out.copies, left_out.all_copies),
+        (left_out.indptr, left_out.classes, left_out.copies),
+        left_out.all_copies,
         statistics.entries,
         everywhere,
         statistics.n_classes,

@@ -46,8 +46,8 @@ def _keys(entries: Entries, n_classes: int) -> NDArray[np.int64]:
 
 def left_out_sums(
     rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]],
-    row_classes: NDArray[np.int32],
-    copies: tuple[NDArray[np.int64], NDArray[np.int64]],
+    own: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]],
+    all_copies: NDArray[np.int64],
     corpus: Entries,
     everywhere: NDArray[np.int64] | None,
     n_classes: int,
@@ -59,69 +59,50 @@ def left_out_sums(
     all other classes, without the copies of the document in them.
 
     rows        (indptr, indices, counts), int32 counts: documents that the corpus holds
-    copies      (n_documents,) int64, of the document in its class, and in all classes
+    own         (indptr, classes, copies): the classes of each document, ascending, and its copies in each, int64
+    all_copies  (n_documents,) int64, copies in all classes
     corpus      (indptr, classes, documents, occurrences), int64 occurrences
     everywhere  (n_features,) int64, the occurrences of each feature in all classes
     logarithms  smoothings, their logarithms, and the table (n, n_smoothings) of log(1 + t / smoothing), t = 0 ... n - 1
     returns     (n_documents, n_classes, n_smoothings)
     raises      ValueError: a document is not part of the corpus
     """
-    _check_rows(rows, row_classes, corpus, n_classes)
     indptr, indices, counts = rows
-    of_class, of_all = copies
     smoothings, log_smoothings, table = logarithms
     w_indptr, w_classes, _, occurrences = corpus
-    owners = np.repeat(np.arange(len(row_classes)), np.diff(indptr))
-    widths = np.diff(w_indptr)[indices]
+    if w_classes.min(initial=0) < 0 or w_classes.max(initial=-1) >= n_classes:
+        raise ValueError("the occurrences must be int64, and the classes below n_classes")
+    if own[1].min(initial=0) < 0 or own[1].max(initial=-1) >= n_classes:
+        raise ValueError("the classes of the rows must be below n_classes")
+    if indices.min(initial=0) < 0 or indices.max(initial=-1) >= len(w_indptr) - 1:
+        raise ValueError("a document is not part of the corpus")
+    n_rows, lengths = len(all_copies), np.diff(indptr)
+    owners, widths = np.repeat(np.arange(n_rows), lengths), np.diff(w_indptr)[indices]
     _, entries = entries_of(w_indptr, indices)
-    documents, classes, times = np.repeat(owners, widths), w_classes[entries], np.repeat(counts, widths)
-    is_own = classes == row_classes[documents]
-    _check_own(is_own, occurrences[entries], widths, of_class[owners] * counts)
-    if everywhere is None:
-        rest = np.zeros(len(indices), dtype=np.int64)
-        left = occurrences[entries] - (of_class[documents] * is_own * times).astype(np.int64)
-    else:
-        rest = everywhere[indices] - of_all[owners] * counts
-        gone = np.where(is_own, (of_all - of_class)[documents], of_all[documents]) * times
-        left = np.repeat(everywhere[indices], widths) - occurrences[entries] - gone
-        if min(rest.min(initial=0), left[is_own].min(initial=0)) < 0:
-            raise ValueError("a document is not part of the corpus")
-        left = np.maximum(left, 0).astype(
-            np.int64
-        )  # below 0 if the class has copies too; then its score is taken from a row of its own
-    sums = np.zeros((len(row_classes), n_classes, len(smoothings)))
-    places = documents * n_classes + classes
+    documents, times = np.repeat(owners, widths), np.repeat(counts, widths)
+    places = documents * n_classes + w_classes[entries]
+    pairs = np.append(np.repeat(np.arange(n_rows), np.diff(own[0])) * n_classes + own[1], -1)
+    found = np.searchsorted(pairs[:-1], places)
+    is_own = pairs[found] == places
+    copies = np.append(own[2], 0)[found] * is_own
+    left = occurrences[entries] - copies * times
+    # each class of a document has each of its features
+    is_part = is_own.sum() == np.diff(own[0]) @ lengths and left[is_own].min(initial=0) >= 0
+    rest = np.zeros(len(indices), dtype=np.int64)
+    if everywhere is not None:
+        rest = everywhere[indices] - all_copies[owners] * counts
+        left = np.repeat(everywhere[indices], widths) - occurrences[entries] - (all_copies[documents] - copies) * times
+        is_part &= min(rest.min(initial=0), left.min(initial=0)) >= 0
+    if not is_part:
+        raise ValueError("a document is not part of the corpus")
+    sums = np.zeros((n_rows, n_classes, len(smoothings)))
     for a, parameters in enumerate(zip(smoothings.tolist(), log_smoothings.tolist(), strict=True)):
         rest_logs = _log_ratios(rest, *parameters, table[:, a])
         changes = _log_ratios(left, *parameters, table[:, a]) - np.repeat(rest_logs, widths)
-        base = np.bincount(owners, weights=counts * rest_logs, minlength=len(row_classes))
-        by_class = np.bincount(places, weights=times * changes, minlength=len(row_classes) * n_classes)
-        sums[:, :, a] = base[:, None] + by_class.reshape(len(row_classes), n_classes)
+        base = np.bincount(owners, weights=counts * rest_logs, minlength=n_rows)
+        by_class = np.bincount(places, weights=times * changes, minlength=n_rows * n_classes)
+        sums[:, :, a] = base[:, None] + by_class.reshape(n_rows, n_classes)
     return sums
-
-
-def _check_own(
-    is_own: NDArray[np.bool_], occurrences: NDArray[np.int64], widths: NDArray[np.int64], counts: NDArray[Any]
-) -> None:
-    """Raise ValueError unless the own class of a document has these counts of its features, at least.
-
-    is_own, occurrences  of each class that has a feature of a document
-    widths, counts       of each feature of a document
-    """
-    of_own = np.zeros(len(widths), dtype=np.int64)
-    of_own[np.repeat(np.arange(len(widths)), widths)[is_own]] = occurrences[is_own]
-    if (of_own < counts).any():
-        raise ValueError("a document is not part of the corpus")
-
-
-def _check_rows(rows: Any, row_classes: NDArray[np.int32], corpus: Entries, n_classes: int) -> None:
-    """Raise ValueError if a class or a feature is out of range."""
-    if corpus[1].min(initial=0) < 0 or corpus[1].max(initial=-1) >= n_classes:
-        raise ValueError("the occurrences must be int64, and the classes below n_classes")
-    if row_classes.min(initial=0) < 0 or row_classes.max(initial=-1) >= n_classes:
-        raise ValueError("the classes of the rows must be below n_classes")
-    if rows[1].min(initial=0) < 0 or rows[1].max(initial=-1) >= len(corpus[0]) - 1:
-        raise ValueError("a document is not part of the corpus")
 
 
 def _log_ratios(counts: NDArray[np.int64], smoothing: float, log_smoothing: float, table: Floats) -> Floats:

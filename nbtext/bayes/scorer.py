@@ -94,10 +94,14 @@ class LinearScorer(SparseWeights):
 
     def column_weights(self, columns: NDArray[np.integer], row: int) -> Floats:
         """Return the weights of some columns in one partial score, shape (n,)."""
+        own: Floats = select_class(self.indptr, self.classes, self.deltas, columns, row)
+        return self.absent(columns, row) + own
+
+    def absent(self, columns: NDArray[np.integer], row: int) -> Floats:
+        """Return the weights of some columns in a partial score that stores none for them, shape (n,)."""
         weights = np.full(len(columns), self.default[row])
         if self.base is not None and self.base_scale is not None:
             weights += self.base_scale[row] * self.base[columns]
-        weights += select_class(self.indptr, self.classes, self.deltas, columns, row)
         return weights
 
 
@@ -134,15 +138,7 @@ class ClassWeights:
         """Return the features for which class k stores a weight, and these weights; only without a derivation."""
         own = slice(self._bounds[k], self._bounds[k + 1])
         columns = self._columns[own]
-        return columns, self.absent(k, columns) + self._scorer.deltas[self._order[own]]
-
-    def absent(self, k: int, columns: NDArray[np.int64]) -> Floats:
-        """Return the weight of features for which class k stores none; only without a derivation."""
-        scorer = self._scorer
-        weights = np.full(len(columns), scorer.default[k])
-        if scorer.base is not None and scorer.base_scale is not None:
-            weights += scorer.base_scale[k] * scorer.base[columns]
-        return weights
+        return columns, self._scorer.absent(columns, k) + self._scorer.deltas[self._order[own]]
 
     def common(self) -> Floats | None:
         """Return the weights, (n_features,), of features in a class that does not have them, up to a constant.
@@ -152,7 +148,7 @@ class ClassWeights:
         scorer = self._scorer
         if scorer.derivation is not None or (scorer.base_scale is not None and np.ptp(scorer.base_scale) > 0):
             return None
-        return self.absent(0, np.arange(scorer.n_columns)) if len(scorer.bias) else None
+        return scorer.absent(np.arange(scorer.n_columns), 0) if len(scorer.bias) else None
 
     def sums(self) -> Floats:
         """Return the sum of all classes' weights, shape (n_features,)."""
@@ -168,9 +164,7 @@ class ClassWeights:
     def row(self, row: int) -> Floats:
         """Return the weights in one partial score, shape (n_columns,)."""
         scorer, own = self._scorer, slice(self._bounds[row], self._bounds[row + 1])
-        weights = np.full(scorer.n_columns, scorer.default[row])
-        if scorer.base is not None and scorer.base_scale is not None:
-            weights += scorer.base_scale[row] * scorer.base
+        weights = scorer.absent(np.arange(scorer.n_columns), row)
         weights[self._columns[own]] += scorer.deltas[self._order[own]]
         return weights
 

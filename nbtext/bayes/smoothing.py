@@ -12,17 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration, TemperatureScaling, fit_scaled_temperature, fit_temperature
-from nbtext.bayes.decision_offsets import adjust_prior, fit_decision_offsets
+from nbtext.bayes.conformal import (
+    MAX_NONCONFORMITY,
+    Quantiles,
+    log_likelihood_per_token,
+    own_nonconformity,
+    threshold,
+    typical,
+)
+from nbtext.bayes.decision_offsets import Goals, adjust_prior, fit_decision_offsets, fit_targets, refuse_targets
 from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate, Proportion, count_confusions, error_of
-from nbtext.bayes.leave_one_out import LeaveOneOut
-from nbtext.bayes.outliers import log_likelihood_per_token, threshold, typical
-from nbtext.bayes.prediction_sets import MAX_NONCONFORMITY, Quantiles, own_nonconformity
+from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus, score_first
 from nbtext.bayes.prevalence import fit_mean_posteriors
-from nbtext.bayes.scored_corpus import ScoredCorpus, score_first
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.scorer import log_posterior as normalized
 from nbtext.bayes.settings import DECISION_METRICS
-from nbtext.bayes.targets import Goals, fit_targets, refuse_targets
 from nbtext.parallel import parallel_calls
 
 LAPLACE = 1.0  # if no document can be left out to select a smoothing
@@ -313,8 +317,7 @@ def select_smoothing(
     def score(block: LeaveOneOut, scores: Floats) -> Scored:
         if is_likelihood:
             likelihoods.append(log_likelihood_per_token(scores, block.documents.lengths))
-        lengths = block.n_known if block.documents.has_lengths else None
-        return Scored(block.ignore_hapaxes(scores, best), lengths, block.documents.classes)
+        return Scored(block.ignore_hapaxes(scores, best), block.lengths, block.documents.classes)
 
     scored = score(first, *corpus.scores(at_once, best))
     corpus.keep()
@@ -351,9 +354,8 @@ def _estimate_other(corpus: ScoredCorpus, selection: Selection, estimate: LeaveO
     for block in chain.from_iterable(each.split(_count_at_once(each)) for each in parts):
         for each, sign in ((block, -1), (replace(block, is_separate=not block.is_separate), 1)):
             (scores,) = each.scores(selection.hyperparameters.smoothing)
-            lengths = each.n_known if each.documents.has_lengths else None
             scores = each.ignore_hapaxes(scores, selection.hyperparameters.smoothing)
-            predicted = calibration.decide(calibration.log_posterior(scores, lengths))
+            predicted = calibration.decide(calibration.log_posterior(scores, each.lengths))
             change += sign * int(((predicted == each.documents.classes) & each.is_known).sum())
     other = estimate.accuracy + change / estimate.documents
     return other if abs(other - estimate.accuracy) > error else None
@@ -391,21 +393,13 @@ def _search(corpus: ScoredCorpus) -> tuple[float, TemperatureScaling]:
         exponents = [exponent for exponent in around if DECADES[0] <= exponent <= DECADES[1]]
         smoothings = [10.0**exponent for exponent in exponents]
         scores = corpus.scores(size, *smoothings)
-        fit = partial(_score_smoothing, searched, near=near)
-        calls = [partial(fit, *each) for each in zip(scores, smoothings, strict=True)]
-        losses.update(zip(exponents, parallel_calls(calls, jobs=jobs), strict=True))
+        calls = [partial(_calibrated_losses, searched, *each, near) for each in zip(scores, smoothings, strict=True)]
+        found = parallel_calls(calls, jobs=jobs)
+        losses.update((key, (float(each.mean()), fit)) for key, (each, fit) in zip(exponents, found, strict=True))
         best = min(losses, key=lambda exponent: (losses[exponent][0], -exponent))
         near = losses[best][1]
         corpus.keep(10.0**best)
     return 10.0**best, losses[best][1]
-
-
-def _score_smoothing(
-    corpus: LeaveOneOut, scores: Floats, smoothing: float, near: TemperatureScaling | None
-) -> tuple[float, TemperatureScaling]:
-    """Return the calibrated log-loss of leave-one-out scores, and the calibration."""
-    losses, calibration = _calibrated_losses(corpus, scores, smoothing, near)
-    return float(losses.mean()), calibration
 
 
 def _calibrated_losses(
@@ -414,14 +408,11 @@ def _calibrated_losses(
     """Return −log P of the label of each document by its calibrated leave-one-out scores, and the calibration."""
     scores = corpus.ignore_hapaxes(scores, smoothing)
     calibration = _calibrate(corpus, scores, near)
-    lengths = corpus.n_known if corpus.documents.has_lengths else None
-    log_posterior = calibration.log_posterior(scores, lengths)
+    log_posterior = calibration.log_posterior(scores, corpus.lengths)
     return -log_posterior[np.arange(len(scores)), corpus.documents.classes], calibration
 
 
 def _calibrate(corpus: LeaveOneOut, scores: Floats, near: TemperatureScaling | None) -> TemperatureScaling:
     """Fit the calibration; scores that are not in nats are scaled first (see `fit_scaled_temperature`)."""
-    lengths = corpus.n_known if corpus.documents.has_lengths else None
-    if corpus.model.is_in_nats:
-        return fit_temperature(scores, lengths, corpus.documents.classes, near=near)
-    return fit_scaled_temperature(scores, lengths, corpus.documents.classes, near=near)
+    fit = fit_temperature if corpus.model.is_in_nats else fit_scaled_temperature
+    return fit(scores, corpus.lengths, corpus.documents.classes, near=near)

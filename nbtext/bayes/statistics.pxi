@@ -122,7 +122,7 @@ cdef int64_t sum_rows(
     the values of a feature are computed once for all of its documents. In each sum, features still follow each other in
     ascending order.
     """
-    cdef size_t first = 0, limit, stop, row, i, n, width = corpus.n_classes * logs.n_smoothings
+    cdef size_t first = 0, limit, stop, row, pair, i, n, width = corpus.n_classes * logs.n_smoothings
     cdef uint64_t* keys
     cdef int64_t entry
     cdef Uses uses
@@ -153,51 +153,44 @@ cdef int64_t sum_rows(
             uses.keys = uses.end
         first = stop
     for row in range(n_rows):
-        for i in range(logs.n_smoothings):
-            rows.sums[row * width + rows.own[row] * logs.n_smoothings + i] = rows.own_sums[row * logs.n_smoothings + i]
+        for pair in range(<size_t> rows.own_starts[row], <size_t> rows.own_starts[row + 1]):
+            for i in range(logs.n_smoothings):
+                rows.sums[row * width + rows.own[pair] * logs.n_smoothings + i] = rows.own_sums[pair * logs.n_smoothings + i]
     return 1
 
 
-cdef check_arrays(
-    const int64_t[::1] starts, const int32_t[::1] features, const int32_t[::1] counts, const int32_t[::1] own, corpus,
-    Py_ssize_t n_classes, const double[::1] smoothings, const double[::1] log_smoothings, const double[:, ::1] table
-):
-    """Raise ValueError unless the arrays of documents, of the corpus and of logarithms have the same sizes and range."""
-    cdef Py_ssize_t row
-    if len(starts) != len(own) + 1 or not is_indptr(starts, len(features)) or len(counts) != len(features):
+def left_out_sums(rows, own_pairs, all_copies, corpus, everywhere, n_classes, logarithms):
+    """Return the sum of counts * log(1 + t / smoothing) of each document for each class; see plain.py."""
+    cdef Entries entries = Entries(*corpus)
+    cdef const int64_t[::1] starts = rows[0], own_starts = own_pairs[0], of_class = own_pairs[2], of_all = all_copies, totals
+    cdef const int32_t[::1] features = rows[1], counts = rows[2], own = own_pairs[1]
+    cdef const double[::1] alphas = logarithms[0], log_alphas = logarithms[1]
+    cdef const double[:, ::1] table = logarithms[2]
+    cdef Py_ssize_t pair, n_rows = len(starts) - 1, n_smoothings = len(alphas)
+    cdef LeftOutMemory memory = memories.pop() if memories else LeftOutMemory()  # new memory has to be mapped, page by page
+    cdef bint is_part = len(counts) == len(features) and is_indptr(starts, len(features))
+    if not is_part or len(own_starts) != len(starts) or not is_indptr(own_starts, len(own)):
         raise ValueError("the arrays of the rows do not fit each other")
-    if not 0 < len(smoothings) == len(log_smoothings) == table.shape[1] or len(table) == 0:
+    if not 0 < n_smoothings == len(log_alphas) == table.shape[1] or len(table) == 0:
         raise ValueError("the table must have a column of logarithms for each smoothing")
     if corpus[3].dtype != np.int64 or len(corpus[1]) and not 0 <= corpus[1].min() <= corpus[1].max() < n_classes:
         raise ValueError("the occurrences must be int64, and the classes below n_classes")
-    for row in range(len(own)):
-        if not 0 <= own[row] < n_classes:
+    for pair in range(len(own)):
+        if not 0 <= own[pair] < n_classes:
             raise ValueError("the classes of the rows must be below n_classes")
-
-
-def left_out_sums(rows, row_classes, copies, corpus, everywhere, n_classes, logarithms):
-    """Return the sum of counts * log(1 + t / smoothing) of each document for each class; see plain.py."""
-    cdef Entries entries = Entries(*corpus)
-    cdef const int64_t[::1] starts = rows[0], of_class = copies[0], of_all = copies[1], totals
-    cdef const int32_t[::1] features = rows[1], counts = rows[2], own = row_classes
-    cdef const double[::1] alphas = logarithms[0], log_alphas = logarithms[1]
-    cdef const double[:, ::1] table = logarithms[2]
-    cdef Py_ssize_t n_rows = len(row_classes), n_smoothings = len(alphas)
-    cdef LeftOutMemory memory = memories.pop() if memories else LeftOutMemory()  # new memory has to be mapped, page by page
-    cdef bint is_part = True
-    check_arrays(starts, features, counts, own, corpus, n_classes, alphas, log_alphas, table)
     cdef Logarithms logs = Logarithms(&table[0, 0], len(table), &alphas[0], &log_alphas[0], n_smoothings)
     cdef Corpus whole = Corpus(entries.counted, entries.whole, NULL, len(corpus[0]) - 1, n_classes)
     sums = np.zeros((n_rows, n_classes, n_smoothings))
-    own_sums, base = np.zeros((n_rows, n_smoothings)), np.zeros((n_rows, n_smoothings))
+    own_sums, base = np.zeros((len(own) + 1, n_smoothings)), np.zeros((n_rows, n_smoothings))
     cdef double[:, :, ::1] to_sums = sums
     cdef double[:, ::1] to_own = own_sums, to_base = base
     if len(features) == 0 or n_classes == 0:
         return sums
-    if not len(of_class) == len(of_all) == n_rows or everywhere is not None and len(everywhere) != whole.n_features:
+    if len(of_class) != len(own) or len(of_all) != n_rows or everywhere is not None and len(everywhere) != whole.n_features:
         raise ValueError("there must be copies for each document, and occurrences of each feature")
     cdef LeftOutRows left_out = LeftOutRows(
-        &starts[0], &features[0], &counts[0], &own[0], &of_class[0], &of_all[0], &to_sums[0, 0, 0], &to_own[0, 0], &to_base[0, 0]
+        &starts[0], &features[0], &counts[0], &own_starts[0], &own[0], &of_class[0], &of_all[0], &to_sums[0, 0, 0],
+        &to_own[0, 0], &to_base[0, 0]
     )
     if everywhere is not None:
         totals = everywhere

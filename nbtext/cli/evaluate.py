@@ -144,7 +144,7 @@ def evaluate(given: Evaluate) -> None:
             evaluator.add_foreign(batch.predictions for batch in predict(source, on_batch=on_batch))
     evaluation = replace(evaluator.evaluation(), repeated=next(iter(repeated), None))
     if given.report is not None:
-        from nbtext.features.occurrences import Locator
+        from nbtext.features.analyzer import Locator
         from nbtext.report.evaluation_page import render_evaluation_page
         from nbtext.report.page.rendering import write_page
 

@@ -66,7 +66,7 @@ def explain(given: Explain) -> None:
     colored: blue words support the label, and yellow and orange words support the other label.
     """
     from nbtext.artifact.model import load_model
-    from nbtext.features.occurrences import Locator
+    from nbtext.features.analyzer import Locator
     from nbtext.model.source_prediction import explain_source
     from nbtext.report.explanation import explanations_result
 

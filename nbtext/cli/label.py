@@ -77,7 +77,7 @@ def label(given: Label) -> None:
     from nbtext.artifact.model import load_model
     from nbtext.bayes.settings import ModelSettings
     from nbtext.cli.labeling_screen import LabelingScreen
-    from nbtext.features.occurrences import Locator
+    from nbtext.features.analyzer import Locator
     from nbtext.labeling.pool import AnswerFile, read_pool
     from nbtext.labeling.session import Learner, Session
     from nbtext.model.growth import check_growth

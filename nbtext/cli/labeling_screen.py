@@ -20,7 +20,7 @@ from nbtext.report.terminal import Screen
 if TYPE_CHECKING:
     from types import FrameType
 
-    from nbtext.features.occurrences import Locator
+    from nbtext.features.analyzer import Locator
     from nbtext.labeling.session import Session
 
 COMMANDS = "nqsu"  # letters that are not keys of labels

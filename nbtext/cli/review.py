@@ -75,7 +75,7 @@ def review(given: Review) -> None:
     file and line, if ids are not unique) and a decision: keep, remove, or relabel with the new label or all labels.
     """
     from nbtext.artifact.model import load_model
-    from nbtext.features.occurrences import Locator
+    from nbtext.features.analyzer import Locator
     from nbtext.model.review import ModelJudge, ReviewReader, TextCollector, review_corpus, weigh_words
     from nbtext.model.source_counting import check_fields
     from nbtext.report.review import review_result, summarize_review

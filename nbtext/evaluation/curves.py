@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.prediction_sets import MAX_NONCONFORMITY, Quantiles, nonconformity
+from nbtext.bayes.conformal import MAX_NONCONFORMITY, Quantiles, nonconformity
 from nbtext.bayes.scorer import Floats
 from nbtext.evaluation.outcomes import Outcomes
 

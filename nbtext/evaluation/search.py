@@ -86,7 +86,7 @@ class Candidate:
     @property
     def tasks(self) -> tuple[str, ...]:
         """The names of the tasks that it can be trained for."""
-        is_of_one = self.is_linear and LINEAR_MODELS[self.model_settings.model].one_vs_rest is None
+        is_of_one = self.is_linear and not LINEAR_MODELS[self.model_settings.model].has_sets
         return ("one",) if is_of_one else ("one", "several")
 
     def compute_work(self, corpus: CorpusCounts) -> float:

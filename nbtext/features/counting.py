@@ -1,54 +1,72 @@
-"""Text to counts: by the compiled kernel if it supports the features, otherwise in plain Python."""
+"""Text to counts: by the compiled kernel if it supports the features, otherwise in plain Python and NumPy.
+
+The plain version defines the results of the kernel.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import collections
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from functools import cache
-from itertools import permutations
+from itertools import islice, permutations, repeat
 from threading import Lock
-from typing import Protocol
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.features import plain
-from nbtext.features.analyzer import ACCENTS, MARKS_PATTERN, Analyzer, has_marks, has_own_pattern
-from nbtext.features.csr import SparseWeights
+from nbtext.features.analyzer import ACCENTS, MARKS_PATTERN, Analyzer, has_marks, has_own_pattern, regex_timeout
+from nbtext.features.csr import SparseWeights, row_keys, run_starts, running_sums
 from nbtext.features.document_counts import ClassCounts, DocumentCounts
+from nbtext.features.hashing import Hashes, bucket_hashes, buckets, document_hashes, vocabulary_hashes
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.kernel import HAS_KERNEL, WHY_PLAIN, choose_version, warn_if_missing
 
 Floats = NDArray[np.float64]
-
-merge_sorted = choose_version(plain.merge_sorted)
-score_rows = choose_version(plain.score_rows)
+Columns = Sequence[Sequence[str]]
+Numbering = Callable[[Iterable[str]], Iterable[int]]
+CLASS_BITS = 32  # an entry's key is its feature, shifted by these, and its class
+BLOCK = 1_000_000  # entries that were not added to the sums yet
 
 _logging = Lock()  # so that only one of several threads logs the message
 
 
-class Counter(Protocol):
+class Counter:
     """Counts the features of documents over a vocabulary that grows, a fixed one, or hashed columns.
 
     Documents are given as columns: the texts of each field, or those of all fields together. Several threads may call
     `rows` and `scores` of a fixed or hashed counter at once. A growing counter, and `count`, need one thread.
+
+    The kernel has a class with the same methods and results; `counter` chooses one of both.
     """
 
-    def rows(self, columns: Sequence[Sequence[str]]) -> DocumentCounts:
+    def __init__(self, settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> None:
+        self._analyzer = Analyzer(settings)
+        self._has_pattern = has_own_pattern(settings)
+        self._hash_bits = settings.hash_bits
+        self._is_fixed = vocabulary is not None
+        self._vocabulary = vocabulary if vocabulary is not None else Vocabulary.from_sorted([])
+        self._rank = np.empty(0, dtype=np.int32)  # the column of each feature, when `vocabulary` was last called
+        self._numbers = _growing_numbers()
+        self._hashes: Hashes = np.empty(0, dtype=np.uint64)  # of the features so far
+        self._counts = ClassCounter()
+
+    def rows(self, columns: Columns) -> DocumentCounts:
         """Count each document's features.
 
         A fixed or hashed counter returns final columns, ascending within a row; features outside the vocabulary are
         in n_tokens only. A growing one returns provisional columns, which
         `DocumentCounts.arrange` replaces.
         """
+        return _sort_entries(self._rows(columns))
 
     def count(
-        self,
-        columns: Sequence[Sequence[str]],
-        classes: NDArray[np.int32],
-        keep_below: int,
-        groups: NDArray[np.object_] | None = None,
+        self, columns: Columns, classes: NDArray[np.int32], keep_below: int, groups: NDArray[np.object_] | None = None
     ) -> DocumentCounts:
         """Add each document's counts to its class; return the documents with a hash below a bound, with their groups.
 
@@ -58,26 +76,198 @@ class Counter(Protocol):
 
         keep_below  from 0 (none) to 2**64 (all)
         """
+        labeled = np.flatnonzero(classes >= 0)
+        if len(labeled) < len(classes):
+            columns = [[texts[document] for document in labeled.tolist()] for texts in columns]
+        rows = self._rows(columns)
+        self._counts.add(rows, classes[labeled])
+        hashes = document_hashes(rows, self._entry_hashes(rows))
+        kept = np.flatnonzero(hashes <= np.uint64(keep_below - 1)) if keep_below else np.empty(0, dtype=np.int64)
+        groups = groups[labeled] if groups is not None else None
+        return replace(rows, classes=classes[labeled], hashes=hashes, groups=groups, n_tokens=None).take(kept)
 
     def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int32]]:
         """Return the features so far, sorted, and the final column of each provisional one (-1 if it is removed).
 
         Hashed features have no names: their vocabulary is empty, and their columns are final.
         """
+        if self._hash_bits is not None:
+            return self._vocabulary, np.arange(1 << self._hash_bits, dtype=np.int32)
+        if self._is_fixed:
+            return self._vocabulary, np.arange(len(self._vocabulary), dtype=np.int32)
+        if len(self._vocabulary) < len(self._numbers):
+            terms = sorted(self._numbers)
+            numbers = np.fromiter(map(self._numbers.__getitem__, terms), dtype=np.int64, count=len(terms))
+            self._vocabulary, self._rank = Vocabulary.from_sorted(terms), np.argsort(numbers).astype(np.int32)
+        return self._vocabulary, self._rank
 
     def class_counts(self) -> ClassCounts:
         """Return the sums of `count`, by final column."""
+        if self._hash_bits is not None:
+            return self._counts.class_counts(1 << self._hash_bits)
+        vocabulary, rank = self.vocabulary()
+        return self._counts.class_counts(len(vocabulary), rank)
 
     def take_too_long(self) -> int:
         """Return the number of tokens ignored since the last call because they are too long; see Analyzer."""
+        return self._analyzer.take_too_long()
 
     def scores(
-        self, columns: Sequence[Sequence[str]], weighting: Weighting, scorer: SparseWeights
+        self, columns: Columns, weighting: Weighting, scorer: SparseWeights
     ) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
         """Weight and score each document, for a fixed or hashed counter and a compiled weighting.
 
         returns  scores (n_documents, n_classes); tokens of each document; known tokens of each document
+
+        Sums have the order in which features occur, as in the kernel, so that both return the same bits.
         """
+        rows = self._rows(columns)
+        weights = weighting.weights(rows.indptr, rows.indices, rows.counts)
+        known = np.diff(running_sums(rows.counts)[rows.indptr])
+        return score_rows(rows.indptr, rows.indices, weights, scorer), np.asarray(rows.n_tokens), known
+
+    def _rows(self, columns: Columns) -> DocumentCounts:
+        """Return the counts of documents, each in the order in which its features occur; of buckets, sorted."""
+        with regex_timeout(columns) if self._has_pattern else nullcontext():
+            documents = map(self._analyzer.document, zip(*columns, strict=True))
+            if self._hash_bits is not None:
+                numbers = _growing_numbers()  # for this batch only, so that memory stays bounded
+                rows = _count(documents, lambda terms: map(numbers.__getitem__, terms))
+                rows = _sort_entries(replace(rows, indices=buckets(numbers, self._hash_bits)[rows.indices]))
+                starts = run_starts(row_keys(rows.indptr, rows.indices))
+                counts = _sums(rows.counts, starts).astype(np.int32)
+                return replace(
+                    rows, indptr=np.searchsorted(starts, rows.indptr), indices=rows.indices[starts], counts=counts
+                )
+            if self._is_fixed:
+                column_of = self._vocabulary.columns.get
+                rows = _count(documents, lambda terms: map(column_of, terms, repeat(-1)))
+                return rows.filter_entries(rows.indices >= 0)
+            return _count(documents, lambda terms: map(self._numbers.__getitem__, terms))
+
+    def _entry_hashes(self, rows: DocumentCounts) -> Hashes:
+        """Return the hash of each entry's feature."""
+        if self._hash_bits is not None:
+            return bucket_hashes(rows.indices)
+        n_new = len(self._numbers) - len(self._hashes)
+        if n_new:
+            newest_first = vocabulary_hashes(Vocabulary.from_sorted(islice(reversed(self._numbers), n_new)))
+            self._hashes = np.concatenate((self._hashes, newest_first[::-1]))
+        return self._hashes[rows.indices]
+
+
+def _growing_numbers() -> collections.defaultdict[str, int]:
+    """Return a dict that gives each new term the next number when it is looked up."""
+    numbers: collections.defaultdict[str, int] = collections.defaultdict()
+    numbers.default_factory = numbers.__len__
+    return numbers
+
+
+def _sort_entries(rows: DocumentCounts) -> DocumentCounts:
+    order = np.argsort(row_keys(rows.indptr, rows.indices))
+    return replace(rows, indices=rows.indices[order], counts=rows.counts[order])
+
+
+def _count(documents: Iterable[list[str]], numbers: Numbering) -> DocumentCounts:
+    """Count the features of each document, in the order of their first occurrence."""
+    indptr, indices, counts, n_tokens = array("q", [0]), array("i"), array("i"), array("q")
+    for features in documents:
+        times = collections.Counter(features)
+        indices.fromlist(list(numbers(times)))
+        counts.fromlist(list(times.values()))
+        indptr.append(len(indices))
+        n_tokens.append(len(features))
+    return DocumentCounts.from_texts(
+        np.frombuffer(indptr, dtype=np.int64),
+        np.frombuffer(indices, dtype=np.int32),
+        np.frombuffer(counts, dtype=np.int32),
+        np.frombuffer(n_tokens, dtype=np.int64),
+    )
+
+
+class ClassCounter:
+    """Sums of documents and occurrences by feature and class, in memory that grows with the vocabulary only."""
+
+    def __init__(self) -> None:
+        self._keys = np.empty(0, dtype=np.int64)  # ascending
+        self._documents = np.empty(0, dtype=np.int64)
+        self._occurrences = np.empty(0, dtype=np.int64)
+        self._waiting: list[tuple[NDArray[np.int64], NDArray[np.int32]]] = []
+        self._n_waiting = 0
+
+    def add(self, rows: DocumentCounts, classes: NDArray[np.int32]) -> None:
+        """Add each row to its class; classes (n_documents,) are >= 0."""
+        entry_classes = np.repeat(classes, np.diff(rows.indptr))
+        self._waiting.append((rows.indices.astype(np.int64) << CLASS_BITS | entry_classes, rows.counts))
+        self._n_waiting += len(rows.indices)
+        if self._n_waiting > max(BLOCK, len(self._keys)):  # so that the total time stays linear
+            self._fold()
+
+    def class_counts(self, n_features: int, rank: NDArray[np.int32] | None = None) -> ClassCounts:
+        """Return the sums so far; with a rank, feature j becomes column rank[j]."""
+        self._fold()
+        features, classes = self._keys >> CLASS_BITS, self._keys & ((1 << CLASS_BITS) - 1)
+        documents, occurrences = self._documents, self._occurrences
+        if rank is not None:
+            features = rank[features].astype(np.int64)
+            order = np.argsort(features << CLASS_BITS | classes)
+            features, classes = features[order], classes[order]
+            documents, occurrences = documents[order], occurrences[order]
+        indptr = running_sums(np.bincount(features, minlength=n_features))
+        return ClassCounts(indptr, classes.astype(np.int32), documents, occurrences)
+
+    def _fold(self) -> None:
+        """Add the waiting entries to the sums."""
+        if not self._waiting:
+            return
+        waiting_keys = [keys for keys, _ in self._waiting]
+        counts = [counts for _, counts in self._waiting]
+        self._waiting, self._n_waiting = [], 0
+        keys = np.concatenate((self._keys, *waiting_keys))
+        order = np.argsort(keys)
+        keys = keys[order]
+        starts = run_starts(keys)
+        once = np.ones(len(keys) - len(self._keys), dtype=np.int64)
+        self._documents = _sums(np.concatenate((self._documents, once))[order], starts)
+        self._occurrences = _sums(np.concatenate((self._occurrences, *counts))[order], starts)
+        self._keys = keys[starts]
+
+
+def _sums(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the sum of each run of values; `starts` are the starts of the runs."""
+    sums: NDArray[np.int64] = np.add.reduceat(values, starts) if len(starts) else values
+    return sums
+
+
+def merge_sorted(
+    blob_a: NDArray[np.uint8], offsets_a: NDArray[np.int64], blob_b: NDArray[np.uint8], offsets_b: NDArray[np.int64]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Return the union of two sorted vocabularies (blob, offsets), and the column in it of each feature of either."""
+    terms_a, terms_b = Vocabulary(blob_a, offsets_a).terms, Vocabulary(blob_b, offsets_b).terms
+    union = Vocabulary.from_terms(terms_a + terms_b)
+    return union.blob, union.offsets, union.columns_of(terms_a), union.columns_of(terms_b)
+
+
+def score_rows(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[np.float64] | NDArray[np.int32],
+    scorer: SparseWeights,
+) -> Floats:
+    """Return scores (n_documents, n_classes) of rows by a sparse linear scorer."""
+    from scipy.sparse import csr_array
+
+    n_features = scorer.n_columns
+    rows = csr_array((values.astype(np.float64), indices, indptr), shape=(len(indptr) - 1, n_features))
+    deltas = csr_array((scorer.deltas, scorer.classes, scorer.indptr), shape=(n_features, len(scorer.bias)))
+    scores: Floats = (rows @ deltas).toarray() + np.outer(rows @ np.ones(n_features), scorer.default) + scorer.bias
+    if scorer.base is not None and scorer.base_scale is not None:
+        scores += np.outer(rows @ scorer.base, scorer.base_scale)
+    return scores
+
+
+merge_sorted = choose_version(merge_sorted)
+score_rows = choose_version(score_rows)
 
 
 def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> Counter:
@@ -89,11 +279,11 @@ def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> 
         warn_if_missing()
         with _logging:
             _log_plain(settings)
-        return plain.PlainCounter(settings, vocabulary)
+        return Counter(settings, vocabulary)
     from nbtext._kernel import Counter as CompiledCounter
 
     normalizer = Analyzer(settings).normalizer
-    compiled: Counter = CompiledCounter(
+    compiled = CompiledCounter(
         analyzer=settings.analyzer,
         marks=has_marks(settings),
         ngrams=settings.ngrams,
@@ -104,7 +294,7 @@ def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> 
         hash_bits=settings.hash_bits,
         vocabulary=vocabulary,
     )
-    return compiled
+    return cast(Counter, compiled)
 
 
 def is_compilable(settings: FeatureSettings) -> bool:

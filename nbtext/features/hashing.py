@@ -18,17 +18,6 @@ Hashes = NDArray[np.uint64]
 FNV_START, FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
 
 
-def fnv1a(data: bytes) -> int:
-    """Return the FNV-1a hash, 64 bits.
-
-    source  Fowler, Noll & Vo, The FNV Non-Cryptographic Hash Algorithm, RFC 9923
-    """
-    value = FNV_START
-    for byte in data:
-        value = ((value ^ byte) * FNV_PRIME) & 0xFFFFFFFFFFFFFFFF
-    return value
-
-
 def murmur3(data: bytes) -> int:
     """Return the MurmurHash3 hash for x86, 32 bits, seed 0, unsigned.
 
@@ -59,14 +48,12 @@ def mix64(values: Hashes) -> Hashes:
     return values ^ (values >> np.uint64(33))
 
 
-def term_hashes(terms: Iterable[str]) -> Hashes:
-    """Return the hash of each term: mix64 of FNV-1a of its UTF-8 bytes."""
-    return mix64(np.array([fnv1a(term.encode("utf-8", "surrogatepass")) for term in terms], dtype=np.uint64))
-
-
 def vocabulary_hashes(vocabulary: Vocabulary) -> Hashes:
-    """Return the hash of each feature, as `term_hashes` does, for all features at once, byte by byte."""
-    hashes = np.full(len(vocabulary), fnv1a(b""), dtype=np.uint64)
+    """Return the hash of each feature: mix64 of FNV-1a (64 bits) of its UTF-8 bytes, for all at once, byte by byte.
+
+    source  Fowler, Noll & Vo, The FNV Non-Cryptographic Hash Algorithm, RFC 9923
+    """
+    hashes = np.full(len(vocabulary), FNV_START, dtype=np.uint64)
     starts, lengths = vocabulary.offsets[:-1], np.diff(vocabulary.offsets)
     longest_first = np.argsort(-lengths, kind="stable")
     starts, n_longer = starts[longest_first], np.cumsum(np.bincount(lengths, minlength=1)[::-1])[::-1]

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import ModelError, SettingsError, number_of
+from nbtext.features.document_counts import ClassCounts
 from nbtext.features.settings import FeatureSettings
 
 Floats = NDArray[np.float64]
-
-
-class FeatureCounts(Protocol):
-    """Counts by feature and class, such as ClassCounts and ClassStatistics."""
-
-    @property
-    def indptr(self) -> NDArray[np.int64]: ...
-    @property
-    def classes(self) -> NDArray[np.int32]: ...
-    @property
-    def documents(self) -> NDArray[np.int64]: ...
-    @property
-    def occurrences(self) -> NDArray[Any]: ...
 
 
 def no_token() -> ModelError:
@@ -41,7 +29,7 @@ def is_selective(settings: FeatureSettings) -> bool:
 
 
 def select_columns(
-    counts: FeatureCounts, class_documents: NDArray[np.int64], settings: FeatureSettings
+    counts: ClassCounts, class_documents: NDArray[np.int64], settings: FeatureSettings
 ) -> NDArray[np.int64]:
     """Return the columns to keep, ascending, after the limits of document frequency, max_features and select.
 
@@ -93,7 +81,7 @@ def document_frequency_limits(settings: FeatureSettings, n_documents: int) -> tu
 
 
 def _score_features(
-    counts: FeatureCounts, occurrences: NDArray[Any], class_documents: NDArray[np.int64], criterion: str
+    counts: ClassCounts, occurrences: NDArray[Any], class_documents: NDArray[np.int64], criterion: str
 ) -> Floats:
     """Return the association of each feature with the label, shape (n_features,)."""
     if len(class_documents) < 2:
@@ -114,7 +102,7 @@ def _best(columns: NDArray[np.int64], scores: Floats, n_best: int) -> NDArray[np
     return np.sort(columns[order[:n_best]])
 
 
-def mutual_information(counts: FeatureCounts, class_documents: NDArray[np.int64]) -> Floats:
+def mutual_information(counts: ClassCounts, class_documents: NDArray[np.int64]) -> Floats:
     """Return the mutual information of each feature's binary count and the label, in nats.
 
     I = Σ P(feature, class) · ln(P(feature, class) / (P(feature) P(class))), maximum-likelihood estimates.
@@ -143,7 +131,7 @@ def _share_of_information(both: NDArray[Any], one: Floats, other: Floats, n_docu
     return share
 
 
-def chi_squared(counts: FeatureCounts, occurrences: NDArray[Any], class_documents: NDArray[np.int64]) -> Floats:
+def chi_squared(counts: ClassCounts, occurrences: NDArray[Any], class_documents: NDArray[np.int64]) -> Floats:
     """Return the chi-squared statistic of each feature's occurrences and the label.
 
     χ² = Σ (observed - expected)² / expected over the classes; a class without the feature adds the expected number.
@@ -157,7 +145,7 @@ def chi_squared(counts: FeatureCounts, occurrences: NDArray[Any], class_document
     return totals + feature_sums(counts, (occurrences - expected) ** 2 / expected - expected)
 
 
-def feature_sums(counts: FeatureCounts, values: NDArray[Any]) -> Floats:
+def feature_sums(counts: ClassCounts, values: NDArray[Any]) -> Floats:
     """Return the sum of entry values for each feature, shape (n_features,); exact for integers below 2**53."""
     n_features = len(counts.indptr) - 1
     features = np.repeat(np.arange(n_features), np.diff(counts.indptr))

@@ -10,7 +10,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from nbtext.documents.settings import read_words
 from nbtext.errors import PARAMETERS, SettingsError
 from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, NORMS, TERM_FREQUENCIES, WEIGHTINGS
-from nbtext.features.stop_words import ENGLISH
+from nbtext.features.stop_words import ENGLISH, read_stop_words
 from nbtext.records import dataclass
 from nbtext.settings import Excludes, check_settings, choices_of, setting, shorthand
 
@@ -42,7 +42,7 @@ def _parse_selection(text: str) -> tuple[str, int]:
 
 
 def _parse_stop_words(text: str) -> tuple[str, ...]:
-    return tuple(sorted(ENGLISH if text == "english" else read_words(text)))
+    return tuple(sorted(read_stop_words(text)))
 
 
 def _parse_vocabulary(text: str) -> tuple[str, ...]:

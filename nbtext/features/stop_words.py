@@ -43,7 +43,7 @@ _ENGLISH = {
 ENGLISH: tuple[str, ...] = tuple(sorted({word for words in _ENGLISH.values() for word in words.split()}))
 
 
-def stop_words(name: str) -> tuple[str, ...]:
+def read_stop_words(name: str) -> tuple[str, ...]:
     """Return a stop-word list: `english`, or the words of a file with one word per line.
 
     White space around a word is removed. Words are compared with tokens after lowercasing and accent stripping.

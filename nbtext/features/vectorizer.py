@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, ModelError, in_python_terms
-from nbtext.features.counting import Counter, counter
+from nbtext.features.analyzer import refuse_long_texts
+from nbtext.features.counting import ClassCounter, Counter, counter
 from nbtext.features.document_counts import DocumentCounts, concatenate
 from nbtext.features.formulas import TERM_FREQUENCIES
-from nbtext.features.plain import ClassCounter
-from nbtext.features.regex_timeout import refuse_long_texts
 from nbtext.features.selection import is_selective, select_columns
 from nbtext.features.settings import FeatureSettings, convert_parameters
 from nbtext.features.vocabulary import Vocabulary

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.diagnostics import Hyperparameters
-from nbtext.bayes.label_selection import MultilabelFit, default_multilabel_fit
+from nbtext.bayes.label_calibration import MultilabelFit, default_multilabel_fit
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import Selection
 from nbtext.documents.batch import Batch, check_label

@@ -1,16 +1,18 @@
-"""Training data of linear models, and the compact matrix on which the compiled solvers work."""
+"""What linear models share: their records, their training data, and the compact matrix of the compiled solvers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.label_sets import LabelSets
+from nbtext.bayes.class_statistics import LabelSets
 from nbtext.bayes.newton import dot
+from nbtext.bayes.scorer import LinearScorer
 from nbtext.errors import ModelError
 from nbtext.features.csr import running_sums
 
@@ -20,6 +22,69 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 NO_FOLD = -2  # of a model that is fitted to all documents
 AT_ONCE = 2**20  # entries whose squares are in memory at once
+
+TOLERANCE = 5e-5
+MAX_ITER = 1000
+STEPS_PER_PASS = 10  # of L-BFGS: it gains less than a pass of coordinate descent, and rough fits are of few passes
+
+
+def do_nothing() -> None:
+    """Let a fit continue."""
+
+
+class SolverSettings(NamedTuple):
+    """The regularization of a problem, and the limits of its solver.
+
+    C          inverse regularization strength, > 0
+    tolerance  relative duality gap at which the solver stops
+    max_iter   passes over the documents at which it stops in any case; L-BFGS stops after as many iterations, or after
+               STEPS_PER_PASS times as many in a rough fit, and Newton's method after as many steps
+    seed       of the order in which documents are visited
+    is_rough   whether to stop after `max_iter` passes, without Newton's method
+    check      called after every few passes; an error that it raises ends the fit
+    """
+
+    C: float
+    tolerance: float = TOLERANCE
+    max_iter: int = MAX_ITER
+    seed: int = 0
+    is_rough: bool = False
+    check: Callable[[], None] = do_nothing
+
+
+class Problem(Protocol):
+    """A linear model over given training data. Its solutions are plain data, and serve as starts of further ones."""
+
+    def solve(self, solver: SolverSettings, start: Any = None) -> Any:
+        """Return the solution for all documents; `start`, one for another C, may be overwritten."""
+
+    def scorer(self, solution: Any) -> LinearScorer:
+        """Return the scorer of a solution, which may give up its memory."""
+
+    def score_folds(self, folds: NDArray[np.int32], solver: SolverSettings, start: Any) -> Floats:
+        """Return the scores (n_held_out, n_classes) of the documents in a fold, by models of the other folds.
+
+        folds  (n_documents,), the fold of each document
+        start  the solution for all documents, from which the models of the folds continue
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearModel:
+    """One linear model. `event_models.LINEAR_MODELS` registers them by name.
+
+    problem  makes a Problem of TrainingData, LinearSettings and the number of threads
+    has_sets  whether it is a OneVsRest, which documents with several labels need
+    options  fields of ModelSettings that this model takes, but not every model
+    searched  candidates of a model search: the names of a feature set and a weighting, and C
+    is_tried_last  whether a search tries it with the features and the weighting of the best other linear model
+    """
+
+    problem: Callable[..., Any]
+    has_sets: bool = False
+    options: tuple[str, ...] = ("C",)
+    searched: tuple[tuple[str, str, float], ...] = ()
+    is_tried_last: bool = False
 
 
 @dataclass(frozen=True, eq=False)

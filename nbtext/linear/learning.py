@@ -1,4 +1,9 @@
-"""Train a linear model: select C, fit, calibrate, and estimate accuracy, the last two by stratified k-fold."""
+"""Train a linear model: select C, fit, calibrate, and estimate accuracy, the last two by stratified k-fold.
+
+With several labels, each is fitted against the rest, with probabilities and thresholds from folds. Memory is bounded.
+Labels are fitted some at a time. Of many labels, each keeps its largest weights, as in DiSMEC (Babbar and Schölkopf
+2017). With many documents or labels, only some documents are held out, in as few folds as possible.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +16,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration, fit_scaled_temperature
+from nbtext.bayes.decision_offsets import Goals, refuse_targets
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import LINEAR_MODELS
+from nbtext.bayes.label_calibration import CALIBRATION_SIZE as LABEL_CALIBRATION_SIZE
+from nbtext.bayes.label_calibration import (
+    DEFAULT_THRESHOLD,
+    MACRO_F1,
+    Cells,
+    MultilabelFit,
+    ScoreScaling,
+    fit_scaling,
+    keep_cells,
+    make_multilabel_fit,
+)
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import MAX_SCORES, Scored, Selection, Unanswered, judge
-from nbtext.bayes.targets import Goals, refuse_targets
-from nbtext.errors import ConvergenceWarning
+from nbtext.errors import ConvergenceWarning, SettingsError
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
-from nbtext.linear.data import TrainingData
-from nbtext.linear.lbfgs import SolverSettings, do_nothing
-from nbtext.linear.models import LinearModel, Problem
+from nbtext.linear.data import LinearModel, Problem, SolverSettings, TrainingData, do_nothing
+from nbtext.linear.one_vs_rest import ClassWeights, OneVsRest
 
 DEFAULT_C = 1.0  # if there are too few documents to select it
 C_DECADES = (-3.0, 3.0)  # log10 of the values that are searched
@@ -37,24 +52,19 @@ NO_CONVERGENCE = (
 )
 
 
-class Learned(NamedTuple):
-    """A linear model, and its hyperparameters, calibration and estimate."""
-
-    scorer: LinearScorer
-    selection: Selection
-
-
 def learn(
     data: TrainingData,
     lengths: NDArray[Any],
     settings: ModelSettings,
     *,
-    goals: Goals | None = None,
-    log_prior: Floats | None = None,
+    goals: Goals,
+    log_prior: Floats,
     jobs: int = 1,
     check: Callable[[], None] = do_nothing,
-) -> Learned:
-    """Fit a linear model to all documents. The result does not depend on the number of threads.
+) -> tuple[LinearScorer, Selection]:
+    """Fit a linear model to all documents, and return it with its hyperparameters, calibration and estimate.
+
+    The result does not depend on the number of threads.
 
     Folds are fitted only if something needs them: calibration, `optimize`, targets or the search for C. Without them,
     the result has no estimate for new documents. Of a large corpus only some folds are held out, unless decisions have
@@ -64,8 +74,8 @@ def learn(
     ----------
     lengths : (n_documents,), known tokens of each document
     settings : of a linear model
-    goals : what the decisions have to achieve; None: `optimize` of the settings
-    log_prior : (n_classes,), log-probabilities of a document without a known word; None: uniform
+    goals : what the decisions have to achieve
+    log_prior : (n_classes,), log-probabilities of a document without a known word
     check : called often; an error that it raises ends the fit
 
     Raises
@@ -76,7 +86,6 @@ def learn(
     -----
     ConvergenceWarning : the solver stopped before it met its tolerance
     """
-    goals = Goals(settings.optimize) if goals is None else goals
     data.mean_square()  # raises where sums of squares would overflow
     held_out = _hold_out(data, lengths, settings, goals)
     is_selecting = settings.C == AUTO
@@ -85,7 +94,7 @@ def learn(
     is_judged = is_selecting or settings.calibrate or goals != Goals()
     has_folds = len(held_out.documents) > 0 and is_judged
     model: LinearModel = LINEAR_MODELS[settings.model]
-    problem = model.problem(data, settings, jobs=jobs)
+    problem: Problem = model.problem(data, settings, jobs=jobs)
     C, scores, start = DEFAULT_C if isinstance(settings.C, str) else settings.C, None, None
     if has_folds and is_selecting:
         C, scores, start = _select_strength(
@@ -100,14 +109,25 @@ def learn(
         scores = problem.score_folds(held_out.folds, make_rough(C, settings.seed, check), solution)
     scorer = problem.scorer(solution)
     del problem, solution, start  # their dual variables may need more memory than the rest
-    if scores is None and is_judged and len(held_out.unanswered):
+    documents, unanswered, n_unjudged = held_out.documents, held_out.unanswered, held_out.n_unjudged
+    if scores is None and is_judged and len(unanswered):
         scores = np.zeros((0, data.n_classes))
-    if scores is not None:
-        log_prior = np.full(data.n_classes, -np.log(data.n_classes)) if log_prior is None else log_prior
-        unanswered = held_out.unanswered
-        without = Unanswered(np.tile(log_prior, (len(unanswered), 1)), data.classes[unanswered])
-        selection = _judge(selection, data, held_out, scores, lengths, without, goals, settings)
-    return Learned(scorer, selection)
+    if scores is None:
+        return scorer, selection
+    lengths, classes = lengths[documents], data.classes[documents]
+    if settings.calibrate and len(documents):
+        selection = selection._replace(calibration=Calibration(fit_scaled_temperature(scores, lengths, classes)))
+    selection = judge(
+        selection, Scored(scores, lengths, classes),
+        Unanswered(np.tile(log_prior, (len(unanswered), 1)), data.classes[unanswered]),
+        n_unjudged=n_unjudged * (len(documents) + len(unanswered)) // (len(data) - n_unjudged),
+        contents=None if settings.is_separate or data.hashes is None else data.hashes[documents], goals=goals,
+    )  # fmt: skip
+    if selection.estimate is None:
+        return scorer, selection
+    n_duplicates = 0 if data.hashes is None else len(data) - len(np.unique(data.hashes))
+    estimate = replace(selection.estimate, duplicates=n_duplicates, unjudged=n_unjudged)
+    return scorer, selection._replace(estimate=estimate)
 
 
 class HeldOut(NamedTuple):
@@ -152,37 +172,6 @@ def _hold_out(data: TrainingData, lengths: NDArray[Any], settings: ModelSettings
     return HeldOut(folds, np.flatnonzero(folds != NEVER_HELD_OUT), unanswered, n_unjudged)
 
 
-def _judge(  # noqa: PLR0913, PLR0917 - what is known of the held-out documents
-    selection: Selection,
-    data: TrainingData,
-    held_out: HeldOut,
-    scores: Floats,
-    lengths: NDArray[Any],
-    unanswered: Unanswered,
-    goals: Goals,
-    settings: ModelSettings,
-) -> Selection:
-    """Return the selection with the calibration, decision offsets and estimate from the scores of held-out documents.
-
-    scores   (n_held_out, n_classes)
-    lengths  (n_documents,)
-    """
-    documents, n_unjudged = held_out.documents, held_out.n_unjudged
-    lengths, classes = lengths[documents], data.classes[documents]
-    if settings.calibrate and len(documents):
-        selection = selection._replace(calibration=Calibration(fit_scaled_temperature(scores, lengths, classes)))
-    selection = judge(
-        selection, Scored(scores, lengths, classes), unanswered,
-        n_unjudged=n_unjudged * (len(documents) + len(unanswered.classes)) // (len(data) - n_unjudged),
-        contents=None if settings.is_separate or data.hashes is None else data.hashes[documents], goals=goals,
-    )  # fmt: skip
-    if selection.estimate is None:
-        return selection
-    n_duplicates = 0 if data.hashes is None else len(data) - len(np.unique(data.hashes))
-    estimate = replace(selection.estimate, duplicates=n_duplicates, unjudged=n_unjudged)
-    return selection._replace(estimate=estimate)
-
-
 def make_rough(C: float, seed: int, check: Callable[[], None] = do_nothing) -> SolverSettings:
     """Return the settings of models of folds."""
     return SolverSettings(C, FOLD_TOLERANCE, FOLD_MAX_ITER, seed, is_rough=True, check=check)
@@ -225,3 +214,146 @@ def search_strength(evaluate: Callable[[float, Any], tuple[float, Any, Any]]) ->
                     break
                 best, loss, scores = best + direction, found_loss, found
     return 10.0**best, scores, solution
+
+
+MAX_DUALS = 1 << 23  # documents times labels whose dual variables are in memory at once: 0.1 GB
+MAX_WEIGHTS = 1 << 24  # of all labels together: 0.2 GB
+MAX_LABEL_SCORES = 1 << 25  # held-out documents times labels: 0.1 GB
+MAX_CELLS = 1 << 21  # documents times labels whose pairs are chosen at once
+DEFAULT_SCALE = 4.0  # without folds: a score of 0 has the probability ½
+
+
+def learn_labels(
+    data: TrainingData, settings: ModelSettings, *, lengths: NDArray[Any], jobs: int = 1
+) -> tuple[LinearScorer, Hyperparameters, MultilabelFit]:
+    """Fit a linear multi-label model to all documents, and return it with what was fitted to held-out scores.
+
+    The result does not depend on the number of threads.
+
+    Parameters
+    ----------
+    data : of documents with label sets
+    settings : of a linear model
+    lengths : (n_documents,), tokens of each document that another document has too
+
+    Raises
+    ------
+    ModelError : the values are too large to compute with
+    SettingsError : the model gives each document one label
+
+    Warns
+    -----
+    ConvergenceWarning : the solver stopped before it met its tolerance
+    """
+    data.mean_square()  # raises where sums of squares would overflow
+    model: LinearModel = LINEAR_MODELS[settings.model]
+    if not model.has_sets:
+        hint = "use --model svm or nbsvm, which compare each label with the rest"
+        what = f"{settings.model} cannot be trained on documents with several labels"
+        raise SettingsError(what, where="model", hint=hint)
+    problem: OneVsRest = model.problem(data, settings, jobs=jobs)
+    folds = _hold_out_sets(data, settings)
+    held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
+    chunks = np.array_split(np.arange(data.n_classes), -(-data.n_classes * len(data) // MAX_DUALS))
+    C, scores, start = DEFAULT_C if isinstance(settings.C, str) else settings.C, None, None
+    if settings.C == AUTO and len(held_out):
+        C, scores, start = _select_strength_of_labels(problem, data, folds, len(chunks), settings.seed)
+    has_scores = scores is not None
+    scores = np.zeros((len(held_out), data.n_classes), dtype=np.float32) if scores is None else scores
+    weights: list[ClassWeights] = []
+    is_converged = True
+    for chunk in chunks:
+        solver = SolverSettings(C, seed=settings.seed)
+        solution = problem.solve(
+            solver, start, classes=chunk.tolist(), max_weights=max(1, MAX_WEIGHTS // data.n_classes)
+        )
+        is_converged &= solution.is_converged
+        if len(held_out) and not has_scores:
+            problem.score_held_out(folds, make_rough(C, settings.seed), solution, scores)
+        weights += solution.weights()
+    if not is_converged:
+        warnings.warn(f"{settings.model} {NO_CONVERGENCE}", ConvergenceWarning, stacklevel=2)
+    smoothing = settings.ratio_smoothing if "ratio_smoothing" in model.options else 0.0
+    scorer, hyperparameters = problem.compile(weights), Hyperparameters(smoothing, C, is_converged)
+    if not len(held_out):
+        scaling = ScoreScaling(DEFAULT_SCALE, 0.0, np.zeros(data.n_classes))
+        return scorer, hyperparameters, MultilabelFit(None, scaling, np.full(data.n_classes, DEFAULT_THRESHOLD))
+    cells = _collect_cells(data, held_out, scores, list(range(data.n_classes)))
+    scaling, lengths = fit_scaling(cells)[0], lengths[held_out]
+    cells = replace(cells, lengths=lengths, n_unanswered=int((lengths <= 0).sum()))
+    probabilities = scaling.left_out_probabilities(cells)
+    fit = make_multilabel_fit(cells, probabilities, scaling, by_label=settings.optimize == MACRO_F1)
+    return scorer, hyperparameters, fit
+
+
+def _hold_out_sets(data: TrainingData, settings: ModelSettings) -> NDArray[np.int32]:
+    """Return the fold of each document, (n_documents,); NEVER_HELD_OUT of all if there are fewer documents than folds.
+
+    The documents of each rare label are spread over the folds: documents are stratified by their rarest label. If a
+    label has only one document, that is held out, too, because labels of new documents may also lack examples. One
+    threshold for all labels is fitted to about LABEL_CALIBRATION_SIZE documents, one for each label to all that fit
+    into memory.
+    """
+    sizes = np.array([len(members) for members in data.members])
+    order = np.argsort(-sizes, kind="stable")
+    rarest = np.full(len(data), data.n_classes, dtype=np.int32)
+    for k in order.tolist():
+        rarest[data.members[k]] = k
+    contents = None if settings.is_separate else data.hashes
+    folds = stratified_folds(rarest, settings.folds, seed=settings.seed, contents=contents).astype(np.int32)
+    if len(np.unique(folds)) < settings.folds:
+        folds[:] = NEVER_HELD_OUT
+    wanted = len(data) if settings.optimize == MACRO_F1 else LABEL_CALIBRATION_SIZE
+    n_scored = max(1, min(wanted, MAX_LABEL_SCORES // data.n_classes))
+    n_folds = int(np.searchsorted(np.cumsum(np.bincount(folds[folds != NEVER_HELD_OUT])), n_scored)) + 1
+    folds[folds >= n_folds] = NEVER_HELD_OUT
+    held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
+    folds[np.random.default_rng(settings.seed).permutation(held_out)[n_scored:]] = NEVER_HELD_OUT
+    return folds
+
+
+def _select_strength_of_labels(
+    problem: OneVsRest, data: TrainingData, folds: NDArray[np.int32], n_chunks: int, seed: int
+) -> tuple[float, NDArray[np.float32] | None, Any]:
+    """Return the C with the lowest calibrated log-loss on held-out documents, their scores, and a solution.
+
+    If only a part of the labels fits into memory, C is selected for every n-th label, and the others are None.
+    """
+    held_out, classes = np.flatnonzero(folds != NEVER_HELD_OUT), list(range(0, data.n_classes, n_chunks))
+
+    def evaluate(C: float, start: Any) -> tuple[float, NDArray[Any], Any]:
+        solver = make_rough(C, seed)
+        solution = problem.solve(solver, start, classes=classes)
+        scores = np.zeros((len(held_out), data.n_classes), dtype=np.float32)
+        problem.score_held_out(folds, solver, solution, scores)
+        return fit_scaling(_collect_cells(data, held_out, scores, classes))[1], scores, solution
+
+    C, scores, solution = search_strength(evaluate)
+    return (C, scores, solution) if n_chunks == 1 else (C, None, None)
+
+
+def _collect_cells(
+    data: TrainingData, held_out: NDArray[np.int64], scores: NDArray[np.float32], classes: list[int]
+) -> Cells:
+    """Return the pairs of a held-out document and a label to keep; see `keep_cells`.
+
+    scores   (n_held_out, n_classes)
+    classes  the labels of the pairs
+    """
+    places = np.full(len(data), -1)
+    places[held_out] = np.arange(len(held_out))
+    parts = []
+    n_rows = max(1, MAX_CELLS // len(classes))
+    for first in range(0, len(held_out), n_rows):
+        own = scores[first : first + n_rows, classes].astype(np.float64)
+        is_own = np.zeros(own.shape, dtype=bool)
+        for column, k in enumerate(classes):
+            rows = places[data.members[k]]
+            is_own[rows[(rows >= first) & (rows < first + len(own))] - first, column] = True
+        rows, columns, weights = keep_cells(own, is_own, first)
+        parts.append((rows + first, np.array(classes)[columns], is_own[rows, columns], weights, own[rows, columns]))
+    contents, labels, positives, weights, kept = map(np.concatenate, zip(*parts, strict=True))
+    return Cells(
+        contents, labels, positives.astype(np.float64), weights, (kept,),
+        np.zeros(data.n_classes), np.ones(len(held_out)), np.array([len(each) for each in data.members]), len(held_out),
+    )  # fmt: skip

@@ -1,7 +1,14 @@
-"""Softmax (multinomial logistic) regression, by L-BFGS."""
+"""Softmax (multinomial logistic) regression, by L-BFGS without BLAS.
+
+The bytes of a model must not depend on the number of threads. SciPy's L-BFGS adds up with BLAS, and OpenBLAS adds up
+the products of long vectors in one part for each thread.
+"""
 
 from __future__ import annotations
 
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,13 +19,26 @@ from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.csr import running_sums
 from nbtext.features.folds import NEVER_HELD_OUT
-from nbtext.linear.data import CompactMatrix, Floats, TrainingData
-from nbtext.linear.lbfgs import SolverSettings, minimize
+from nbtext.linear.data import (
+    STEPS_PER_PASS,
+    CompactMatrix,
+    Floats,
+    LinearModel,
+    SolverSettings,
+    TrainingData,
+    check_finite,
+)  # fmt: skip
 from nbtext.parallel import parallel_map
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+Objective = Callable[[Floats], tuple[float, Floats]]  # parameters to (value, gradient)
+
+GRADIENT_HISTORY = (3, 20)  # vectors that L-BFGS keeps, at least and at most
+MAX_HISTORY = 1 << 23  # numbers in these vectors, if there are more than the least
+SMALL_STEPS = 2  # one after the other, that gain little before it stops: after a short step a long one may follow
+DECREASE, FLATTER, MIN_STEP = 1e-4, 0.9, 1e-10  # of the line search: both Wolfe conditions, and where it gives up
 # On 20 Newsgroups, C = 1, it takes two thirds of the steps of 0.01, and ends 3e-5 of the objective above the minimum.
 MIN_GAIN = 0.04
 # Rough fits of folds start from the solution for all documents. With 0.1 they keep a part of it, and the estimated
@@ -146,3 +166,90 @@ class LogisticRegression:
         return Solution(
             *minimize(objective, begin, curvature, solver, min_gain=ROUGH_GAIN if solver.is_rough else MIN_GAIN)
         )
+
+
+def minimize(
+    objective: Objective, start: Floats, curvature: Floats, settings: SolverSettings, *, min_gain: float
+) -> tuple[Floats, bool]:
+    """Return the minimum of a convex objective, and whether L-BFGS converged.
+
+    start       parameters of any shape, which is that of the gradient and the minimum
+    curvature   an upper bound of the second derivatives by each parameter alone; it brings them to one scale
+    min_gain    as a share of the tolerance, the relative gain of a step at which it stops
+
+    raises  ModelError: the values are too large to compute with
+    """
+    scale = 1 / np.sqrt(curvature)
+
+    def evaluate(x: Floats) -> tuple[float, Floats]:
+        settings.check()
+        value, gradient = objective(x.reshape(start.shape) * scale)
+        gradient *= scale
+        return value, gradient.ravel()
+
+    n_steps = settings.max_iter * (STEPS_PER_PASS if settings.is_rough else 1)
+    fewest, most = GRADIENT_HISTORY
+    pairs: deque[tuple[Floats, Floats, float]] = deque(maxlen=min(most, max(fewest, MAX_HISTORY // start.size)))
+    n_left, n_small, is_converged = 2 * n_steps, 0, False  # evaluations that are left, last steps that gained little
+    with np.errstate(all="ignore"):  # overflow is an error below
+        x = np.divide(start, scale, out=np.zeros(start.shape), where=scale > 0).ravel()
+        value, gradient = evaluate(x)
+        for _ in range(n_steps):
+            step = _find_direction(gradient, pairs)
+            slope, size, short, long = dot(gradient, step), 1.0, 0.0, math.inf
+            if not slope < 0:  # at the minimum, or the numbers are too large
+                break
+            found, lower = value, gradient
+            while n_left > 0 and size > MIN_STEP:
+                n_left -= 1
+                found, lower = evaluate(x + size * step)
+                if not found <= value + DECREASE * size * slope:
+                    long = size
+                elif dot(lower, step) < FLATTER * slope:
+                    short = size
+                else:
+                    break
+                size = 2 * short if math.isinf(long) else (short + long) / 2
+            if not found <= value:  # rounding leaves nothing to gain
+                break
+            step *= size
+            x += step
+            gain, value = value - found, found
+            np.subtract(lower, gradient, out=gradient)
+            curved = dot(step, gradient)
+            if curved > 0:
+                pairs.append((step, gradient, curved))
+            gradient = lower
+            n_small = n_small + 1 if gain <= min_gain * settings.tolerance * max(abs(value), 1.0) else 0
+            is_converged = n_small == SMALL_STEPS
+            if is_converged:
+                break
+    check_finite(value)
+    check_finite(x)
+    is_converged = is_converged or dot(gradient, gradient) / 2 <= settings.tolerance * value
+    return x.reshape(start.shape) * scale, bool(is_converged)
+
+
+def _find_direction(gradient: Floats, pairs: Sequence[tuple[Floats, Floats, float]]) -> Floats:
+    """Return the direction of steepest descent, or, once there are pairs, that of a quasi-Newton step.
+
+    pairs  the last changes of the parameters and of the gradient, and their products
+
+    Source: Nocedal, Wright, Numerical Optimization, 2006, algorithm 7.4.
+    """
+    direction = -gradient
+    if not pairs:
+        return direction
+    shares = []
+    for change, difference, product in reversed(pairs):
+        shares.append(dot(change, direction) / product)
+        direction -= shares[-1] * difference
+    _, difference, product = pairs[-1]
+    direction *= product / dot(difference, difference)
+    for change, difference, product in pairs:
+        direction += (shares.pop() - dot(difference, direction) / product) * change
+    return direction
+
+
+# C = 3 is better than 1 for character n-grams (0.723 and 0.710 on messages in Thai), and as fast.
+LOGISTIC = LinearModel(problem=LogisticRegression, searched=(("characters", "binary-l2", 3.0),))

@@ -12,9 +12,8 @@ Fan, Chang, Hsieh, Wang, Lin, LIBLINEAR: A Library for Large Linear Classificati
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -27,8 +26,7 @@ from nbtext.bayes.settings import LinearSettings
 from nbtext.features.csr import running_sums
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.kernel import HAS_KERNEL, warn_if_missing
-from nbtext.linear.data import NO_FOLD, CompactMatrix, Floats, TrainingData, check_finite
-from nbtext.linear.lbfgs import SolverSettings
+from nbtext.linear.data import NO_FOLD, CompactMatrix, Floats, LinearModel, SolverSettings, TrainingData, check_finite
 from nbtext.parallel import parallel_map
 
 # Dual coordinate descent is slow where C |x|² is large. Solutions for smaller C, a factor of STRIDE apart and only
@@ -85,36 +83,48 @@ class Solution(NamedTuple):
         return weights
 
 
-class Factors(ABC):
+@dataclass(frozen=True, eq=False)
+class Factors:
     """The factors of the features in the problems of one fold, and the documents that are not in the fold.
 
+    Here each factor is 1.
+
+    compact    the compact matrix of the training data
     is_fitted  (n_documents,), whether each document is not in the fold
+    squares    (n_documents,), Σ x² over the features of one document
     """
 
+    data: TrainingData
+    compact: CompactMatrix
     is_fitted: NDArray[np.bool_]
+    squares: Floats
 
-    @abstractmethod
     def of_shared(self, own_class: int) -> Floats:
-        """Return the factors (n_shared,) of the shared features of a CompactMatrix."""
+        """Return the factors (n_shared,) of the shared features."""
+        return np.ones(len(self.compact.columns))
 
-    @abstractmethod
     def of_single(self, own_class: int, entries: NDArray[np.int64]) -> Floats:
-        """Return the factors (n,) of some of its features of one document."""
+        """Return the factors (n,) of some of the features of one document."""
+        return np.ones(len(entries))
 
-    @abstractmethod
     def single_squares(self, own_class: int) -> Floats:
         """Return Σ (x f)² over the features of one document, (n_documents,)."""
+        return self.squares
 
-    @abstractmethod
     def of_all(self, own_class: int) -> Floats:
         """Return the factors (n_features,) of all features."""
+        return np.ones(self.data.n_features)
 
 
-class OneVsRest(ABC):
-    """Binary problems over given training data, one for each class."""
+class OneVsRest:
+    """Binary problems over given training data, one for each class.
+
+    Here all features have the factor 1: this is the linear support vector machine (squared hinge loss), the model of
+    LIBLINEAR, and of scikit-learn's LinearSVC.
+    """
 
     def __init__(
-        self, data: TrainingData, settings: LinearSettings, *, has_intercept: bool = False, jobs: int = 1
+        self, data: TrainingData, settings: LinearSettings, *, has_intercept: bool = True, jobs: int = 1
     ) -> None:
         self._data = add_constant(data) if has_intercept else data
         self._has_intercept, self._settings, self._jobs = has_intercept, settings, jobs
@@ -122,9 +132,12 @@ class OneVsRest(ABC):
         has_two = data.n_classes <= 2 and data.sets is None
         self._classes = range(1, data.n_classes) if has_two else range(data.n_classes)
 
-    @abstractmethod
     def _make_factors(self, folds: NDArray[np.int32], numbers: list[int]) -> Iterable[Factors]:
         """Yield the factors in the problems of some folds, or of NO_FOLD."""
+        compact, n = self._compact, len(self._data)
+        squares = np.bincount(compact.single_rows, compact.single_values**2, minlength=n).astype(np.float64)
+        for number in numbers:
+            yield Factors(self._data, compact, folds != number, squares)
 
     @cached_property
     def _compact(self) -> CompactMatrix:
@@ -463,3 +476,8 @@ def continuation(settings: SolverSettings, mean_square: float) -> Iterator[Solve
     for stage in range(n_stages, 0, -1):
         yield settings._replace(C=settings.C / STRIDE**stage, tolerance=ROUGH_TOLERANCE)
     yield settings
+
+
+# Its results are so near to those of NB-SVM on small subsets that features are compared with NB-SVM alone. With it in
+# the race, pairs of words were given up, and 20 Newsgroups lost 0.014 of its test accuracy.
+SVM = LinearModel(problem=OneVsRest, has_sets=True, is_tried_last=True)

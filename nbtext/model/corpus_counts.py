@@ -11,14 +11,12 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import ClassStatistics, count_classes
-from nbtext.bayes.label_sets import LabelSets, count_label_sets, sum_over_sets
+from nbtext.bayes.class_statistics import ClassStatistics, LabelSets, count_classes, count_label_sets, sum_over_sets
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, check_label
 from nbtext.errors import ModelError
-from nbtext.features.analyzer import TOO_LONG
+from nbtext.features.analyzer import TOO_LONG, refuse_long_texts
 from nbtext.features.counting import Counter, counter, merge_sorted
 from nbtext.features.document_counts import EMPTY_HASH, DocumentCounts, take_smallest
-from nbtext.features.regex_timeout import refuse_long_texts
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting

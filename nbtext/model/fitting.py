@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import ClassStatistics, log_prior
+from nbtext.bayes.class_statistics import ClassStatistics, LabelSets, log_prior
+from nbtext.bayes.decision_offsets import Goals, find_goals
 from nbtext.bayes.diagnostics import Hyperparameters
-from nbtext.bayes.label_sets import LabelSets
-from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
-from nbtext.bayes.scored_corpus import ScoredCorpus
+from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus, count_hapaxes
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import AUTO, DECISION_METRICS, SELECTABLE_MODELS, ModelSettings
 from nbtext.bayes.smoothing import Selection, choose_documents, compare_event_models, select_smoothing
-from nbtext.bayes.targets import Goals, find_goals
 from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts, count_copies
 from nbtext.features.selection import is_selective, no_token, select_columns
@@ -29,8 +27,8 @@ from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.task import OneLabel, Task
 
 if TYPE_CHECKING:
-    from nbtext.bayes.label_selection import MultilabelFit
-    from nbtext.bayes.relevance_leave_one_out import RelevanceLeaveOneOut
+    from nbtext.bayes.binary_relevance import RelevanceLeaveOneOut
+    from nbtext.bayes.label_calibration import MultilabelFit
 
 Unseen = tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]  # see count_unseen
 
@@ -118,7 +116,7 @@ def _fit_several_labels(
     raises  ModelError: no document has a label, or the counts are of a matrix
     """
     from nbtext.bayes.binary_relevance import compile_relevance
-    from nbtext.bayes.label_selection import DEFAULT, select_multilabel
+    from nbtext.bayes.label_calibration import DEFAULT, select_multilabel
     from nbtext.model.several_labels import SeveralLabels
 
     SeveralLabels.check_training(features, model_settings)
@@ -156,8 +154,7 @@ def _fit_linear_model(
     n_hapax  (n_documents,), tokens of each document whose features occur in no other document; None: no such tokens
     check    called often; an error that it raises ends the fit
     """
-    from nbtext.linear.data import TrainingData
-    from nbtext.linear.lbfgs import do_nothing
+    from nbtext.linear.data import TrainingData, do_nothing
 
     labels, statistics = counts.labels, counts.statistics
     sample, weighting = counts.weigh_documents(features)
@@ -181,7 +178,7 @@ def _fit_linear_model(
         )
         task = OneLabel.of(labels, log_priors, class_documents, model_settings, calibration, estimate)
     else:
-        from nbtext.linear.label_learning import learn_labels
+        from nbtext.linear.learning import learn_labels
         from nbtext.model.several_labels import SeveralLabels
 
         n_known = n_known * (np.diff(sample.indptr) > 0)
@@ -233,7 +230,7 @@ def select_features(counts: CorpusCounts, features: FeatureSettings) -> tuple[Co
             raise no_token()
         return counts, None
     statistics = counts.statistics if counts.statistics.totals is None else counts.statistics.pooled
-    columns = select_columns(statistics, statistics.class_documents, features)
+    columns = select_columns(statistics.entries, statistics.class_documents, features)
     return counts.restrict(columns), columns
 
 
@@ -312,7 +309,7 @@ def leave_out_labels(
     counts: CorpusCounts, weighting: Weighting, n_hapax: NDArray[np.float64] | None, *, is_separate: bool = False
 ) -> RelevanceLeaveOneOut:
     """Return the retained documents of counts over the features of a model, to be left out."""
-    from nbtext.bayes.relevance_leave_one_out import LabelCounts, RelevanceLeaveOneOut
+    from nbtext.bayes.binary_relevance import LabelCounts, RelevanceLeaveOneOut
 
     statistics, sample = counts.weigh(weighting)
     sets = LabelSets.of(counts.sets, counts.labels)
@@ -361,8 +358,7 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64],
     if not len(judged.documents):
         return np.zeros(0, dtype=np.int64), np.zeros((0, len(counts.labels)))
     (scores,) = judged.scores(smoothing)
-    lengths = judged.n_known if judged.documents.has_lengths else None
-    log_posterior = fitted.calibration.log_posterior(judged.ignore_hapaxes(scores, smoothing), lengths)
+    log_posterior = fitted.calibration.log_posterior(judged.ignore_hapaxes(scores, smoothing), judged.lengths)
     unanswered = np.flatnonzero(~judged.is_known)
     if settings.calibrate:
         log_posterior[unanswered] = judged.take(unanswered).unanswered_log_posterior()

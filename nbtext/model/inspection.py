@@ -18,18 +18,17 @@ from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.scorer import ClassWeights, Floats
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.errors import ModelError, SettingsError
-from nbtext.features.analyzer import Analyzer
+from nbtext.features.analyzer import Analyzer, refuse_long_texts
 from nbtext.features.counting import counter
 from nbtext.features.csr import select_class
 from nbtext.features.hashing import buckets
-from nbtext.features.regex_timeout import refuse_long_texts
 from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.fitting import align_to_vocabulary
 from nbtext.model.source_counting import OnBatch, check_fields, read_batches
 
 if TYPE_CHECKING:
-    from nbtext.bayes.label_selection import MultilabelFit
+    from nbtext.bayes.label_calibration import MultilabelFit
     from nbtext.documents.matrix import Matrix
     from nbtext.documents.source import Source
 
@@ -83,11 +82,11 @@ class Inspector:
 
     @cached_property
     def mutual_information(self) -> Floats:
-        return mutual_information(self.statistics, self.statistics.class_documents)
+        return mutual_information(self.statistics.entries, self.statistics.class_documents)
 
     @cached_property
     def chi_squared(self) -> Floats:
-        return chi_squared(self.statistics, self.statistics.occurrences, self.statistics.class_documents)
+        return chi_squared(self.statistics.entries, self.statistics.occurrences, self.statistics.class_documents)
 
     def best(self, k: int, by: str, n_features: int) -> NDArray[np.int64]:
         """Return the columns of the n most characteristic features of a class, best first; ties by column."""
@@ -145,7 +144,7 @@ class Inspector:
         """
         columns, weights = self._weights.entries(k)
         absent = np.setdiff1d(order[: n_features + len(columns)], columns, assume_unique=True)
-        columns, weights = np.append(columns, absent), np.append(weights, self._weights.absent(k, absent))
+        columns, weights = np.append(columns, absent), np.append(weights, self._scorer.absent(absent, k))
         return columns, self._against_others(weights, self._sums[columns])
 
     def views(self, k: int, columns: Sequence[int] | NDArray[np.int64]) -> Iterator[FeatureView]:

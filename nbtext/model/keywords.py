@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics, log_prior
 from nbtext.bayes.diagnostics import Hyperparameters
-from nbtext.bayes.expectation_maximization import NEGLIGIBLE, ExpectationMaximization
 from nbtext.bayes.leave_one_out import AT_ONCE
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import Selection
+from nbtext.bayes.unlabeled import NEGLIGIBLE, ExpectationMaximization
 from nbtext.errors import InputError, SettingsError
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.document_counts import DocumentCounts, concatenate

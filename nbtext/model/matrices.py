@@ -14,7 +14,7 @@ from nbtext.documents.batch import Batch, check_label
 from nbtext.documents.matrix import Matrix
 from nbtext.errors import InputError, NbtextError
 from nbtext.features.analyzer import TOO_LONG
-from nbtext.features.hashing import bucket_hashes, count_matrix, term_hashes
+from nbtext.features.hashing import bucket_hashes, count_matrix, vocabulary_hashes
 from nbtext.features.selection import is_selective
 from nbtext.features.settings import FeatureSettings, find_invalid_field
 from nbtext.features.vectorizer import Vectorizer
@@ -126,7 +126,7 @@ def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int
         raise InputError(what, hint="train on the texts, or on a matrix of the counts of all features")
     vocabulary = Vocabulary(matrix.feature_blob, matrix.feature_offsets) if features.hash_bits is None else None
     buckets = np.arange(n_features, dtype=np.int32)
-    hashes = term_hashes(vocabulary.terms) if vocabulary is not None else bucket_hashes(buckets)
+    hashes = vocabulary_hashes(vocabulary) if vocabulary is not None else bucket_hashes(buckets)
     sample = count_matrix(matrix.indptr, matrix.indices, matrix.data, classes, hashes).with_empty_last().smallest(None)
     frequencies = document_frequencies(sample.indices, n_features=n_features)
     statistics = count_classes(sample, n_features, len(labels))

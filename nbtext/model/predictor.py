@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.outliers import log_likelihood_per_token, typicality, with_unknown_tokens
+from nbtext.bayes.conformal import log_likelihood_per_token, typicality, with_unknown_tokens
 from nbtext.bayes.scorer import Floats
 from nbtext.documents.batch import Batch
-from nbtext.features.analyzer import TOO_LONG
+from nbtext.features.analyzer import TOO_LONG, refuse_long_texts
 from nbtext.features.counting import counter
 from nbtext.features.csr import running_sums
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.regex_timeout import refuse_long_texts
 from nbtext.model.fitted_model import Evidence, FittedModel
 from nbtext.model.predictions import NO_KNOWN_WORD, NO_TOKEN, Labels, Predictions
 from nbtext.model.settings import DecisionSettings

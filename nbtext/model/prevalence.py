@@ -10,13 +10,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.prevalence import MAX_CLASSES, MeanPosteriors, PosteriorSums, ShareEstimate, shrink_shares
+from nbtext.bayes.prevalence import (
+    MAX_CLASSES,
+    MeanPosteriors,
+    PosteriorSums,
+    ShareEstimate,
+    WordDrift,
+    WordSums,
+    shrink_shares,
+)
 from nbtext.bayes.scorer import log_posterior
-from nbtext.bayes.word_drift import WordDrift, WordSums
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, ModelError, SettingsError
+from nbtext.features.analyzer import refuse_long_texts
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.regex_timeout import refuse_long_texts
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import Predictor

@@ -12,11 +12,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.label_noise import MAX_LABELS, LabelNoise, estimate_label_noise, estimate_noise, judge_none, keep_best
-from nbtext.bayes.label_sets import LabelSets, count_label_sets
-from nbtext.bayes.outliers import QUANTILE, log_likelihood_per_token, typicality, with_unknown_tokens
-from nbtext.bayes.pair_noise import MIN_DOCUMENTS, PairNoise, estimate_pair_noise, find_wrong_pairs
-from nbtext.bayes.prediction_sets import Quantiles
+from nbtext.bayes.class_statistics import LabelSets, count_label_sets
+from nbtext.bayes.conformal import QUANTILE, Quantiles, log_likelihood_per_token, typicality, with_unknown_tokens
+from nbtext.bayes.label_noise import (
+    MAX_LABELS,
+    MIN_DOCUMENTS,
+    LabelNoise,
+    PairNoise,
+    estimate_label_noise,
+    estimate_noise,
+    estimate_pair_noise,
+    find_wrong_pairs,
+    judge_none,
+    keep_best,
+)
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.smoothing import BLOCK_SCORES
 from nbtext.documents.batch import ONE_HINT, Batch

@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.diagnostics import Unlabeled
 from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.expectation_maximization import ExpectationMaximization, OnStep
-from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
-from nbtext.bayes.scored_corpus import ScoredCorpus
+from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus, count_hapaxes
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import DECADES, MAX_SCORES, Selection, select_smoothing
-from nbtext.bayes.unlabeled import HeldOut, Trial
+from nbtext.bayes.unlabeled import ExpectationMaximization, HeldOut, OnStep, Trial
 from nbtext.errors import InputError, SettingsError
 from nbtext.features.selection import is_selective, no_token, select_columns
 from nbtext.features.settings import FeatureSettings
@@ -189,11 +187,11 @@ class _Learner:
             self.is_hapax[:] = False
         self.columns: NDArray[np.int64] | None = None
         if vocabulary is not None and is_selective(features):
-            columns = select_columns(both, both.class_documents, replace(features, select=None))
+            columns = select_columns(both.entries, both.class_documents, replace(features, select=None))
             if features.select is not None:
                 chosen = own.restrict(columns)
                 only = replace(features, min_df=1, max_df=1.0, max_features=None)
-                columns = columns[select_columns(chosen, chosen.class_documents, only)]
+                columns = columns[select_columns(chosen.entries, chosen.class_documents, only)]
             others, self.is_hapax = others.restrict(columns, n_features), self.is_hapax[:, columns]
             self.columns, selected = columns, self.counts.restrict(columns)
         is_binary = model_settings.event_model.is_binary or features.tf == "binary"

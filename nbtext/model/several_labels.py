@@ -12,7 +12,7 @@ from nbtext.bayes.binary_relevance import RelevanceScores, split_scores
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.diagnostics import Hyperparameters
-from nbtext.bayes.label_selection import DEFAULT_THRESHOLD, MACRO_F1, MultilabelEstimate, MultilabelFit
+from nbtext.bayes.label_calibration import DEFAULT_THRESHOLD, MACRO_F1, MultilabelEstimate, MultilabelFit
 from nbtext.bayes.prevalence import LabelPosteriors
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.class_statistics import log_priors
+from nbtext.bayes.conformal import nonconformity
 from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate
-from nbtext.bayes.prediction_sets import nonconformity
 from nbtext.bayes.prevalence import MeanPosteriors
 from nbtext.bayes.scorer import Floats, log_posterior
 from nbtext.bayes.settings import ModelSettings

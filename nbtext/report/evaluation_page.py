@@ -8,7 +8,7 @@ from typing import Any
 from nbtext.errors import printable
 from nbtext.evaluation.diagnosis import N_TYPICALITY_BINS, Diagnosis, Example, Mistake, SetDiagnosis
 from nbtext.evaluation.metrics import ALL_METRICS
-from nbtext.features.occurrences import Locator
+from nbtext.features.analyzer import Locator
 from nbtext.report.explanation import cut_runs, mark_runs
 from nbtext.report.inspection import summary_lines
 from nbtext.report.page.rendering import Chart, percent, render_page

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-    from nbtext.features.occurrences import Locator
+    from nbtext.features.analyzer import Locator
 
 N_FEATURES = 10  # shown in a table if no number is given; programs get all
 COLUMNS = ("id", "label", "against", "term", "feature", "count", "log_odds")

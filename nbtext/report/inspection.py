@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from nbtext.bayes.label_selection import MIN_F1
+from nbtext.bayes.label_calibration import MIN_F1
 from nbtext.errors import list_some, number_of, printable
 from nbtext.model.inspection import ConfusionView, Inspection, LabelDecision, MatrixInspection, WordView
 from nbtext.model.settings import CRITERIA

@@ -15,7 +15,7 @@ from nbtext.report.terminal import Screen, format_screen
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from nbtext.features.occurrences import Locator
+    from nbtext.features.analyzer import Locator
 
 MAX_CHARACTERS = 10_000  # of a text that are shown
 ENOUGH_WEIGHT = 0.5  # share of the largest weight of a window; with more, the beginning of a text is shown first

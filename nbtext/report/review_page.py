@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nbtext.features.occurrences import Locator
+from nbtext.features.analyzer import Locator
 from nbtext.model.review import LABEL_ERROR, Finding, Review, ReviewedDocument
 from nbtext.report.explanation import cut_runs, highlight
 from nbtext.report.page.rendering import render_page

@@ -22,8 +22,7 @@ from nbtext.artifact.model import load_model
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings, ModelInput
 from nbtext.errors import ArtifactError, InputError, NbtextError
-from nbtext.features.analyzer import has_own_pattern
-from nbtext.features.occurrences import Locator
+from nbtext.features.analyzer import Locator, has_own_pattern
 from nbtext.model.explanation import Explainer, Explanation
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictions import Predictions
@@ -121,7 +120,7 @@ class ProcessEngine:
     """Computes like LocalEngine in a separate process, for models with a token pattern.
 
     A pattern can take exponential time, in which Python's matcher lets no other thread run. Only a main thread can
-    stop it, see `nbtext.features.regex_timeout`: in the other process it is the main thread that computes.
+    stop it, see `nbtext.features.analyzer`: in the other process it is the main thread that computes.
     """
 
     def __init__(self, fitted: FittedModel) -> None:

@@ -1,11 +1,15 @@
 """Small corpora as matrices, for the tests of this room."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
+from nbtext.bayes.event_model import EventModel
 from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.features.document_counts import DocumentCounts
 
 N_VALUES = 3
@@ -48,3 +52,16 @@ def labeled_matrices(
     row = st.lists(st.integers(0, maximum), min_size=n_features, max_size=n_features)
     counts = draw(st.lists(row, min_size=len(classes), max_size=len(classes)))
     return np.array(counts), np.array(classes), n_classes
+
+
+def leave_one_out(
+    statistics: ClassStatistics,
+    documents: DocumentCounts,
+    *,
+    model: EventModel,
+    smoothings: Sequence[float],
+    prior: str = "empirical",
+    is_separate: bool = False,
+) -> NDArray[np.float64]:
+    """The leave-one-out scores of all documents of a corpus, (n_smoothings, n_documents, n_classes)."""
+    return LeaveOneOut(statistics, documents, None, model, prior, is_separate=is_separate).scores(*smoothings)

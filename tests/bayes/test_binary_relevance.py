@@ -8,10 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from nbtext.bayes.binary_relevance import RelevanceScores, Smoothing, compile_relevance, contrast_labels, split_scores
-from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.label_sets import LabelSets, count_label_sets
-from nbtext.bayes.relevance_leave_one_out import LabelCounts, RelevanceLeaveOneOut
+from nbtext.bayes.binary_relevance import (
+    LabelCounts,
+    RelevanceLeaveOneOut,
+    RelevanceScores,
+    Smoothing,
+    compile_relevance,
+    contrast_labels,
+    split_scores,
+)
+from nbtext.bayes.class_statistics import ClassStatistics, LabelSets, count_label_sets
 from nbtext.features.document_counts import DocumentCounts
 
 N_FEATURES, N_LABELS = 4, 3

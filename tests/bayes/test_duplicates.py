@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpora_by_hand import MODELS, labeled_matrices, read_by, sample_of
+from corpora_by_hand import MODELS, labeled_matrices, leave_one_out, read_by, sample_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from nbtext import TextClassifier
 from nbtext.bayes.class_statistics import count_classes, log_prior
 from nbtext.bayes.gaussian import Moments
-from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes, group_duplicates, leave_one_out
-from nbtext.bayes.scored_corpus import ScoredCorpus
+from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus, count_hapaxes
 from nbtext.features.document_counts import DocumentCounts
 
 TEXTS = [
@@ -69,7 +68,7 @@ def test_equals_refits_without_all_copies(
     statistics = read_by(name, counts, classes, n_classes)
     (found,) = leave_one_out(
         statistics, documents, model=model, smoothings=[smoothing], prior=prior,
-        duplicates=group_duplicates(documents, is_separate=is_separate),
+        is_separate=is_separate,
     )  # fmt: skip
     for i in range(len(counts)):
         others = others_than(counts, i, is_separate)
@@ -166,9 +165,9 @@ def test_equal_hashes_of_unequal_documents_are_no_duplicates() -> None:
     documents = replace(
         sample_of(np.array([[1, 0], [0, 1], [0, 1]]), np.array([0, 1, 1])), hashes=np.zeros(3, np.uint64)
     )
-    duplicates = group_duplicates(documents)
-    assert duplicates.groups.tolist() == [0, 1, 1]
-    assert duplicates.left_out.copies.tolist() == [1, 2]
+    corpus = LeaveOneOut(count_classes(documents, 2, 2), documents, None, MODELS["multinomial"], "empirical")
+    assert corpus.rows.tolist() == [0, 1, 1]
+    assert corpus.left_out.copies.tolist() == [1, 2]
 
 
 def test_a_doubled_corpus_is_no_better() -> None:

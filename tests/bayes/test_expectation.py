@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from nbtext.bayes import expectation_maximization as expectation
+from nbtext.bayes import unlabeled as expectation
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.expectation_maximization import ExpectationMaximization
+from nbtext.bayes.unlabeled import ExpectationMaximization
 from nbtext.features.document_counts import DocumentCounts
 
 Floats = NDArray[np.float64]

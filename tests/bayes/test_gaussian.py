@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpora_by_hand import labeled_matrices, sample_of
+from corpora_by_hand import labeled_matrices, leave_one_out, sample_of
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from sklearn.naive_bayes import GaussianNB
 from nbtext.bayes import gaussian as gaussian_model
 from nbtext.bayes.class_statistics import count_classes, log_prior
 from nbtext.bayes.gaussian import GAUSSIAN, compile_gaussian, compute_moments
-from nbtext.bayes.leave_one_out import leave_one_out
 from nbtext.bayes.scorer import Floats
 from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts

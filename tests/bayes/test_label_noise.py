@@ -11,7 +11,10 @@ from corpora_by_hand import sample_of
 from numpy.typing import NDArray
 
 from nbtext.bayes import label_noise
+from nbtext.bayes.class_statistics import count_classes
+from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.label_noise import LabelNoise, estimate_label_noise
+from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.features.document_counts import DocumentCounts
@@ -131,8 +134,10 @@ def test_parts_of_the_documents_and_of_the_labels(monkeypatch: pytest.MonkeyPatc
     assert (few.likely == whole.likely).mean() > 0.99
     assert average_precision(few, given, is_flipped) > average_precision(whole, given, is_flipped) - 0.01
     monkeypatch.setattr(label_noise, "MAX_LABELS", 64)
-    parts = [part.tolist() for part in label_noise._cut(np.array([1, 1, 2, 3, 3, 3, 4], dtype=np.uint64), 2)]
-    assert parts == [[0, 1], [2, 3, 4, 5], [6]]  # duplicates stay together
+    some = sample_of(np.ones((7, 1), dtype=np.int64), np.zeros(7, dtype=np.int64))
+    some = replace(some, hashes=np.array([1, 1, 2, 3, 3, 3, 4], dtype=np.uint64))
+    corpus = LeaveOneOut(count_classes(some, 1, 1), some, None, EVENT_MODELS["multinomial"], "empirical")
+    assert [len(part.documents) for part in corpus.split(2)] == [2, 4, 1]  # duplicates stay together
 
 
 def test_work_for_many_labels_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

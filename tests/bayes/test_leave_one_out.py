@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpora_by_hand import MODELS, labeled_matrices, read_by, sample_of, statistics_of
+from corpora_by_hand import MODELS, labeled_matrices, leave_one_out, read_by, sample_of, statistics_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.bayes import complement
 from nbtext.bayes.class_statistics import count_classes, log_prior
 from nbtext.bayes.gaussian import Moments
-from nbtext.bayes.leave_one_out import LeaveOneOut, leave_one_out
+from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.features.document_counts import DocumentCounts
 
 

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.bayes.outliers import log_likelihood_per_token, threshold, typical, typicality
-from nbtext.bayes.prediction_sets import Quantiles
+from nbtext.bayes.conformal import Quantiles, log_likelihood_per_token, threshold, typical, typicality
 
 
 def test_by_hand() -> None:

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from nbtext.bayes.class_statistics import LabelSets
 from nbtext.bayes.label_calibration import Cells, sigmoid
-from nbtext.bayes.label_sets import LabelSets
-from nbtext.bayes.pair_noise import PRIOR_MEANS, PairNoise, _Problem, estimate_pair_noise, fit_noise_rates
+from nbtext.bayes.label_noise import PRIOR_MEANS, PairNoise, _evaluate, estimate_pair_noise, fit_noise_rates
 from nbtext.documents.batch import Batch
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
@@ -52,11 +52,11 @@ def test_rates_are_found(missing: float, added: float) -> None:
 
 def test_the_gradient_is_that_of_the_loss() -> None:
     cells, true = random_cells(0.1, 0.01)
-    problem = _Problem(cells.positives, cells.documents, np.log(true) - np.log1p(-true))
+    known = {"positives": cells.positives, "documents": cells.documents, "log_odds": np.log(true) - np.log1p(-true)}
     at = PRIOR_MEANS + 0.3
-    _, gradient, information = problem.evaluate(at)
+    _, gradient, information = _evaluate(at, **known)
     for k, direction in enumerate(np.eye(4)):
-        above, below = (problem.evaluate(at + sign * 1e-5 * direction)[0] for sign in (1, -1))
+        above, below = (_evaluate(at + sign * 1e-5 * direction, **known)[0] for sign in (1, -1))
         assert gradient[k] == pytest.approx((above - below) / 2e-5, rel=1e-4)
     assert (np.linalg.eigvalsh(information) > 0).all()
 
@@ -114,8 +114,8 @@ def test_all_pairs_and_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     rates = fit_noise_rates(cells.positives, cells.documents, true)
     found = []
     for size in (1 << 16, 50):
-        monkeypatch.setattr("nbtext.bayes.pair_noise.fit_noise_rates", lambda *_: rates)
-        monkeypatch.setattr("nbtext.bayes.pair_noise.MAX_AT_ONCE", size)
+        monkeypatch.setattr("nbtext.bayes.label_noise.fit_noise_rates", lambda *_: rates)
+        monkeypatch.setattr("nbtext.bayes.label_noise.MAX_AT_ONCE", size)
         found.append(judge()[0])
     assert found[0].documents.tolist() == found[1].documents.tolist()
     np.testing.assert_array_equal(found[0].wrong, found[1].wrong)

@@ -87,6 +87,11 @@ def a_corpus(seed: int, times: int) -> tuple[Any, NDArray[np.int32], Any]:
     return (indptr, columns.astype(np.int32), counts[rows, columns].astype(np.int32)), classes, occurrences
 
 
+def one_class(classes: NDArray[np.int32], copies: NDArray[np.int64]) -> Any:
+    """The pairs of documents that have one class each, with this many copies in it."""
+    return np.arange(len(classes) + 1), classes, copies
+
+
 @pytest.mark.parametrize("n_tabled", [1, 4, 4000])
 @pytest.mark.parametrize("smoothings", [[0.3], [0.01, 1.0, 7.0]])
 def test_left_out_sums_have_the_same_bits(n_tabled: int, smoothings: list[float]) -> None:
@@ -101,7 +106,7 @@ def test_left_out_sums_have_the_same_bits(n_tabled: int, smoothings: list[float]
         rows, classes, occurrences = a_corpus(seed, times=1 + seed * 100)
         corpus = dense_entries(occurrences, occurrences)
         ones = np.ones(10, dtype=np.int64)
-        arguments = rows, classes, (ones, ones), corpus, None, 3, (alphas, np.log(alphas), table)
+        arguments = rows, one_class(classes, ones), ones, corpus, None, 3, (alphas, np.log(alphas), table)
         np.testing.assert_array_equal(_kernel.left_out_sums(*arguments), plain.left_out_sums(*arguments))
 
 
@@ -113,9 +118,9 @@ def test_a_document_that_was_never_counted_cannot_be_left_out(functions: ModuleT
     logarithms, ones = (alphas, np.log(alphas), table), np.ones(10, dtype=np.int64)
     more = rows[0], rows[1], rows[2] + np.int32(9)
     with pytest.raises(ValueError, match="not part of the corpus"):
-        functions.left_out_sums(more, classes, (ones, ones), corpus, None, 3, logarithms)
+        functions.left_out_sums(more, one_class(classes, ones), ones, corpus, None, 3, logarithms)
     with pytest.raises(ValueError, match="not part of the corpus"):
-        functions.left_out_sums(rows, classes, (9 * ones, 9 * ones), corpus, None, 3, logarithms)
+        functions.left_out_sums(rows, one_class(classes, 9 * ones), 9 * ones, corpus, None, 3, logarithms)
 
 
 @pytest.mark.parametrize("n_rows", [1, 10])
@@ -128,9 +133,9 @@ def test_a_document_of_another_class_cannot_be_left_out(functions: ModuleType, n
     for occurrences in (np.array([[0, 90, 7]]), np.array([[1, 90, 7]])):
         corpus = dense_entries(occurrences, occurrences)
         with pytest.raises(ValueError, match="not part of the corpus"):
-            functions.left_out_sums(rows, own, (ones, ones), corpus, None, 3, logarithms)
+            functions.left_out_sums(rows, one_class(own, ones), ones, corpus, None, 3, logarithms)
         with pytest.raises(ValueError, match="not part of the corpus"):
-            functions.left_out_sums(rows, own, (ones, ones), corpus, occurrences.sum(axis=1), 3, logarithms)
+            functions.left_out_sums(rows, one_class(own, ones), ones, corpus, occurrences.sum(axis=1), 3, logarithms)
 
 
 @pytest.mark.parametrize("n_tabled", [1, 4, 4000])
@@ -148,9 +153,36 @@ def test_left_out_complements_have_the_same_bits(n_tabled: int, smoothings: list
         corpus, everywhere = dense_entries(occurrences, occurrences), occurrences.sum(axis=1)
         ones = np.ones(10, dtype=np.int64)
         for copies in ((ones, ones), (ones + 1, ones + 1)):
-            arguments = rows, classes, copies, corpus, everywhere, 3, logarithms
+            arguments = rows, one_class(classes, copies[0]), copies[1], corpus, everywhere, 3, logarithms
             found = _kernel.left_out_sums(*arguments)
             np.testing.assert_array_equal(found, plain.left_out_sums(*arguments))
+
+
+@pytest.mark.parametrize("n_classes", [3, 40])
+def test_documents_of_several_classes_are_left_out_of_each(functions: ModuleType, n_classes: int) -> None:
+    """Or of none: such a document is not part of the corpus, and nothing is left out."""
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        counts, copies = random.poisson(0.7, (12, 7)), random.poisson(0.1, (12, n_classes))
+        copies[0] = 0
+        occurrences = counts.T @ copies + random.poisson(0.5, (7, n_classes))
+        places = np.nonzero(counts)
+        rows = np.searchsorted(places[0], np.arange(13)), places[1].astype(np.int32), counts[places].astype(np.int32)
+        owners, classes = np.nonzero(copies)
+        pairs = np.searchsorted(owners, np.arange(13)), classes.astype(np.int32), copies[owners, classes]
+        corpus, everywhere = dense_entries(occurrences, occurrences), occurrences.sum(axis=1)
+        alphas, of_all = np.array([0.3, 2.0]), copies.sum(axis=1)
+        logarithms = alphas, np.log(alphas), np.log(np.arange(3)[:, None] + alphas) - np.log(alphas)
+        own = functions.left_out_sums(rows, pairs, of_all, corpus, None, n_classes, logarithms)
+        others = functions.left_out_sums(rows, pairs, of_all, corpus, everywhere, n_classes, logarithms)
+        for i in range(12):
+            left = occurrences - counts[i][:, None] * copies[i]
+            logs, rest = np.log1p(left / 0.3), np.log1p((left.sum(axis=1, keepdims=True) - left) / 0.3)
+            np.testing.assert_allclose(own[i, :, 0], counts[i] @ logs, rtol=1e-12)
+            np.testing.assert_allclose(others[i, :, 0], counts[i] @ rest, rtol=1e-12)
+        if HAS_KERNEL:
+            arguments = rows, pairs, of_all, corpus, everywhere, n_classes, logarithms
+            np.testing.assert_array_equal(others, plain.left_out_sums(*arguments))
 
 
 @pytest.mark.exhaustive(every=2)
@@ -172,10 +204,10 @@ def test_left_out_rows_of_many_classes_have_the_same_bits(n_classes: int, share:
     alphas = np.array([0.01, 1.0, 7.0])
     logarithms = alphas, np.log(alphas), np.log(np.arange(50)[:, None] + alphas) - np.log(alphas)
     ones = np.ones(30, dtype=np.int64)
-    gains = rows, classes, (ones, ones), corpus, None, n_classes, logarithms
+    gains = rows, one_class(classes, ones), ones, corpus, None, n_classes, logarithms
     np.testing.assert_array_equal(_kernel.left_out_sums(*gains), plain.left_out_sums(*gains))
     for copies in ((ones, ones), (ones, ones + 1)):
-        arguments = rows, classes, copies, corpus, everywhere, n_classes, logarithms
+        arguments = rows, one_class(classes, copies[0]), copies[1], corpus, everywhere, n_classes, logarithms
         found = _kernel.left_out_sums(*arguments)
         np.testing.assert_array_equal(found, plain.left_out_sums(*arguments))
 
@@ -196,9 +228,9 @@ def test_left_out_rows_of_large_counts_have_the_same_bits() -> None:
         alphas, ones = np.array([0.1, 1.0]), np.ones(len(classes), dtype=np.int64)
         logarithms = alphas, np.log(alphas), np.log(np.arange(50)[:, None] + alphas) - np.log(alphas)
         rows, corpus = (indptr, features, counts), dense_entries(occurrences, occurrences)
-        gains = rows, classes, (ones, ones), corpus, None, 3, logarithms
+        gains = rows, one_class(classes, ones), ones, corpus, None, 3, logarithms
         np.testing.assert_array_equal(_kernel.left_out_sums(*gains), plain.left_out_sums(*gains))
-        complements = rows, classes, (ones, ones), corpus, occurrences.sum(axis=1), 3, logarithms
+        complements = rows, one_class(classes, ones), ones, corpus, occurrences.sum(axis=1), 3, logarithms
         found = _kernel.left_out_sums(*complements)
         np.testing.assert_array_equal(found, plain.left_out_sums(*complements))
 
@@ -209,7 +241,7 @@ def test_left_out_complements_are_sums_over_the_other_classes(functions: ModuleT
     ones, alphas = np.ones(10, dtype=np.int64), np.array([0.7])
     logarithms = alphas, np.log(alphas), np.log(np.arange(5.0)[:, None] + alphas) - np.log(alphas)
     corpus, everywhere = dense_entries(occurrences, occurrences), occurrences.sum(axis=1)
-    found = functions.left_out_sums(rows, classes, (ones, ones), corpus, everywhere, 3, logarithms)
+    found = functions.left_out_sums(rows, one_class(classes, ones), ones, corpus, everywhere, 3, logarithms)
     indptr, indices, counts = rows
     for document, own in enumerate(classes):
         entries = slice(indptr[document], indptr[document + 1])
@@ -227,7 +259,7 @@ def test_complements_of_a_document_that_was_never_counted(functions: ModuleType)
     logarithms = alphas, np.log(alphas), np.log(np.arange(9.0)[:, None] + 1)
     more = rows[0], rows[1], rows[2] + np.int32(99)
     with pytest.raises(ValueError, match="not part of the corpus"):
-        functions.left_out_sums(more, classes, (ones, ones), corpus, everywhere, 3, logarithms)
+        functions.left_out_sums(more, one_class(classes, ones), ones, corpus, everywhere, 3, logarithms)
 
 
 @pytest.mark.parametrize("place", [0, -1])
@@ -247,9 +279,9 @@ def test_features_and_classes_out_of_range_are_refused(functions: ModuleType, wr
         (rows, wrong_classes, "classes of the rows must be below n_classes"),
     ):
         with pytest.raises(ValueError, match=error):
-            functions.left_out_sums(own_rows, own, (ones, ones), corpus, None, 3, logarithms)
+            functions.left_out_sums(own_rows, one_class(own, ones), ones, corpus, None, 3, logarithms)
         with pytest.raises(ValueError, match=error):
-            functions.left_out_sums(own_rows, own, (ones, ones), corpus, everywhere, 3, logarithms)
+            functions.left_out_sums(own_rows, one_class(own, ones), ones, corpus, everywhere, 3, logarithms)
 
 
 @pytest.mark.parametrize("limit", [1, 3, 1000])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.bayes.prediction_sets import MAX_POINTS, Quantiles, nonconformity, own_nonconformity
+from nbtext.bayes.conformal import MAX_POINTS, Quantiles, nonconformity, own_nonconformity
 
 
 def drawn(n: int, *, sureness: float, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
+from nbtext.bayes.decision_offsets import Target, _test_sizes, fit_targets, measure
 from nbtext.bayes.diagnostics import Proportion
 from nbtext.bayes.scorer import log_posterior
-from nbtext.bayes.targets import Target, _test_sizes, fit_targets, measure
 from nbtext.errors import SettingsError
 
 

@@ -5,8 +5,7 @@ import pytest
 from corpora_by_hand import sample_of, statistics_of
 
 from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.expectation_maximization import ExpectationMaximization
-from nbtext.bayes.unlabeled import N_FOLDS, HeldOut
+from nbtext.bayes.unlabeled import N_FOLDS, ExpectationMaximization, HeldOut
 from nbtext.features.folds import NEVER_HELD_OUT
 
 ABLE = [name for name, model in EVENT_MODELS.items() if model.log_prior_density is not None]

@@ -7,9 +7,16 @@ from scipy import sparse
 
 from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.multinomial import MULTINOMIAL
-from nbtext.bayes.prevalence import MeanPosteriors, PosteriorSums, fit_mean_posteriors
+from nbtext.bayes.prevalence import (
+    MAX_DRIFT,
+    SIGNIFICANT,
+    MeanPosteriors,
+    PosteriorSums,
+    WordDrift,
+    WordSums,
+    fit_mean_posteriors,
+)
 from nbtext.bayes.scorer import LinearScorer, log_posterior
-from nbtext.bayes.word_drift import MAX_DRIFT, SIGNIFICANT, WordDrift, WordSums
 from nbtext.features.document_counts import DocumentCounts
 
 N_WORDS, LENGTH = 400, 12

@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from nbtext._kernel import CheckedMatrix, fit_binary
-from nbtext.linear.lbfgs import MAX_ITER, TOLERANCE
+from nbtext.linear.data import MAX_ITER, TOLERANCE
 from nbtext.linear.one_vs_rest import START_DUAL
 
 RUNS = 3

@@ -77,7 +77,7 @@ def test_a_model_of_two_labels_is_kept_whole(nbtext: Any, tmp_path: Path) -> Non
 def test_a_model_that_does_not_converge_says_so(tmp_path: Path) -> None:
     """Once, when it is trained, not with --quiet; `inspect` shows it. Two passes are too few for a large C."""
     limit = (
-        "import sys; from nbtext.linear.lbfgs import SolverSettings; new = SolverSettings.__new__; "
+        "import sys; from nbtext.linear.data import SolverSettings; new = SolverSettings.__new__; "
         "new.__defaults__ = (new.__defaults__[0], 2, *new.__defaults__[2:]); "
     )
 

@@ -17,7 +17,7 @@ UNUSED_BY_PREDICT = {
 }  # fmt: skip
 UNUSED_BY_TRAIN = {
     "hashlib", "shutil", "click.shell_completion", "nbtext.bayes.binary_relevance", "nbtext.bayes.label_calibration",
-    "nbtext.bayes.label_selection", "nbtext.bayes.unlabeled", "nbtext.evaluation.metrics", "nbtext.evaluation.search",
+    "nbtext.bayes.unlabeled", "nbtext.evaluation.metrics", "nbtext.evaluation.search",
     "nbtext.linear", "nbtext.model.several_labels", "nbtext.model.explanation", "nbtext.model.predictor",
 }  # fmt: skip
 

@@ -13,10 +13,10 @@ from nbtext.bayes.calibration import TemperatureScaling
 from nbtext.bayes.categorical import compile_categorical, count_values
 from nbtext.bayes.class_statistics import count_classes, log_prior
 from nbtext.bayes.complement import compile_complement
+from nbtext.bayes.conformal import log_likelihood_per_token
 from nbtext.bayes.gaussian import compile_gaussian, compute_moments
-from nbtext.bayes.leave_one_out import group_duplicates
+from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.multinomial import MULTINOMIAL, compile_multinomial
-from nbtext.bayes.outliers import log_likelihood_per_token
 from nbtext.bayes.scorer import LinearScorer, log_posterior
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import chi_squared, mutual_information
@@ -130,12 +130,12 @@ def test_mutual_information() -> None:
             p = ((X > 0) == is_there)[y == k].sum(axis=0) / N
             product = ((X > 0) == is_there).mean(axis=0) * n[k] / N
             expected += np.where(p > 0, p * np.log(np.where(p > 0, p, 1) / product), 0)
-    equal(mutual_information(statistics, n.astype(np.int64)), expected)
+    equal(mutual_information(statistics.entries, n.astype(np.int64)), expected)
 
 
 def test_chi_squared() -> None:
     expected = n[:, None] / N * t.sum(axis=0)
-    found = chi_squared(statistics, statistics.occurrences, n.astype(np.int64))
+    found = chi_squared(statistics.entries, statistics.occurrences, n.astype(np.int64))
     equal(found, ((t - expected) ** 2 / expected).sum(axis=0))
 
 
@@ -154,7 +154,7 @@ def test_leave_one_out() -> None:
     expected = everything.copy()
     for i, k in enumerate(y):
         expected[i, k] = X[i] @ np.log((t[k] - X[i] + alpha) / (T[k] - L[i] + alpha * V))
-    left_out = group_duplicates(sample).left_out
+    left_out = LeaveOneOut(statistics, sample, None, MULTINOMIAL, "empirical").left_out
     equal(MULTINOMIAL.leave_one_out(statistics, left_out, everything, smoothing=alpha), expected)
 
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.documents import jsonl
+from nbtext.features.counting import Counter as PlainCounter
 from nbtext.features.counting import counter
-from nbtext.features.plain import PlainCounter
 from nbtext.features.settings import FeatureSettings
 from nbtext.kernel import HAS_KERNEL
 

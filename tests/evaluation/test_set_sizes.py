@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from outcomes_by_chance import probabilities_of
 
-from nbtext.bayes.prediction_sets import Quantiles, own_nonconformity
+from nbtext.bayes.conformal import Quantiles, own_nonconformity
 from nbtext.evaluation.curves import COVERAGES, measure_set_sizes
 
 

@@ -11,7 +11,7 @@ from nbtext.features.analyzer import Analyzer
 from nbtext.features.counting import counter, is_compilable
 from nbtext.features.csr import SparseWeights
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.hashing import buckets, mix64, term_hashes
+from nbtext.features.hashing import buckets, mix64, vocabulary_hashes
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
@@ -140,7 +140,15 @@ def test_a_document_hash_depends_on_its_counts_alone(
     kept = growing.count([texts], np.zeros(len(texts), dtype=np.int32), ALL)
     for text, value in zip(texts, kept.hashes.tolist(), strict=True):
         counts = Counter(Analyzer(settings)(text))
-        total = sum(n * h for n, h in zip(counts.values(), term_hashes(counts).tolist(), strict=True)) % 2**64
+        total = (
+            sum(
+                n * h
+                for n, h in zip(
+                    counts.values(), vocabulary_hashes(Vocabulary.from_sorted(counts)).tolist(), strict=True
+                )
+            )
+            % 2**64
+        )
         assert value == mix64(np.array([total], dtype=np.uint64))[0]
 
 

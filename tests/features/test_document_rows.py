@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.features import plain as room
+from nbtext.features import counting as room
+from nbtext.features.counting import ClassCounter
 from nbtext.features.document_counts import DocumentCounts, concatenate, take_smallest
-from nbtext.features.plain import ClassCounter
 
 DOCUMENTS = st.lists(st.dictionaries(st.integers(0, 9), st.integers(1, 5), max_size=6), max_size=12)
 

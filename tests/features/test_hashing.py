@@ -7,15 +7,19 @@ from hypothesis import strategies as st
 from sklearn.utils import murmurhash3_32
 
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.hashing import bucket_hashes, buckets, document_hashes, fnv1a, mix64, murmur3, term_hashes
+from nbtext.features.hashing import bucket_hashes, buckets, document_hashes, mix64, murmur3, vocabulary_hashes
+from nbtext.features.vocabulary import Vocabulary
 
 
 @pytest.mark.parametrize(
-    ("data", "value"), [(b"", 0xCBF29CE484222325), (b"a", 0xAF63DC4C8601EC8C), (b"foobar", 0x85944171F73967E8)]
+    ("term", "value"), [("", 0xCBF29CE484222325), ("a", 0xAF63DC4C8601EC8C), ("foobar", 0x85944171F73967E8)]
 )
-def test_fnv1a_gives_the_published_values(data: bytes, value: int) -> None:
-    """The test vectors of Fowler, Noll and Vo."""
-    assert fnv1a(data) == value
+def test_fnv1a_gives_the_published_values(term: str, value: int) -> None:
+    """The test vectors of Fowler, Noll and Vo, mixed."""
+    expected = mix64(np.array([value], dtype=np.uint64))
+    assert vocabulary_hashes(Vocabulary.from_terms([term])).tolist() == expected.tolist()
+    several = vocabulary_hashes(Vocabulary.from_sorted(["x" * 9, term, "yy"]))
+    assert several[1] == expected[0]
 
 
 @given(st.binary(max_size=70))
@@ -47,7 +51,7 @@ def test_a_bucket_is_the_hash_without_its_sign(terms: list[str], bits: int) -> N
 
 def test_a_document_hash_is_the_mixed_sum_of_its_terms() -> None:
     """mix64(Σ count · H(term) mod 2**64), of no term for an empty document; order and columns do not matter."""
-    hashes = term_hashes(["free", "call"])
+    hashes = vocabulary_hashes(Vocabulary.from_sorted(["free", "call"]))
     rows = DocumentCounts.from_texts(
         np.array([0, 2, 2, 4]), np.array([0, 1, 0, 1], np.int32), np.array([2, 1, 2, 1], np.int32), np.zeros(3, int)
     )

@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.features.analyzer import MARKS_PATTERN, TOKEN_PATTERN, Analyzer
+from nbtext.features.counting import Counter as PlainCounter
 from nbtext.features.counting import counter as best_counter
 from nbtext.features.csr import SparseWeights
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.plain import PlainCounter
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from nbtext.errors import InputError, SettingsError
-from nbtext.features import regex_timeout
+from nbtext.features import analyzer
 from nbtext.features.analyzer import LONGEST_TOKEN, TOKEN_PATTERN
+from nbtext.features.counting import Counter as PlainCounter
 from nbtext.features.counting import counter
-from nbtext.features.plain import PlainCounter
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 
@@ -122,7 +122,7 @@ HOPELESS = [r"(?:\w+)+x", r"(?:\w+\s?)+x", r"(\w|\w\w)+!", r"(?:a|a)+b", r"(?:\w
 @pytest.mark.parametrize("pattern", HOPELESS)
 def test_a_pattern_without_end_is_ended(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pattern that backtracks for too long gives one error, and signal handlers are restored."""
-    monkeypatch.setattr(regex_timeout, "MIN_SECONDS", 0.05)
+    monkeypatch.setattr(analyzer, "MIN_SECONDS", 0.05)
     counting = counter(FeatureSettings(token_pattern=pattern))
     with pytest.raises(InputError, match="takes too long"):
         counting.rows([["a" * 60]])
@@ -132,7 +132,7 @@ def test_a_pattern_without_end_is_ended(pattern: str, monkeypatch: pytest.Monkey
 
 def test_a_text_is_too_long_for_a_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
     """A matcher's memory grows with the text; the default tokens have no such limit."""
-    monkeypatch.setattr(regex_timeout, "MAX_CHARACTERS", 100)
+    monkeypatch.setattr(analyzer, "MAX_CHARACTERS", 100)
     with pytest.raises(InputError, match="too long for a custom token pattern"):
         counter(FeatureSettings(token_pattern=r"\w+")).rows([["short", "x" * 101]])
     assert counter(FeatureSettings()).rows([["x" * 101]]).n_tokens.tolist() == [1]

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nbtext.features.analyzer import Analyzer
-from nbtext.features.occurrences import Locator
+from nbtext.features.analyzer import Analyzer, Locator
 from nbtext.features.settings import FeatureSettings
 
 OPTIONS = [

@@ -9,14 +9,15 @@ from nbtext.documents.settings import read_words
 from nbtext.errors import InputError
 from nbtext.features.analyzer import TOKEN_PATTERN, Analyzer
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.stop_words import ENGLISH, stop_words
+from nbtext.features.stop_words import ENGLISH, read_stop_words
+from nbtext.settings import list_settings
 
 
 def test_the_english_list_is_sorted_lower_case_and_distinct() -> None:
     """So that a difference between versions can be seen."""
     assert list(ENGLISH) == sorted(set(ENGLISH))
     assert all(word == word.lower() for word in ENGLISH)
-    assert stop_words("english") == ENGLISH
+    assert read_stop_words("english") == ENGLISH
 
 
 def test_the_english_list_holds_what_the_tokens_of_its_words_are() -> None:
@@ -37,7 +38,10 @@ def test_a_stop_word_file_has_a_word_a_line(tmp_path: Path) -> None:
     """Blank lines and white space around a word are left out, and nothing else; a byte order mark is not a letter."""
     path = tmp_path / "words.txt"
     path.write_bytes(b"\xef\xbb\xbfthe\r\n\n  und \n# the\n\t\n\xc3\xa9t\xc3\xa9\x0bx\nlast")
-    assert stop_words(str(path)) == ("the", "und", "# the", "été\x0bx", "last")
+    assert read_stop_words(str(path)) == ("the", "und", "# the", "été\x0bx", "last")
+    (found,) = (setting for field, setting in list_settings(FeatureSettings) if field.name == "stop_words")
+    assert found.parse is not None
+    assert found.parse(str(path)) == ("# the", "last", "the", "und", "été\x0bx")
 
 
 def test_a_vocabulary_file_keeps_its_spaces(tmp_path: Path) -> None:
@@ -51,14 +55,14 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     """With the line where it is not UTF-8."""
     path = tmp_path / "words.txt"
     with pytest.raises(InputError, match=r"words\.txt: No such file or directory"):
-        stop_words(str(path))
+        read_stop_words(str(path))
     with pytest.raises(InputError, match="Is a directory"):
         read_words(str(tmp_path))
     path.write_bytes(b"free\nbl\xfc\n")
     with pytest.raises(InputError, match=r"words\.txt:2: not UTF-8"):
-        stop_words(str(path))
+        read_stop_words(str(path))
     path.write_bytes(b"\n")
     with pytest.raises(InputError, match=r"words\.txt: the file contains no words"):
         read_words(str(path))
     with pytest.raises(InputError, match="embedded null byte"):
-        stop_words("a\0b")
+        read_stop_words("a\0b")

@@ -26,8 +26,8 @@ from nbtext.documents.matrix import load_matrix
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import InputError, NbtextError
+from nbtext.features.counting import Counter as PlainCounter
 from nbtext.features.counting import counter
-from nbtext.features.plain import PlainCounter
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.predictor import Predictor

@@ -1,18 +1,20 @@
 """Training data made for tests, and the objectives of the solvers, written out."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from nbtext.bayes.decision_offsets import Goals
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.scorer import LinearScorer
-from nbtext.bayes.settings import LinearSettings
+from nbtext.bayes.settings import LinearSettings, ModelSettings
+from nbtext.bayes.smoothing import Selection
 from nbtext.features.folds import NEVER_HELD_OUT
-from nbtext.linear.data import TrainingData
-from nbtext.linear.lbfgs import SolverSettings
+from nbtext.linear import learning
+from nbtext.linear.data import SolverSettings, TrainingData
 
 Floats = NDArray[np.float64]
 
@@ -98,3 +100,16 @@ def texts_of(folder: Path, groups: list[str] | None = None) -> tuple[list[str], 
             texts.append(path.read_bytes().decode("latin-1"))
             labels.append(group)
     return texts, labels
+
+
+class Learned(NamedTuple):
+    """A linear model, and its hyperparameters, calibration and estimate."""
+
+    scorer: LinearScorer
+    selection: Selection
+
+
+def learn(data: TrainingData, lengths: NDArray[np.float64], settings: ModelSettings, *, jobs: int = 1) -> Learned:
+    """Fit with the goals of the settings, and a uniform prior."""
+    goals, log_prior = Goals(settings.optimize), np.full(data.n_classes, -np.log(data.n_classes))
+    return Learned(*learning.learn(data, lengths, settings, goals=goals, log_prior=log_prior, jobs=jobs))

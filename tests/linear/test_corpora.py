@@ -11,8 +11,7 @@ from made_rows import Floats, binary_objective, fit, softmax_objective, texts_of
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.vectorizer import Vectorizer
 from nbtext.kernel import HAS_KERNEL
-from nbtext.linear.data import TrainingData
-from nbtext.linear.lbfgs import SolverSettings
+from nbtext.linear.data import SolverSettings, TrainingData
 from nbtext.linear.nbsvm import log_count_ratios
 
 LECTURE = ["alt.atheism", "comp.graphics", "sci.med", "soc.religion.christian"]

@@ -5,14 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_rows import fit, fit_softmax, score_folds, softmax_objective, training_data
+from made_rows import fit, fit_softmax, learn, score_folds, softmax_objective, training_data
 
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import LinearSettings, ModelSettings
-from nbtext.linear import lbfgs, learning, logistic
-from nbtext.linear.data import TrainingData
-from nbtext.linear.lbfgs import SolverSettings
-from nbtext.linear.learning import learn
+from nbtext.linear import learning, logistic
+from nbtext.linear.data import SolverSettings, TrainingData
 
 MODELS = pytest.mark.parametrize("model", sorted(LINEAR_MODELS))
 
@@ -32,7 +30,7 @@ def test_many_documents_of_many_classes_need_little_memory(monkeypatch: pytest.M
     data = wide()
     usual = fit_softmax(data, SolverSettings(1.0))
     monkeypatch.setattr(logistic, "MAX_PROBABILITIES", 1 << 12)
-    monkeypatch.setattr(lbfgs, "MAX_HISTORY", 1 << 14)
+    monkeypatch.setattr(logistic, "MAX_HISTORY", 1 << 14)
     tracemalloc.start()
     _, _, other = fit_softmax(data, SolverSettings(0.1))
     found = fit_softmax(data, SolverSettings(1.0), other)

@@ -9,16 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_rows import fit, score_folds, scores_of, training_data, training_sets
+from made_rows import fit, learn, score_folds, scores_of, training_data, training_sets
 
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import LinearSettings, ModelSettings
 from nbtext.errors import ConvergenceWarning, ModelError, NbtextWarning, SettingsError
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.linear import learning, nbsvm, one_vs_rest
-from nbtext.linear.data import Floats, TrainingData
-from nbtext.linear.lbfgs import SolverSettings
-from nbtext.linear.learning import learn
+from nbtext.linear.data import Floats, SolverSettings, TrainingData
 from nbtext.linear.nbsvm import log_count_ratios
 from nbtext.text_classifier import TextClassifier
 

@@ -13,8 +13,7 @@ from made_rows import Floats, binary_objective, fit, fit_softmax, softmax_object
 from nbtext.errors import ModelError, NbtextWarning
 from nbtext.kernel import HAS_KERNEL
 from nbtext.linear import one_vs_rest
-from nbtext.linear.data import TrainingData
-from nbtext.linear.lbfgs import SolverSettings
+from nbtext.linear.data import SolverSettings, TrainingData
 from nbtext.linear.nbsvm import log_count_ratios
 
 needs_kernel = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled")

@@ -9,15 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_rows import Floats, fit, score_folds, scores_of, training_data
 
-from nbtext.bayes.label_sets import LabelSets
+from nbtext.bayes.class_statistics import LabelSets
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.linear import one_vs_rest
-from nbtext.linear.data import TrainingData
-from nbtext.linear.lbfgs import SolverSettings
-from nbtext.linear.models import NBSVM, SVM
-from nbtext.linear.nbsvm import log_count_ratios
-from nbtext.linear.one_vs_rest import OneVsRest
+from nbtext.linear.data import SolverSettings, TrainingData
+from nbtext.linear.nbsvm import NBSVM, log_count_ratios
+from nbtext.linear.one_vs_rest import SVM, OneVsRest
 
 SHARP = SolverSettings(1.0, 1e-7)
 BY_RECORD = pytest.mark.parametrize("record", [SVM, NBSVM], ids=["svm", "nbsvm"])

@@ -191,12 +191,12 @@ def test_information_is_that_of_the_selection(lecture: TextClassifier) -> None:
     """Mutual information and chi-squared are what --select goes by."""
     inspector, statistics = Inspector(lecture.model_), lecture.counts_.statistics
     by_information = inspect(lecture, by="mi", n_features=1)
-    expected = mutual_information(statistics, statistics.class_documents)
+    expected = mutual_information(statistics.entries, statistics.class_documents)
     best = max(feature.mutual_information for label in by_information.labels for feature in label.features)
     assert best == expected.max()
     np.testing.assert_array_equal(inspector.mutual_information, expected)
     np.testing.assert_array_equal(
-        inspector.chi_squared, chi_squared(statistics, statistics.occurrences, statistics.class_documents)
+        inspector.chi_squared, chi_squared(statistics.entries, statistics.occurrences, statistics.class_documents)
     )
 
 

@@ -21,7 +21,7 @@ from nbtext.errors import ModelError, SettingsError
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.features.settings import FeatureSettings
 from nbtext.kernel import HAS_KERNEL
-from nbtext.linear import label_learning, one_vs_rest
+from nbtext.linear import learning, one_vs_rest
 from nbtext.linear.one_vs_rest import OneVsRest
 from nbtext.model.explanation import Explainer
 from nbtext.model.fitted_model import TrainedModel
@@ -130,11 +130,11 @@ def test_few_weights_and_labels_at_once(model: str, monkeypatch: pytest.MonkeyPa
     texts, labels = documents()
     options = {"model": model, "C": "auto", **LOG_TFIDF}
     whole = TextClassifier(**options).fit(texts, labels)
-    monkeypatch.setattr(label_learning, "MAX_DUALS", 120)
+    monkeypatch.setattr(learning, "MAX_DUALS", 120)
     parts = TextClassifier(**{**options, "C": whole.fitted_.hyperparameters.C}).fit(texts, labels)
     np.testing.assert_allclose(parts.fitted_.scorer.weights(), whole.fitted_.scorer.weights(), atol=0.02)
     assert TextClassifier(**options).fit(texts, labels).fitted_.hyperparameters.C is not None
-    monkeypatch.setattr(label_learning, "MAX_WEIGHTS", 3 * 4)
+    monkeypatch.setattr(learning, "MAX_WEIGHTS", 3 * 4)
     few = TextClassifier(**{**options, "C": whole.fitted_.hyperparameters.C}).fit(texts, labels).fitted_
     weights, kept = parts.fitted_.scorer.weights(), few.scorer.weights()
     assert (np.count_nonzero(kept, axis=1) == 4).all()
@@ -145,7 +145,7 @@ def test_few_weights_and_labels_at_once(model: str, monkeypatch: pytest.MonkeyPa
 
 def test_of_many_documents_some_are_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not more than their scores have room in memory."""
-    monkeypatch.setattr(label_learning, "MAX_SCORES", 3 * 50)
+    monkeypatch.setattr(learning, "MAX_LABEL_SCORES", 3 * 50)
     estimate = TextClassifier(model="svm").fit(*documents()).fitted_.task.fit.estimate
     assert estimate is not None
     assert estimate.documents == 50
@@ -153,7 +153,7 @@ def test_of_many_documents_some_are_held_out(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_one_threshold_needs_only_some_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many documents, only so many folds are fitted as the calibration needs; thresholds of labels need all."""
-    monkeypatch.setattr(label_learning, "CALIBRATION_SIZE", 30)
+    monkeypatch.setattr(learning, "LABEL_CALIBRATION_SIZE", 30)
     data, (texts, labels) = [], documents()
     score = OneVsRest.score_held_out
 

@@ -117,15 +117,15 @@ def test_leave_one_out_looks_at_all_documents_in_blocks(monkeypatch: pytest.Monk
 def test_scores_of_one_block_are_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """No leave-one-out scores are computed of more documents at once than MAX_SCORES allows, up to duplicates."""
     n_at_once = []
-    counted = leave_one_out.leave_one_out
+    counted = leave_one_out.LeaveOneOut.scores
 
-    def count(*arguments: Any, **options: Any) -> Any:
-        scores = counted(*arguments, **options)
+    def count(*arguments: Any) -> Any:
+        scores = counted(*arguments)
         n_at_once.append(scores.shape[1] * scores.shape[2])
         return scores
 
     monkeypatch.setattr(smoothing, "MAX_SCORES", 300)
-    monkeypatch.setattr(leave_one_out, "leave_one_out", count)
+    monkeypatch.setattr(leave_one_out.LeaveOneOut, "scores", count)
     texts, labels = [f"word{n % 9} more{n}" for n in range(100)], [str(n % 10) for n in range(100)]
     assert TextClassifier(model="auto").fit(texts, labels).fitted_.estimate.documents == 100
     assert max(n_at_once) <= 300

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.artifact.model import load_model, save_model
-from nbtext.bayes.label_selection import MultilabelFit
+from nbtext.bayes.label_calibration import MultilabelFit
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings

@@ -29,7 +29,7 @@ def classifier() -> TextClassifier:
     """A model that uses both scores, so that the tests cover both."""
     with pytest.MonkeyPatch.context() as patch:
         start = Combination((1.0, 1.0), 0.9, 0.0, 1.0, 0.3, np.zeros(len(NAMES)))
-        patch.setattr("nbtext.bayes.label_selection._search", lambda corpus, jobs: (Smoothing(100.0, 0.5), start))
+        patch.setattr("nbtext.bayes.label_calibration._search", lambda corpus, jobs: (Smoothing(100.0, 0.5), start))
         return TextClassifier().fit(TEXTS, LISTS)
 
 

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbtext.bayes import label_sets, plain, relevance_leave_one_out
-from nbtext.bayes.label_selection import MultilabelFit, default_multilabel_fit
-from nbtext.bayes.label_sets import keep_cells
+from nbtext.bayes import binary_relevance, label_calibration, plain
+from nbtext.bayes.label_calibration import MultilabelFit, default_multilabel_fit, keep_cells
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.errors import ModelError
@@ -82,8 +81,8 @@ def test_the_plain_version_fits_the_same_model(documents: Documents, optimize: s
     except ModelError:
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relevance_leave_one_out, "left_out_products", plain.left_out_products)
-        patch.setattr(relevance_leave_one_out, "MAX_ENTRIES", 3)  # the plain version takes small blocks
+        patch.setattr(binary_relevance, "left_out_products", plain.left_out_products)
+        patch.setattr(binary_relevance, "MAX_ENTRIES", 3)  # the plain version takes small blocks
         uncompiled = train(documents, optimize=optimize)
     assert numbers_of(fit_of(compiled.fitted)) == numbers_of(fit_of(uncompiled.fitted))
     texts = [text for text, _ in documents]
@@ -92,7 +91,7 @@ def test_the_plain_version_fits_the_same_model(documents: Documents, optimize: s
 
 
 def test_threads_do_not_change_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relevance_leave_one_out, "MAX_CELLS", 8)  # some documents in a block
+    monkeypatch.setattr(binary_relevance, "MAX_CELLS", 8)  # some documents in a block
     labels: list[tuple[str, ...]] = [(), ("fruit",), ("car", "fruit"), ("car",)]
     documents = [(f"word{i % 7} text{i % 4} n{i % 11} n{i}", labels[i % 4]) for i in range(60)]
     one, other = (numbers_of(fit_of(train(documents, jobs=jobs).fitted)) for jobs in (1, 3))
@@ -116,7 +115,7 @@ def tagged_titles(n: int, n_labels: int, seed: int) -> Documents:
 def test_many_labels_have_calibrated_probabilities(optimize: str | None) -> None:
     """Also the improbable labels of a document, of which only some are kept; no document gets dozens of labels."""
     model, test = train(tagged_titles(600, 200, 2), optimize=optimize), tagged_titles(1000, 200, 100)
-    assert len(model.fitted.labels) > label_sets.MAX_LABELS
+    assert len(model.fitted.labels) > label_calibration.MAX_LABELS
     found = predict(model, [text for text, _ in test])
     n_true = sum(len(labels) for _, labels in test)
     assert found.probabilities.sum() == pytest.approx(n_true, rel=0.1)
@@ -134,9 +133,9 @@ def test_a_sample_of_improbable_labels_stands_for_all(monkeypatch: pytest.Monkey
     """The fit is nearly that of all pairs, and does not depend on blocks."""
     documents = tagged_titles(400, 200, 3)
     sampled = fit_of(train(documents).fitted).estimate
-    monkeypatch.setattr(relevance_leave_one_out, "MAX_CELLS", 200 * 7)
+    monkeypatch.setattr(binary_relevance, "MAX_CELLS", 200 * 7)
     again = fit_of(train(documents).fitted).estimate
-    monkeypatch.setattr(label_sets, "SAMPLED", 1000)
+    monkeypatch.setattr(label_calibration, "SAMPLED", 1000)
     exact = fit_of(train(documents).fitted).estimate
     assert sampled is not None
     assert again is not None
@@ -157,7 +156,7 @@ def test_kept_pairs_stand_for_all(minimum: float) -> None:
     assert (weights[is_own[rows, labels]] == 1).all()
     assert is_own[rows, labels].sum() == is_own.sum()
     sums = np.bincount(labels, weights * scores[rows, labels], minlength=150)
-    np.testing.assert_allclose(sums, scores.sum(axis=0), atol=5 * np.sqrt(3000 * 150 / label_sets.SAMPLED))
+    np.testing.assert_allclose(sums, scores.sum(axis=0), atol=5 * np.sqrt(3000 * 150 / label_calibration.SAMPLED))
     np.testing.assert_array_equal(np.unique(rows[scores[rows, labels] == scores.max(axis=1)[rows]]), np.arange(3000))
     parts = [keep_cells(scores[k : k + 100], is_own[k : k + 100], k, minimum) for k in range(0, 3000, 100)]
     np.testing.assert_array_equal(np.concatenate([part[1] for part in parts]), labels)
@@ -214,7 +213,7 @@ def test_blocks_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> N
     """Two threads find the labels of the documents of their blocks at the same time; slices share the counts."""
     corpora = []
     monkeypatch.setattr(
-        "nbtext.bayes.label_selection.select_multilabel",
+        "nbtext.bayes.label_calibration.select_multilabel",
         lambda corpus, **_: corpora.append(corpus) or default_multilabel_fit(corpus.counts.statistics.n_classes),
     )
     train([(f"apple n{i}", ("ab"[i % 2],)) for i in range(40)])
@@ -226,7 +225,7 @@ def test_blocks_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> N
         both.wait()
         return original(*arguments)
 
-    monkeypatch.setattr("nbtext.bayes.relevance_leave_one_out.MAX_CELLS", 40)
+    monkeypatch.setattr("nbtext.bayes.binary_relevance.MAX_CELLS", 40)
     monkeypatch.setattr(type(corpus.documents), "locate", locate)
-    found = list(parallel_map(lambda block: block.own.left, corpus.blocks, jobs=2))
+    found = list(parallel_map(lambda block: block.own[1], corpus.blocks, jobs=2))
     assert len(found) == 2

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nbtext.documents.batch import Batch
-from nbtext.features.occurrences import Locator
+from nbtext.features.analyzer import Locator
 from nbtext.model.explanation import Explainer, Explanation
 from nbtext.report.explanation import explanations_result, part_weights
 from nbtext.report.records import OUTPUT_FORMATS

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nbtext.documents.batch import Batch
-from nbtext.features.occurrences import Locator
+from nbtext.features.analyzer import Locator
 from nbtext.model.explanation import Explainer, Explanation
 from nbtext.report.explanation import MAX_DOCUMENTS, render_explanation_page
 from nbtext.report.page.rendering import write_page

@@ -13,7 +13,7 @@ from nbtext.documents.batch import Batch
 from nbtext.evaluation.diagnosis import ErrorLog
 from nbtext.evaluation.evaluator import Evaluator
 from nbtext.evaluation.outcomes import PredictedBatch
-from nbtext.features.occurrences import Locator
+from nbtext.features.analyzer import Locator
 from nbtext.model.predictor import Predictor
 from nbtext.report.evaluation_page import render_evaluation_page
 from nbtext.report.page.rendering import write_page

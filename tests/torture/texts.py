@@ -40,7 +40,7 @@ def _texts(size: int) -> Iterator[Text]:
     yield Text("a mail 1,000 deep", [*predict, "mbox"], iter((b"From a@b\n", mail, b"parking fine")))
     pattern = ["train", "-", "-o", "pattern.joblib", "--input-format", "fasttext", "--token-pattern", r"(?:\w+)+x"]
     yield Text("a pattern, learned", pattern, iter((b"__label__a ax\n__label__b bx\n",)))
-    sooner = f"from nbtext.features import regex_timeout; regex_timeout.MIN_SECONDS *= {min(size / MEGABYTE, 1)}"
+    sooner = f"from nbtext.features import analyzer; analyzer.MIN_SECONDS *= {min(size / MEGABYTE, 1)}"
     endless = ["predict", "-", "-m", "pattern.joblib", "-o", "out"]
     yield Text("a pattern without end", endless, iter((b"a" * 60,)), sooner)
 

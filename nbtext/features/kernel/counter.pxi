@@ -3,7 +3,7 @@
 # `text.pxi` encodes a text as lowercase UTF-8 and marks its words. `tokens.pxi` finds its features with the
 # word table (`words.pxi`) and the tree of n-grams (`ngrams.pxi`). `document.pxi` counts them. The counts become a CSR
 # row, are added to the sums of a class (`class_sums.pxi`), or are scored (`scorer.pxi`). `order.pxi` sorts the
-# vocabulary. `plain.py` is the definition of all this in plain Python; tests compare the two.
+# vocabulary. `counting.py` is the definition of all this in plain Python; tests compare the two.
 
 cdef enum:
     MAX_KEPT_BYTES = 0x1000000  # bytes of working memory to keep for the next batch

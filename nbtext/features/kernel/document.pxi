@@ -11,7 +11,7 @@ cdef struct DocumentWeighting:
     Norm norm
     const double* idf  # or NULL
 
-cdef double[1024] LOGARITHMS  # of 1 to 1023, by NumPy, so that plain.py returns the same bits
+cdef double[1024] LOGARITHMS  # of 1 to 1023, by NumPy, so that counting.py returns the same bits
 
 cdef struct Scratch:  # the working memory of one thread: the text and the counts of the current document
     # the text

@@ -67,7 +67,7 @@ cdef inline bint add_scores(
 ) noexcept nogil:
     """Write the scores of a document; return False if scorer and document do not match.
 
-    Sums have the same order as in plain.py, so both return the same bits.
+    Sums have the same order as in counting.py, so both return the same bits.
     """
     cdef double total = 0, based = 0
     cdef size_t i, k
