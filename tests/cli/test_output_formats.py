@@ -46,11 +46,12 @@ def test_every_format(nbtext: Any, letters: Path, model: str, tmp_path: Path, co
 
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name != "review"])  # which may find nothing
 def test_headers(nbtext: Any, letters: Path, model: str, command: str) -> None:
-    """CSV has a header line; TSV has the same rows without it, all of the same width.
+    r"""Lines end with \n. CSV has a header line; TSV has the same rows without it, all of the same width.
 
     `sample` writes documents for `train`, which takes the names of columns from a header line of TSV too.
     """
     table, tabs = (nbtext(*words_of(command, letters, model), "--to", name).ok() for name in ("csv", "tsv"))
+    assert "\r" not in table.out + tabs.out
     header, *rows = table.rows
     lines = tabs.out.splitlines()[command == "sample" :]
     assert len(lines) == len(rows) > 0
