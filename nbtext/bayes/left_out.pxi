@@ -67,7 +67,7 @@ cdef struct Uses:  # of one feature
 cdef struct FeatureValues:  # of one feature
     double* values  # (MAX_REMOVED + 1, n_classes, n_smoothings), a row for each number of removed occurrences
     double* rests  # (MAX_REMOVED + 1, n_smoothings)
-    int64_t* occurrences  # (n_classes,)
+    int64_t* occurrences  # (n_classes,), 0 between two features
 
 
 cdef inline int32_t next_use(const LeftOutRows* rows, const Uses* uses, size_t width, size_t* row) noexcept nogil:
@@ -89,17 +89,17 @@ cdef inline int32_t next_use(const LeftOutRows* rows, const Uses* uses, size_t w
 
 
 cdef inline bint add_feature(
-    const LeftOutRows* rows, Uses* uses, const Corpus* corpus, const Logarithms* logs, FeatureValues* memory
+    const LeftOutRows* rows, Uses* uses, const Corpus* corpus, const Logarithms* logs, FeatureValues* memory, bint has_base
 ) noexcept nogil:
     """Add count * log(1 + t / smoothing) of a feature to the sums of rows; return False if one is not of the corpus.
 
-    t is what remains of the feature's occurrences in the class, or, if `corpus.everywhere` is there, in all other classes.
-    In the latter case the base is of a class that does not have the feature; the sums are the differences of the others.
+    t is what remains of the feature's occurrences in the class, or, if `has_base`, in all other classes. In the latter
+    case the base is of a class that does not have the feature; the sums are the differences of the others.
     """
-    cdef size_t a, row, slot = 0, pair, S = logs.n_smoothings, width = corpus.n_classes * S
-    cdef int64_t entry, removed = 0, left, of_own
+    cdef size_t a, row, slot = 0, pair, first_pair, last_pair, S = logs.n_smoothings, width = corpus.n_classes * S
+    cdef int64_t entry, removed = 0, end, gone, left, of_own
+    cdef int32_t own, count
     cdef int64_t first = corpus.counted.starts[uses.feature], last = corpus.counted.starts[uses.feature + 1]
-    cdef bint has_base = corpus.everywhere != NULL
     cdef int64_t everywhere = corpus.everywhere[uses.feature] if has_base else 0
     cdef bint is_single = uses.end - uses.keys == 1
     cdef bint is_dense = not is_single and <size_t> (last - first) * SHARE >= corpus.n_classes
@@ -108,14 +108,11 @@ cdef inline bint add_feature(
     cdef double* rests
     cdef double* target
     cdef int64_t* occurrences = memory.occurrences
-    cdef int32_t count
     if <size_t> (last - first) > corpus.n_classes:
         return False
     memset(is_filled, 0, sizeof(is_filled))
-    if is_dense:
-        memset(occurrences, 0, corpus.n_classes * sizeof(int64_t))
-        for entry in range(first, last):
-            occurrences[corpus.counted.classes[entry]] = corpus.occurrences[entry]
+    for entry in range(first, last):
+        occurrences[corpus.counted.classes[entry]] = corpus.occurrences[entry]
     while uses.keys < uses.end:
         count = next_use(rows, uses, width, &row)
         if has_base:
@@ -126,64 +123,60 @@ cdef inline bint add_feature(
         values, rests = memory.values + slot * width, memory.rests + slot * S
         if not is_filled[slot]:
             is_filled[slot] = slot < MAX_REMOVED
-            fill_values(corpus, logs, first, first if is_single else last, everywhere - removed, is_dense, rests, values)
+            end = first if is_single else last
+            fill_values(corpus, logs, first, end, everywhere - removed, is_dense, rests, values, has_base)
         if has_base:
             for a in range(S):
                 rows.base[row * S + a] += count * rests[a]
+        first_pair, last_pair = <size_t> rows.own_starts[row], <size_t> rows.own_starts[row + 1]
+        own = rows.own[first_pair] if last_pair - first_pair == 1 else -1
         if is_dense:
             nb_add_multiple(rows.sums + row * width, values, count, width)
         else:
             for entry in range(first, last):
+                if corpus.counted.classes[entry] == own:  # its sums are replaced by those of the pair
+                    continue
                 target = rows.sums + row * width + corpus.counted.classes[entry] * S
-                left = remaining(corpus, entry, everywhere - removed)
-                for a in range(S):
-                    target[a] += count * (
-                        log_ratio(logs, left, a) - rests[a] if is_single else values[(entry - first) * S + a]
-                    )
-        for pair in range(<size_t> rows.own_starts[row], <size_t> rows.own_starts[row + 1]):  # these sums replace the others
-            of_own = occurrences[rows.own[pair]] if is_dense else find_occurrences(corpus, first, last, rows.own[pair])
-            left = of_own - rows.of_class[pair] * count
-            if left < 0:
+                if is_single:
+                    left = remaining(corpus, entry, everywhere - removed, has_base)
+                    for a in range(S):
+                        target[a] += count * (log_ratio(logs, left, a) - rests[a])
+                else:
+                    nb_add_multiple(target, values + (entry - first) * S, count, S)
+        for pair in range(first_pair, last_pair):
+            of_own, gone = occurrences[rows.own[pair]], rows.of_class[pair] * count
+            left = everywhere - of_own - removed + gone if has_base else of_own - gone
+            if left < 0 or gone > of_own:
                 return False
-            if has_base:
-                left = everywhere - of_own - (rows.of_all[row] - rows.of_class[pair]) * count
-                if left < 0:
-                    return False
-            for a in range(S):
-                rows.own_sums[pair * S + a] += count * (log_ratio(logs, left, a) - rests[a])
+            if of_own and (left or has_base):  # else 0 is added
+                for a in range(S):
+                    rows.own_sums[pair * S + a] += count * (log_ratio(logs, left, a) - rests[a])
         uses.keys += 1
+    for entry in range(first, last):
+        occurrences[corpus.counted.classes[entry]] = 0
     return True
 
 
-cdef inline int64_t find_occurrences(const Corpus* corpus, int64_t first, int64_t last, int32_t own) noexcept nogil:
-    """Return the occurrences of a feature in a class; its entries are those from `first` up to `last`."""
-    cdef int64_t entry
-    for entry in range(first, last):
-        if corpus.counted.classes[entry] == own:
-            return corpus.occurrences[entry]
-    return 0
-
-
-cdef inline int64_t remaining(const Corpus* corpus, int64_t entry, int64_t rest) noexcept nogil:
+cdef inline int64_t remaining(const Corpus* corpus, int64_t entry, int64_t rest, bint has_base) noexcept nogil:
     """Return t of an entry's class; `rest` is what remains in all classes, if t is of all other classes."""
     # below 0 only if the class has copies; then its sums are replaced
-    return max(0, rest - corpus.occurrences[entry]) if corpus.everywhere != NULL else corpus.occurrences[entry]
+    return max(0, rest - corpus.occurrences[entry]) if has_base else corpus.occurrences[entry]
 
 
 cdef inline void fill_values(
     const Corpus* corpus, const Logarithms* logs, int64_t first, int64_t last, int64_t rest, bint is_dense,
-    double* rests, double* values
+    double* rests, double* values, bint has_base
 ) noexcept nogil:
     """Write what a feature adds to the base for each smoothing, and to the sums for each class."""
     cdef size_t a, S = logs.n_smoothings
     cdef int64_t entry, left
     cdef double* target
     for a in range(S):
-        rests[a] = log_ratio(logs, rest, a) if corpus.everywhere != NULL else 0
+        rests[a] = log_ratio(logs, rest, a) if has_base else 0
     if is_dense:
         memset(values, 0, corpus.n_classes * S * sizeof(double))
     for entry in range(first, last):
-        left = remaining(corpus, entry, rest)
+        left = remaining(corpus, entry, rest, has_base)
         target = values + (corpus.counted.classes[entry] if is_dense else entry - first) * S
         for a in range(S):
             target[a] = log_ratio(logs, left, a) - rests[a]

@@ -129,6 +129,7 @@ cdef int64_t sum_rows(
     cdef FeatureValues values = FeatureValues(
         <double*> memory.values.data, <double*> memory.rests.data, <int64_t*> memory.occurrences.data
     )
+    memset(values.occurrences, 0, corpus.n_classes * sizeof(int64_t))
     while first < n_rows:
         limit, stop = min(n_rows, first + min(<size_t> 1 << ROW_BITS, MAX_VALUES // width)), first + 1
         while stop < limit and rows.starts[stop + 1] - rows.starts[first] <= MAX_ENTRIES:
@@ -148,7 +149,10 @@ cdef int64_t sum_rows(
             uses.feature = <int64_t> (uses.keys[0] >> 32)
             while uses.end < uses.last and <int64_t> (uses.end[0] >> 32) == uses.feature:
                 uses.end += 1
-            if not add_feature(rows, &uses, corpus, logs, &values):
+            if corpus.everywhere == NULL:  # the compiler makes a version of the function for each value of the flag
+                if not add_feature(rows, &uses, corpus, logs, &values, False):
+                    return 0
+            elif not add_feature(rows, &uses, corpus, logs, &values, True):
                 return 0
             uses.keys = uses.end
         first = stop
