@@ -74,7 +74,7 @@ lowest: dist
 	$(BIN)/python tests/release/lowest.py >$(VENV)/lowest.txt
 	$(VENV)/lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r $(VENV)/lowest.txt
 	CC=false $(VENV)/lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-build-isolation --no-deps dist/*.tar.gz
-	PATH="$(CURDIR)/$(VENV)/lowest/bin:$$PATH" $(VENV)/lowest/bin/python -m pytest -q $(LOWEST)
+	env -u NBTEXT_KERNEL PATH="$(CURDIR)/$(VENV)/lowest/bin:$$PATH" $(VENV)/lowest/bin/python -m pytest -q $(LOWEST)
 	env -u NBTEXT_KERNEL $(VENV)/lowest/bin/nbtext train --cluster local -q corpora/letters/train -o $(VENV)/lowest/letters.joblib
 	env -u NBTEXT_KERNEL $(VENV)/lowest/bin/nbtext predict file://$(CURDIR)/corpora/letters/test/trash/001.txt -m $(VENV)/lowest/letters.joblib
 
