@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # for this folder's own module: 
 
 TOP = Path(__file__).parents[2]
 SECONDS = 120  # that a command may take
+LAUNCHER = TOP / "tests" / "benchmarks" / "launch.py"  # small: the memory of what starts a process counts as its own
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Result:
     status: int
     out: str
     err: str
+    seconds: float = field(default=0, compare=False)  # of CPU; of `nbtext_alone` only
+    peak: int = field(default=0, compare=False)  # bytes of memory, as above
 
     @property
     def json(self) -> Any:
@@ -76,16 +79,16 @@ def nbtext_alone() -> Run:
     """What `nbtext` does, by a Python that is started for it."""
 
     def run(*arguments: str, input: bytes = b"", cwd: Path | None = None, **environment: str) -> Result:
-        done = subprocess.run(
-            [sys.executable, "-m", "nbtext", *arguments],
-            input=input,
-            cwd=cwd,
-            env=environment_with(**environment),
-            capture_output=True,
-            timeout=SECONDS,
-            check=False,
-        )
-        return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+        reading, writing = os.pipe()
+        with open(reading) as report:
+            done = subprocess.run(
+                [sys.executable, "-I", "-S", LAUNCHER, str(writing), sys.executable, "-m", "nbtext", *arguments],
+                input=input, cwd=cwd, env=environment_with(**environment), pass_fds=[writing], capture_output=True,
+                timeout=SECONDS, check=True,
+            )  # fmt: skip
+            os.close(writing)
+            status, _, seconds, peak = report.read().split()
+        return Result(int(status), done.stdout.decode(), done.stderr.decode(), float(seconds), int(peak))
 
     return run
 
