@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice, pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.documents.batch import Batch, BatchBuilder, Block
@@ -109,8 +109,7 @@ class LineFeed:
                 if record.columns or record.problem:
                     yield record
                 continue
-            lines = range(record.first_line, record.last_line + 1)
-            oddities = [self._oddities.pop(line, 0) for line in lines]
+            oddities = [self._oddities.pop(line, 0) for line in range(record.first_line, record.last_line + 1)]
             problem = record.problem or next((odd for odd in oddities if isinstance(odd, InputError)), None)
             if record.columns or problem:
                 repaired = sum(odd for odd in oddities if isinstance(odd, int))
@@ -149,20 +148,22 @@ def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Ite
     csv.field_size_limit(max(csv.field_size_limit(), feed.limit))
     first_line, size, is_ended = 0, 0, False
 
-    def take_lines() -> Iterator[str]:
-        nonlocal size, is_ended
-        while line := list(islice(feed, 1)):  # a list, so that no name keeps a long line
-            size += len(line[0])
-            if size > feed.limit:
-                what = f"the row that begins here does not end within {feed.limit:,} characters"
-                raise InputError(what, where=f"{where}{first_line}", hint=f"close an open quote; {QUOTE_HINT}")
-            yield line.pop()
-        is_ended = True
+    def check(line: str) -> str:
+        nonlocal size
+        size += len(line)
+        if size > feed.limit:
+            what = f"the row that begins here does not end within {feed.limit:,} characters"
+            raise InputError(what, where=f"{where}{first_line}", hint=f"close an open quote; {QUOTE_HINT}")
+        return line
 
-    reader = csv.reader(take_lines(), delimiter=separator)
+    def end() -> Iterator[str]:
+        nonlocal is_ended
+        is_ended = True
+        yield from ()
+
+    reader = csv.reader(chain(map(check, feed), end()), delimiter=separator)  # no name keeps a long line
     while True:
-        first_line, size = feed.line + 1, 0
-        problem = None
+        first_line, size, problem = feed.line + 1, 0, None
         try:
             columns = next(reader)
         except StopIteration:
