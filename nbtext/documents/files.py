@@ -67,10 +67,10 @@ UNPACKED_RATIO = 20  # assumed ratio of the decompressed size to the size of a c
 SAMPLE_STEP = 32  # the size of every 32nd file estimates the size of a block
 SPECIAL_BEGINNINGS = BOMS + MAGICS + BEGINNINGS
 COMPRESSED = tuple(SUFFIXES)
-SPECIAL_SUFFIXES = (*COMPRESSED, *HTML_SUFFIXES, ".HTML", ".HTM")
+SPECIAL_SUFFIXES = (*COMPRESSED, *HTML_SUFFIXES)
 # Most files have none of these, and need not be compared with each beginning and suffix.
 FIRST_BYTES = frozenset(beginning[:1] for beginning in SPECIAL_BEGINNINGS)
-LAST_LETTERS = frozenset(suffix[-1] for suffix in SPECIAL_SUFFIXES)
+LAST_LETTERS = frozenset(letter for suffix in SPECIAL_SUFFIXES for letter in (suffix[-1], suffix[-1].upper()))
 UNREADABLE_LINK = "symbolic link to a file that cannot be read"
 AHEAD_BYTES = 8 << 20  # that are kept until they are needed
 AHEAD_FILES = 1 << 15
@@ -393,7 +393,7 @@ class FileDocuments:
         for row, (path, content) in enumerate(zip(paths, contents, strict=True)):
             if (
                 isinstance(content, int)
-                or (path[-1:] in LAST_LETTERS and path.endswith(SPECIAL_SUFFIXES))
+                or (path[-1:] in LAST_LETTERS and path.lower().endswith(SPECIAL_SUFFIXES))
                 or (content[:1] in FIRST_BYTES and content.startswith(SPECIAL_BEGINNINGS))
                 or (not may_hold_nul and content.find(b"\0", 0, HEAD_BYTES) >= 0)
             ):
@@ -556,7 +556,7 @@ class ReadAhead:
             total = 0
             for path in sample:
                 with suppress(OSError):
-                    ratio = UNPACKED_RATIO if path.endswith(SPECIAL_SUFFIXES) else 1
+                    ratio = UNPACKED_RATIO if path.endswith(COMPRESSED) else 1
                     total += min(os.stat(path).st_size * ratio, limit)
             n_files = min(BLOCK_FILES, BLOCK_BYTES * len(sample) // max(total, 1), len(paths) - start) or 1
             documents = FileDocuments(take(start + n_files), options)

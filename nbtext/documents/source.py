@@ -32,7 +32,7 @@ from nbtext.errors import InputError, NbtextWarning, SettingsError
 
 MIN_SHARD, MAX_SHARD = 16 << 20, 512 << 20  # bytes: the sample of each shard must fit into memory
 FILE_BYTES = 32 << 10  # the assumed size of a file of a directory; to stat each file is as slow as to read it
-MAX_BYTES = 2**62  # columns that have a name or a number, for any reader
+MAX_BYTES = 2**62  # the largest --max-document-bytes
 
 
 class Source:

@@ -50,4 +50,5 @@ def read_stop_words(name: str) -> tuple[str, ...]:
 
     raises  InputError: see `read_words`
     """
-    return ENGLISH if name == "english" else tuple(word for line in read_words(name) if (word := line.strip()))
+    hint = "give --stop-words english, or a file with one word per line"
+    return ENGLISH if name == "english" else tuple(word for line in read_words(name, hint) if (word := line.strip()))

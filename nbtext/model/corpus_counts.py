@@ -422,7 +422,11 @@ class CorpusCounter:
         return self._has_lists and len(self._codes) >= MAX_SETS
 
     def add(self, batch: Batch) -> None:
-        """Count the documents of a batch; InputError if one has no label or could not be read."""
+        """Count the documents of a batch; InputError if one has no label or could not be read.
+
+        A document whose label is "" is counted as unlabeled. None may be left out: cross-validation numbers documents
+        in the order in which they are added.
+        """
         refuse_long_texts(batch, self._settings)
         self._has_lists |= batch.label_lists is not None
         lists = batch.list_labels()

@@ -141,7 +141,8 @@ def test_what_cannot_be_read_does_not_stop_a_tree(nbtext: Any, fruit: Path) -> N
 def test_html_files_are_reduced_to_text(nbtext: Any, fruit: Path) -> None:
     """Tags, scripts and styles are not words; a page named by itself is one document too."""
     page = "<!doctype html><title>Plum</title><script>function var</script><p class=x>purple\n<b>plum</b>&amp;co"
-    (fruit / "td/b/page.html").write_text(page)
+    for name in ("page.html", "other.XHtml", "third.HTML"):
+        (fruit / "td/b" / name).write_text(page)
     nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).ok()
     words = nbtext("inspect", "m.joblib", "--to", "json", cwd=fruit).json
     assert "plum" in str(words)
