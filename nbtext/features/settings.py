@@ -59,7 +59,8 @@ class FeatureSettings:
     """The analyzer (what a feature is), the selection (which features are kept) and the weighting (of counts)."""
 
     TITLE = "Features"
-    RULES = (Excludes("hash_bits", "vocabulary"),)
+    # hashed features have no columns of their own that could be selected
+    RULES = tuple(Excludes("hash_bits", name) for name in ("vocabulary", "select", "max_features", "min_df", "max_df"))
     SHORTHANDS = (
         shorthand(
             "weighting", expand_weighting, "Weighting scheme, which sets --tf, --idf and --norm. The three kinds of "
