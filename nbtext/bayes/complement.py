@@ -64,7 +64,7 @@ def leave_out(
     documents = left_out.documents
     log_totals = _log_totals(statistics, left_out, smoothing)
     of_part = partial(_sum_part, statistics, everywhere, smoothing=smoothing, normalize_weights=normalize_weights)
-    sums = [of_part(part) for part in _split(left_out, np.diff(statistics.indptr))]
+    sums = [of_part(part) for part in split_pairs(left_out, np.diff(statistics.indptr))]
     weighted, lost = (np.concatenate(of_all) for of_all in zip(*sums, strict=True))
     result: Floats = documents.totals[:, None] * log_totals - weighted
     log_sums = np.zeros(0)
@@ -118,18 +118,18 @@ def _sum_part(
     returns  Σ_j c_j · log(remaining count of j); the decrease of Σ_j log(count of j) if `normalize_weights`, else empty
     """
     documents = part.documents
-    columns, features, gone = _distinct_pairs(part)
+    columns, features, gone = distinct_pairs(part)
     met = statistics.restrict(features)
     base, deltas = _log_counts(met, everywhere[features] - gone, smoothing)
-    weighted = _score(met, base, deltas, documents.indptr, columns, documents.counts)
+    weighted = score_pairs(met, base, deltas, documents.indptr, columns, documents.counts)
     if not normalize_weights:
         return weighted, np.zeros((len(part), 0))
     before, deltas_before = _log_counts(met, everywhere[features], smoothing)
     ones = np.ones(len(columns))
-    return weighted, _score(met, before - base, deltas_before - deltas, documents.indptr, columns, ones)
+    return weighted, score_pairs(met, before - base, deltas_before - deltas, documents.indptr, columns, ones)
 
 
-def _distinct_pairs(part: LeftOut) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[Any]]:
+def distinct_pairs(part: LeftOut) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[Any]]:
     """Return the distinct pairs of a feature and its left-out count; most words occur once, so there are few.
 
     returns  the pair of each entry; the feature of each pair; its count
@@ -142,13 +142,13 @@ def _distinct_pairs(part: LeftOut) -> tuple[NDArray[np.int32], NDArray[np.int64]
     return columns.astype(np.int32), pairs >> 32, pairs & 0xFFFFFFFF
 
 
-def _score(met: ClassStatistics, base: Floats, deltas: Floats, *rows: NDArray[Any]) -> Floats:
+def score_pairs(met: ClassStatistics, base: Floats, deltas: Floats, *rows: NDArray[Any]) -> Floats:
     """Return the sums of values · (base + delta) over the features of each document, shape (n, n_classes)."""
     zeros, ones = np.zeros(met.n_classes), np.ones(met.n_classes)
     return LinearScorer(zeros, zeros, met.indptr, met.classes, deltas, base, ones).scores(*rows)
 
 
-def _split(left_out: LeftOut, widths: NDArray[np.int64]) -> list[LeftOut]:
+def split_pairs(left_out: LeftOut, widths: NDArray[np.int64]) -> list[LeftOut]:
     """Return parts that need about BLOCK pairs of a feature and a class each."""
     n_pairs = left_out.documents.sum_entries(widths[left_out.documents.indices].astype(np.float64))
     _, starts = np.unique((np.cumsum(n_pairs) - n_pairs) // BLOCK, return_index=True)

@@ -26,6 +26,7 @@ EVENT_MODELS: Mapping[str, EventModel] = Registry({
     "multinomial": "nbtext.bayes.multinomial:MULTINOMIAL",
     "bernoulli": "nbtext.bayes.categorical:BERNOULLI",
     "complement": "nbtext.bayes.complement:COMPLEMENT",
+    "dirichlet": "nbtext.bayes.dirichlet:DIRICHLET",
     "categorical": "nbtext.bayes.categorical:CATEGORICAL",
     "gaussian": "nbtext.bayes.gaussian:GAUSSIAN",
 })  # fmt: skip

@@ -202,7 +202,7 @@ def compare_event_models(corpora: Sequence[ScoredCorpus], smoothing: float | Non
     """
     if len(corpora) == 1 or any(len(corpus) == 0 for corpus in corpora):
         return 0
-    size = min(COMPARISON_SIZE, _count_at_once(corpora[0].corpus))
+    size = min(COMPARISON_SIZE, count_at_once(corpora[0].corpus))
     smoothings = [10.0**exponent for exponent in STARTS] if smoothing is None else [smoothing]
     found = dict(enumerate(_answer(corpora, min(RACE_SIZE, size), [smoothings] * len(corpora))))
     together = corpora[0].corpus.first(size).contents
@@ -216,7 +216,7 @@ def compare_event_models(corpora: Sequence[ScoredCorpus], smoothing: float | Non
     losses = {i: _losses(corpora[i], size, found[i][1]) for i in left}
     best = max(left, key=lambda i: (int(found[i][0].sum()), -losses[i].mean()))
     lowest = min(left, key=lambda i: float(losses[i].mean()))
-    return lowest if _deviations(losses[best] - losses[lowest], together) > CLEAR else best
+    return lowest if deviations(losses[best] - losses[lowest], together) > CLEAR else best
 
 
 def _answer(corpora: Sequence[ScoredCorpus], size: int, smoothings: Sequence[Sequence[float]]) -> list[Answer]:
@@ -246,10 +246,10 @@ def _remaining(found: Mapping[int, Answer], together: Together) -> list[int]:
     """
     best, _ = max(found.values(), key=lambda answer: int(answer[0].sum()))
     differences = {i: best.astype(np.float64) - is_correct for i, (is_correct, _) in found.items()}
-    return [i for i, each in differences.items() if _deviations(each, together) <= CLEAR]
+    return [i for i, each in differences.items() if deviations(each, together) <= CLEAR]
 
 
-def _deviations(differences: Floats, together: Together) -> float:
+def deviations(differences: Floats, together: Together) -> float:
     """Return the sum of the differences of documents in its standard deviations; 0 without a difference.
 
     Documents that are left out together are right or wrong together, so they are one observation.
@@ -265,7 +265,7 @@ def _losses(corpus: ScoredCorpus, size: int, smoothing: float) -> Floats:
     return _calibrated_losses(corpus.corpus.first(size), scores, smoothing, None)[0]
 
 
-def _count_at_once(corpus: LeaveOneOut) -> int:
+def count_at_once(corpus: LeaveOneOut) -> int:
     """Return how many documents are scored at once."""
     return max(1, MAX_SCORES // max(1, corpus.statistics.n_classes))
 
@@ -277,7 +277,7 @@ def choose_documents(corpus: LeaveOneOut, goals: Goals, size: int | None) -> Sco
     them as possible: with four times as many documents, a bound is twice as near to what is measured.
     """
     if goals.optimize is not None or goals.targets:
-        at_once = _count_at_once(corpus)
+        at_once = count_at_once(corpus)
         size = at_once if size is None or goals.targets else min(at_once, size)
     return ScoredCorpus.of(corpus, size)
 
@@ -300,7 +300,9 @@ def select_smoothing(
         refuse_targets(goals.targets)
         return Selection(Hyperparameters(LAPLACE if smoothing is None else smoothing))
     without = corpus.unanswered
-    best, near = (smoothing, None) if smoothing is not None else _search(corpus) if len(corpus) else (LAPLACE, None)
+    best, near = (
+        (smoothing, None) if smoothing is not None else search_smoothing(corpus) if len(corpus) else (LAPLACE, None)
+    )
     prior = without.unanswered_log_posterior()
     if not calibrate and len(prior):
         prior = normalized(without.ignore_hapaxes(without.scores(best)[0], best))
@@ -308,7 +310,7 @@ def select_smoothing(
     if len(corpus) == 0:
         nothing = Scored(np.zeros((0, n_classes)), None, judged.documents.classes)
         return judge(Selection(Hyperparameters(best)), nothing, unanswered, n_unjudged=corpus.n_unjudged, goals=goals)
-    at_once = _count_at_once(judged)
+    at_once = count_at_once(judged)
     first = judged.first(at_once)
     blocks = judged.split(min(at_once, max(1, BLOCK_SCORES // n_classes)), start=len(first.documents))
     is_likelihood = judged.model.is_generative and judged.documents.is_counted
@@ -351,7 +353,7 @@ def _estimate_other(corpus: ScoredCorpus, selection: Selection, estimate: LeaveO
     ]
     if sum(len(each.documents) for each in parts) <= error * estimate.documents:
         return None
-    for block in chain.from_iterable(each.split(_count_at_once(each)) for each in parts):
+    for block in chain.from_iterable(each.split(count_at_once(each)) for each in parts):
         for each, sign in ((block, -1), (replace(block, is_separate=not block.is_separate), 1)):
             (scores,) = each.scores(selection.hyperparameters.smoothing)
             scores = each.ignore_hapaxes(scores, selection.hyperparameters.smoothing)
@@ -367,7 +369,7 @@ def calibrate_with_noise(corpus: LeaveOneOut) -> tuple[float, TemperatureScaling
     A high temperature and a high label-noise rate can both explain wrong labels: the log-loss has a minimum for each.
     The search for the second one starts at a low temperature, and at the error rate as the label-noise rate.
     """
-    smoothing, near = _search(ScoredCorpus(corpus))
+    smoothing, near = search_smoothing(ScoredCorpus(corpus))
     (scores,) = corpus.scores(smoothing)
     known, classes = corpus.ignore_hapaxes(scores, smoothing), corpus.documents.classes
     n_classes = known.shape[1]
@@ -382,9 +384,9 @@ def calibrate_with_noise(corpus: LeaveOneOut) -> tuple[float, TemperatureScaling
     return smoothing, min(found, key=log_loss)
 
 
-def _search(corpus: ScoredCorpus) -> tuple[float, TemperatureScaling]:
+def search_smoothing(corpus: ScoredCorpus) -> tuple[float, TemperatureScaling]:
     """Return the smoothing with the lowest calibrated log-loss on about SEARCH_SIZE documents, and that calibration."""
-    size, jobs = min(SEARCH_SIZE, _count_at_once(corpus.corpus)), corpus.corpus.jobs
+    size, jobs = min(SEARCH_SIZE, count_at_once(corpus.corpus)), corpus.corpus.jobs
     searched = corpus.corpus.first(size)
     losses: dict[float, tuple[float, TemperatureScaling]] = {}
     best, near = 0.0, None

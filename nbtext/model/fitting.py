@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from nbtext.bayes.class_statistics import ClassStatistics, LabelSets, log_prior
 from nbtext.bayes.decision_offsets import Goals, find_goals
 from nbtext.bayes.diagnostics import Hyperparameters
+from nbtext.bayes.few_documents import SMOOTHINGS, find_better, is_few
 from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus, count_hapaxes
 from nbtext.bayes.scorer import Floats
-from nbtext.bayes.settings import AUTO, DECISION_METRICS, SELECTABLE_MODELS, ModelSettings
-from nbtext.bayes.smoothing import Selection, choose_documents, compare_event_models, select_smoothing
+from nbtext.bayes.settings import AUTO, COMPARED_MODELS, DECISION_METRICS, FEW_DOCUMENTS_MODEL, ModelSettings
+from nbtext.bayes.smoothing import Selection, choose_documents, compare_event_models, search_smoothing, select_smoothing
 from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts, count_copies
 from nbtext.features.selection import is_selective, no_token, select_columns
@@ -61,7 +62,8 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     counts, columns = select_features(replace(counts, empty=counts.empty_documents), features)
     labels, has_prior = counts.labels, model_settings.prior is not None
     is_model_selected = is_model_selected or model_settings.model == AUTO
-    if is_model_selected and is_new is None and not model_settings.has_targets and features.is_counting:
+    is_cut = is_model_selected and is_new is None and not model_settings.has_targets and features.is_counting
+    if is_cut and not is_few(counts.statistics):
         # one document more than needed, because the last of a sample may lack some of its duplicates
         counts = replace(counts, sample=counts.sample.first(CALIBRATION_SIZE + 1))
     n_hapax, n_features_hapax = count_unseen(counts, features, is_new)
@@ -80,9 +82,10 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
             n_features_hapax, n_empty, settings.is_separate,
         )  # fmt: skip
 
-    tf, corpus = features.tf, None
+    tf, corpus, smoothing = features.tf, None, model_settings.smoothing
     if model_settings.model == AUTO:
-        features, model_settings, corpus = _select_event_model(counts, features, model_settings, goals, leave_out)
+        selected = _select_event_model(counts, features, model_settings, goals, leave_out)
+        features, model_settings, corpus, smoothing = selected
     is_linear = model_settings.is_linear
     allows_negative = model_settings.model != "nbsvm" if is_linear else model_settings.event_model.allows_negative
     if not allows_negative and counts.sample.counts.min(initial=0) < 0:
@@ -96,7 +99,7 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
         if corpus is None or is_new is not None:
             size = CALIBRATION_SIZE if is_model_selected else None
             corpus = choose_documents(leave_out(statistics, sample, model_settings), goals, size)
-        selection = select_smoothing(corpus, model_settings.smoothing, calibrate=model_settings.calibrate, goals=goals)
+        selection = select_smoothing(corpus, smoothing, calibrate=model_settings.calibrate, goals=goals)
     hyperparameters, calibration, estimate = selection
     scorer = model_settings.event_model.compile(statistics, smoothing=hyperparameters.smoothing)
     log_priors = log_prior(statistics.class_documents, model_settings.prior_of(labels))
@@ -193,33 +196,45 @@ def _select_event_model(
     model_settings: ModelSettings,
     goals: Goals,
     leave_out: Callable[[ClassStatistics, DocumentCounts, ModelSettings], LeaveOneOut],
-) -> tuple[FeatureSettings, ModelSettings, ScoredCorpus]:
+) -> tuple[FeatureSettings, ModelSettings, ScoredCorpus, float | None]:
     """Select the event model, and counts or binary counts, with the highest leave-one-out accuracy; see
-    `compare_event_models`.
+    `compare_event_models`. With few documents, Dirichlet smoothing is tried, too; see `few_documents`.
 
     All candidates are fitted to the same statistics, so the text is read once. With two labels, complement Naive Bayes
     is the multinomial model with another prior. Binary counts are tried if the settings ask for plain counts.
 
     Returns
     -------
-    The settings of the best candidate, and its leave-one-out scores so far. If no document can be left out, it is the
-    multinomial model.
+    The settings of the best candidate, its leave-one-out scores so far, and its smoothing if it is known. If no
+    document can be left out, it is the multinomial model.
     """
-    statistics = counts.statistics
-    names = SELECTABLE_MODELS[:1] if statistics.n_classes < 3 else SELECTABLE_MODELS
+    statistics, given = counts.statistics, model_settings.smoothing
     has_binary = features.is_counting and features.tf == "count" and counts.weighting is None
     tfs = (features.tf, "binary") if has_binary and statistics.knows_documents else (features.tf,)
-    candidates, corpora = [], []
-    for tf in tfs:
-        tf_features = replace(features, tf=tf)
-        of_tf = [replace(model_settings, model=name) for name in names]
-        # the same for all of these models
-        weighted = compute_sufficient_statistics(counts, _weighting(counts, tf_features, of_tf[0]), of_tf[0])
-        for settings in of_tf:
-            candidates.append((tf_features, settings))
-            corpora.append(choose_documents(leave_out(*weighted, settings), goals, CALIBRATION_SIZE))
-    best = compare_event_models(corpora, model_settings.smoothing)
-    return *candidates[best], corpora[best]
+
+    def list_candidates(names: Sequence[str]) -> list[tuple[FeatureSettings, ModelSettings, LeaveOneOut]]:
+        found = []
+        for tf in tfs:
+            tf_features = replace(features, tf=tf)
+            of_tf = [replace(model_settings, model=name) for name in names]
+            # the same for all of these models
+            weighted = compute_sufficient_statistics(counts, _weighting(counts, tf_features, of_tf[0]), of_tf[0])
+            found += [(tf_features, settings, leave_out(*weighted, settings)) for settings in of_tf]
+        return found
+
+    candidates = list_candidates(COMPARED_MODELS[:1] if statistics.n_classes < 3 else COMPARED_MODELS)
+    corpora = [choose_documents(each, goals, CALIBRATION_SIZE) for _, _, each in candidates]
+    best = compare_event_models(corpora, given)
+    (tf_features, settings, current), corpus = candidates[best], corpora[best]
+    has_all = len(current.documents) == statistics.n_documents and current.is_new is None
+    if has_all and len(corpus) and is_few(statistics):
+        others = list_candidates([FEW_DOCUMENTS_MODEL])
+        smoothing, smoothings = (search_smoothing(corpus)[0], SMOOTHINGS) if given is None else (given, (given,))
+        better = find_better(current, smoothing, [each for _, _, each in others], smoothings)
+        if better is not None:
+            tf_features, settings, current = others[better.number]
+            return tf_features, settings, choose_documents(current, goals, CALIBRATION_SIZE), better.smoothing
+    return tf_features, settings, corpus, given
 
 
 def select_features(counts: CorpusCounts, features: FeatureSettings) -> tuple[CorpusCounts, NDArray[np.int64] | None]:

@@ -1,0 +1,120 @@
+"""Multinomial Naive Bayes with Dirichlet smoothing: each class is smoothed towards the whole corpus.
+
+A class with few documents lacks most of the words of its next documents. Additive smoothing gives all of these the same
+probability. Here, each has the share that it has in the corpus, so that a frequent word says little about the classes
+that happen to lack it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes import multinomial
+from nbtext.bayes.class_statistics import ClassStatistics
+from nbtext.bayes.complement import distinct_pairs, score_pairs, split_pairs
+from nbtext.bayes.event_model import EventModel, LeftOut
+from nbtext.bayes.scorer import Floats, LinearScorer
+
+ROUNDED = 1e-12  # share of a sum of weights below which a difference from it is a rounding error
+
+
+def compile_dirichlet(statistics: ClassStatistics, *, smoothing: float) -> LinearScorer:
+    """Weigh each feature by log P(feature | class) = log((t_kj + μ t_j / T) / (T_k + μ)), with μ = α T / K.
+
+    The μ pseudo-tokens are α times the tokens of a class on average, distributed as in the corpus. So a feature gets
+    α times its mean occurrences in a class. A feature that no document has gets as much as one that occurs once.
+
+    Parameters
+    ----------
+    statistics : counts of K classes and V features; t_j = Σ_k t_kj, T = Σ_j t_j
+    smoothing : α >= 0; 0 is maximum likelihood, clipped
+
+    Returns
+    -------
+    The scorer of log P(document | class), without the prior and the multinomial coefficient.
+
+    Source: Zhai, Lafferty, A Study of Smoothing Methods for Language Models Applied to Information Retrieval, 2004,
+    section 3 (Bayesian smoothing using Dirichlet priors).
+    """
+    if smoothing == 0:
+        return multinomial.compile_multinomial(statistics, smoothing=0)
+    everywhere, share = statistics.feature_occurrences, smoothing / statistics.n_classes
+    counted = _count_once(everywhere)
+    pseudo = np.repeat(share * counted, np.diff(statistics.indptr))
+    return LinearScorer(
+        np.zeros(statistics.n_classes),
+        np.log(share) - np.log(statistics.class_occurrences + share * max(everywhere.sum(), 1)),
+        statistics.indptr,
+        statistics.classes,
+        np.log1p(statistics.occurrences / pseudo),
+        np.log(counted),
+        np.ones(statistics.n_classes),
+    )
+
+
+def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float) -> Floats:
+    """Return leave-one-out scores. The own classes lose the document, and so do the totals, which all classes use."""
+    if smoothing == 0:
+        return multinomial.leave_out(statistics, left_out, scores, smoothing=0)
+    return np.asarray(leave_out_counts(statistics, left_out, smoothings=[smoothing])[0])
+
+
+def leave_out_counts(statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float]) -> Floats:
+    """Return leave-one-out scores for counts or weights, and several smoothings > 0, without a scorer."""
+    shares = [smoothing / statistics.n_classes for smoothing in smoothings]
+    parts = split_pairs(left_out, np.diff(statistics.indptr))
+    return np.concatenate([_score_part(statistics, part, shares) for part in parts], axis=1)
+
+
+def _score_part(statistics: ClassStatistics, part: LeftOut, shares: Sequence[float]) -> Floats:
+    """Return the scores of the part for each share of the occurrences of all classes, (n_shares, n, n_classes)."""
+    documents, pairs, everywhere = part.documents, part.pairs, statistics.feature_occurrences
+    columns, features, gone = distinct_pairs(part)
+    met, counted = statistics.restrict(features), _count_once(everywhere[features], gone)
+    widths, score = np.diff(met.indptr), partial(score_pairs, met)
+    own = statistics.occurrences[statistics.locate(pairs)] - part.copies[pairs.entry_documents] * pairs.counts
+    of_own = _count_once(everywhere[pairs.indices], part.all_copies[part.rows][pairs.entry_documents] * pairs.counts)
+    scores = np.empty((len(shares), len(part), statistics.n_classes))
+    for number, share in enumerate(shares):
+        deltas = np.log1p(met.occurrences / np.repeat(share * counted, widths))
+        found = score(np.log(share * counted), deltas, documents.indptr, columns, documents.counts)
+        found[part.rows, part.classes] = pairs.sum_entries(pairs.counts * np.log(np.maximum(own, 0) + share * of_own))
+        scores[number] = found - documents.totals[:, None] * _log_totals(statistics, part, share)
+    return scores
+
+
+def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats:
+    """Return the weight of a feature that no remaining document has, shape (n, n_classes)."""
+    if smoothing == 0:
+        return multinomial.weigh_unseen(statistics, left_out, smoothing=0)
+    share = smoothing / statistics.n_classes
+    return np.asarray(np.log(share) - _log_totals(statistics, left_out, share))
+
+
+def _log_totals(statistics: ClassStatistics, left_out: LeftOut, share: float) -> Floats:
+    """Return log(T_k + share · T) without each document, (n, n_classes)."""
+    totals, tokens = left_out.documents.totals, statistics.class_occurrences.astype(np.float64)
+    everywhere = np.maximum(tokens.sum() - left_out.all_copies * totals, 1)
+    return np.asarray(np.log(np.maximum(left_out.subtract(tokens, totals), 0) + share * everywhere[:, None]))
+
+
+def _count_once(occurrences: NDArray[Any], gone: NDArray[Any] | float = 0.0) -> Floats:
+    """Return the occurrences that remain of each feature; 1 of a feature that does not remain."""
+    left = np.asarray(occurrences - gone, dtype=np.float64)
+    return np.where(left > ROUNDED * occurrences, left, 1.0)
+
+
+DIRICHLET = EventModel(
+    compile=compile_dirichlet,
+    leave_one_out=leave_out,
+    leave_one_out_counts=leave_out_counts,
+    out_of_vocabulary=weigh_unseen,
+    generate=multinomial.draw_tokens,
+    has_length=True,
+    has_pseudo_counts=False,  # not as many as with additive smoothing of the same value
+)
