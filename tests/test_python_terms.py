@@ -23,7 +23,7 @@ from nbtext.export.formats import export
 TEXTS = ["red apple", "yellow banana", "red cherry", "green apple", "yellow lemon", "", "red red sea", "a b"]
 LABELS = ["a", "b", "a", "a", "b", "a", "b", "b"]
 MATRIX = np.array([[1, 0, 2], [0, 3, 1], [1, 1, 0], [0, 1, 1]])
-MODELS = ("multinomial", "bernoulli", "complement", "categorical", "gaussian", "logistic", "nbsvm")
+MODELS = ("multinomial", "bernoulli", "complement", "dirichlet", "categorical", "gaussian", "logistic", "nbsvm")
 BAD = (
     -1, 0, 1, 2, 10**9, 0.5, 1e300, float("nan"), "", "nonsense", "x=1", (), (5, 1), (1, 101), ("a", "a"), [1, 2, 3],
     {"a": 0.5}, {"a": 2}, {"c": 0.9}, {"a": 0.99}, None, True, "relative", "smooth", "plus-one", "l2", "uniform",

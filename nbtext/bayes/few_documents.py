@@ -8,7 +8,6 @@ then selects too little smoothing. Folds take about as much from each class.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,13 +27,6 @@ SMOOTHINGS = (0.3, 1.0, 3.0, 10.0)
 STANDARD_ERRORS = 1.0  # by which the log-loss has to be lower (Breiman et al. 1984, section 3.4.3)
 
 
-class Challenger(NamedTuple):
-    """The number of a corpus, and its smoothing."""
-
-    number: int
-    smoothing: float
-
-
 def is_few(statistics: ClassStatistics) -> bool:
     """Return whether the classes have so few documents that this choice is made."""
     return statistics.n_classes > 1 and statistics.n_documents <= MAX_DOCUMENTS * statistics.n_classes
@@ -42,23 +34,22 @@ def is_few(statistics: ClassStatistics) -> bool:
 
 def find_better(
     current: LeaveOneOut, smoothing: float, others: Sequence[LeaveOneOut], smoothings: Sequence[float]
-) -> Challenger | None:
-    """Return the model with the lowest log-loss on held-out documents, if it is clearly lower than that of another one.
+) -> tuple[int, float] | None:
+    """Return which other model, and smoothing, has the lowest log-loss on held-out documents, if it is clearly lower.
 
     Parameters
     ----------
-    current, smoothing : the other one: its documents, which are all of the corpus, in its weighting
-    others, smoothings : the same documents, weighted for each of the models, and the smoothings of each
+    current, smoothing : of the model to compare with: all documents of the corpus, weighted for it, and its smoothing
+    others, smoothings : the documents, weighted for each other model, and the smoothings of each
     """
     folds, size = _make_folds(current), min(COMPARISON_SIZE, count_at_once(current))
     (own,), contents = _held_out_losses(current, [smoothing], folds, size)
     if len(own) == 0:
         return None
-    losses = {
-        Challenger(number, each): loss
-        for number, other in enumerate(others)
-        for each, loss in zip(smoothings, _held_out_losses(other, smoothings, folds, size)[0], strict=True)
-    }
+    losses: dict[tuple[int, float], Floats] = {}
+    for number, other in enumerate(others):
+        found, _ = _held_out_losses(other, smoothings, folds, size)
+        losses.update(zip(((number, each) for each in smoothings), found, strict=True))
     best = min(losses, key=lambda each: float(losses[each].mean()))
     return best if deviations(own - losses[best], contents) > STANDARD_ERRORS else None
 
@@ -82,17 +73,15 @@ def _held_out_losses(
 
     returns  (n_scored,) for each smoothing, and the contents of the documents, (n_scored,)
     """
-    documents, n_features = corpus.documents, corpus.statistics.n_features
-    n_classes, size = corpus.statistics.n_classes, min(size, len(corpus.documents))
-    classes, lengths = documents.classes[:size], np.zeros(size)
-    scores, is_judged = np.zeros((len(smoothings), size, n_classes)), np.zeros(size, dtype=bool)
+    documents, n_features, n_classes = corpus.documents, corpus.statistics.n_features, corpus.statistics.n_classes
+    classes = documents.classes[:size]
+    lengths, is_judged = np.zeros(len(classes)), np.zeros(len(classes), dtype=bool)
+    scores = np.zeros((len(smoothings), len(classes), n_classes))
     for fold in range(N_FOLDS):
-        rows = np.flatnonzero(folds[:size] == fold)
-        held_out, others = documents.take(rows), documents.take(np.flatnonzero(folds != fold))
-        counts = count_classes(others, n_features, n_classes)
+        rows, others = np.flatnonzero(folds[:size] == fold), np.flatnonzero(folds != fold)
+        held_out, counts = (documents.take(rows), count_classes(documents.take(others), n_features, n_classes))
         if corpus.n_hapax is not None:  # words of these documents alone are out of vocabulary
-            known = counts.used_features
-            held_out, counts = held_out.restrict(known, n_features), counts.restrict(known)
+            held_out = held_out.filter_entries(np.diff(counts.indptr)[held_out.indices] > 0)
         lengths[rows] = held_out.totals
         is_judged[rows] = (np.diff(held_out.indptr) > 0) & (counts.class_documents[held_out.classes] > 0)
         prior = log_prior(np.maximum(counts.class_documents, 1), corpus.prior)

@@ -82,15 +82,15 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
             n_features_hapax, n_empty, settings.is_separate,
         )  # fmt: skip
 
-    tf, corpus, smoothing = features.tf, None, model_settings.smoothing
-    if model_settings.model == AUTO:
-        selected = _select_event_model(counts, features, model_settings, goals, leave_out)
-        features, model_settings, corpus, smoothing = selected
     is_linear = model_settings.is_linear
     allows_negative = model_settings.model != "nbsvm" if is_linear else model_settings.event_model.allows_negative
     if not allows_negative and counts.sample.counts.min(initial=0) < 0:
         what = f"{model_settings.model} needs numbers >= 0, and the matrix has negative ones"
         raise ModelError(what, hint="use a model of any numbers, such as gaussian or svm")
+    tf, corpus, smoothing = features.tf, None, model_settings.smoothing
+    if model_settings.model == AUTO:
+        selected = _select_event_model(counts, features, model_settings, goals, leave_out)
+        features, model_settings, corpus, smoothing = selected
     if is_linear:
         return _fit_linear_model(counts, columns, features, model_settings, n_hapax, jobs, check)
     weighting = _weighting(counts, features, model_settings)
@@ -232,8 +232,8 @@ def _select_event_model(
         smoothing, smoothings = (search_smoothing(corpus)[0], SMOOTHINGS) if given is None else (given, (given,))
         better = find_better(current, smoothing, [each for _, _, each in others], smoothings)
         if better is not None:
-            tf_features, settings, current = others[better.number]
-            return tf_features, settings, choose_documents(current, goals, CALIBRATION_SIZE), better.smoothing
+            (tf_features, settings, current), given = others[better[0]], better[1]
+            corpus = choose_documents(current, goals, CALIBRATION_SIZE)
     return tf_features, settings, corpus, given
 
 

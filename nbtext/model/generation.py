@@ -40,7 +40,7 @@ def generate_documents(
     fitted = model.fitted
     fitted.check_one_label("generate documents")
     name, features, weighting = fitted.model_settings.model, fitted.feature_settings, fitted.weighting
-    hint = "train with --model multinomial, bernoulli or categorical, on word counts"
+    hint = "train with --model multinomial, dirichlet, bernoulli or categorical, on word counts"
     event_model = None if fitted.model_settings.is_linear else fitted.model_settings.event_model
     if event_model is None or event_model.generate is None:
         raise ModelError(f"{name} models cannot generate documents", hint=hint)

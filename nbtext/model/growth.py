@@ -113,7 +113,8 @@ def update(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1, factor: 
             )
         if needs_all_documents(model.fitted.feature_settings, model.fitted.model_settings):
             what = "cannot be used with this model, which is fitted to the counts of each document"
-            raise ModelError(what, where="--half-life", hint="use multinomial, bernoulli or complement, on counts")
+            hint = "use multinomial, dirichlet, bernoulli or complement, on counts"
+            raise ModelError(what, where="--half-life", hint=hint)
     return _fit_again(model, decay_counts(model.counts, factor) + counts, model, jobs)
 
 

@@ -63,7 +63,7 @@ def test_equals_refits_without_all_copies(
     documents = with_content_hashes(counts, classes)
     counts = np.stack([row_of(documents, i, counts.shape[1]) for i in range(len(documents))])
     classes = documents.classes.astype(np.int64)
-    if is_weighted and name in ("multinomial", "complement", "normalized complement", "gaussian"):
+    if is_weighted and name in ("multinomial", "dirichlet", "complement", "normalized complement", "gaussian"):
         documents = replace(documents, counts=documents.counts.astype(np.float64))
     statistics = read_by(name, counts, classes, n_classes)
     (found,) = leave_one_out(
@@ -96,7 +96,7 @@ def row_of(documents: DocumentCounts, i: int, n_features: int) -> NDArray[np.int
     return row
 
 
-@pytest.mark.parametrize("name", ["multinomial", "bernoulli", "complement", "categorical"])
+@pytest.mark.parametrize("name", ["multinomial", "dirichlet", "bernoulli", "complement", "categorical"])
 @settings(max_examples=60, deadline=None)
 @given(corpus=corpora_with_duplicates(), smoothing=st.sampled_from([0.01, 1.0]), is_separate=st.booleans())
 def test_features_of_one_group_are_out_of_vocabulary(
@@ -185,7 +185,7 @@ def test_a_doubled_corpus_is_no_better() -> None:
     assert (first.duplicates, second.duplicates) == (12, 33)
 
 
-@pytest.mark.parametrize("name", ["multinomial", "complement"])
+@pytest.mark.parametrize("name", ["multinomial", "dirichlet", "complement"])
 @settings(max_examples=40, deadline=None)
 @given(corpus=corpora_with_duplicates(), jobs=st.sampled_from([1, 3]))
 def test_each_document_is_scored_once(name: str, corpus: Any, jobs: int) -> None:

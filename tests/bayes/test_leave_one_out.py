@@ -40,7 +40,7 @@ def test_equals_refits(name: str, prior: str, corpus: Any, smoothing: float) -> 
         np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["multinomial", "complement", "normalized complement"])
+@pytest.mark.parametrize("name", ["multinomial", "dirichlet", "complement", "normalized complement"])
 @settings(max_examples=30, deadline=None)
 @given(
     corpus=labeled_matrices(fewest_a_class=2, fewest_classes=2), smoothing=st.sampled_from([0.01, 1.0]), data=st.data()
@@ -63,12 +63,12 @@ def test_weights_equal_refits(name: str, corpus: Any, smoothing: float, data: st
         np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
 
 
-def test_complement_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However little is looked at together, complement's left-out scores are the same."""
+def test_left_out_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However little is looked at together, the left-out scores are the same."""
     random = np.random.default_rng(1)
     counts, classes = random.poisson(0.3, (60, 40)), random.integers(0, 5, 60)
     sample, statistics = sample_of(counts, classes), statistics_of(counts, classes, 5)
-    for name in ("complement", "normalized complement"):
+    for name in ("dirichlet", "complement", "normalized complement"):
         (whole,) = leave_one_out(statistics, sample, model=MODELS[name], smoothings=[0.1])
         monkeypatch.setattr(complement, "BLOCK", 30)
         (parts,) = leave_one_out(statistics, sample, model=MODELS[name], smoothings=[0.1])
@@ -96,7 +96,7 @@ def test_complement_in_little_memory(kind: type) -> None:
     assert peak < 100e6
 
 
-@pytest.mark.parametrize("name", ["multinomial", "bernoulli", "complement", "categorical"])
+@pytest.mark.parametrize("name", ["multinomial", "dirichlet", "bernoulli", "complement", "categorical"])
 @settings(max_examples=40, deadline=None)
 @given(corpus=labeled_matrices(fewest_a_class=2, fewest_classes=2), smoothing=st.sampled_from([0.001, 0.3, 1.0]))
 def test_words_of_one_document_are_unknown_without_it(name: str, corpus: Any, smoothing: float) -> None:

@@ -30,7 +30,7 @@ def test_no_fold_tests_on_a_copy(nbtext: Any, tmp_path: Path) -> None:
     assert result.status == 3, result.err
 
 
-@pytest.mark.parametrize("model", ["multinomial", "complement", "bernoulli"])
+@pytest.mark.parametrize("model", ["multinomial", "dirichlet", "complement", "bernoulli"])
 def test_two_copies_with_twice_the_smoothing_are_one_with_it(model: str) -> None:
     """All copies leave together: leave-one-out of X X at 2 alpha is that of X at alpha."""
     chance, words = random.Random(4), [f"w{n}" for n in range(30)]

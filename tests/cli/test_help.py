@@ -192,7 +192,7 @@ def test_an_output_is_never_plain_under_the_name_of_a_compression(
     assert list(tmp_path.glob("x*")) == []
 
 
-NAIVE_BAYES = ("multinomial", "bernoulli", "complement", "categorical", "gaussian")
+NAIVE_BAYES = ("multinomial", "bernoulli", "complement", "dirichlet", "categorical", "gaussian")
 
 
 @pytest.mark.parametrize("model", [*NAIVE_BAYES, "logistic", "nbsvm", "svm"])

@@ -17,7 +17,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("model", ["multinomial", "complement"])
+@pytest.mark.parametrize("model", ["multinomial", "dirichlet", "complement"])
 def test_naive_bayes_refuses_them(nbtext: Any, folder: Path, model: str) -> None:
     """The inverse document frequency plus-one of a word in every document is below zero."""
     nbtext("train", "t.jsonl", "--model", model, "--idf", "plus-one", "-o", "m", cwd=folder).refused(
@@ -41,7 +41,9 @@ def test_a_matrix_that_holds_them_is_refused(nbtext: Any, folder: Path) -> None:
     assert "negative" in result.err and "train on the texts" in result.err
 
 
-@pytest.mark.parametrize("model", ["nbsvm", "logistic", "multinomial", "complement", "gaussian", "bernoulli"])
+@pytest.mark.parametrize(
+    "model", ["nbsvm", "logistic", "multinomial", "dirichlet", "complement", "gaussian", "bernoulli"]
+)
 def test_no_weights_at_all_are_no_warning(nbtext: Any, folder: Path, model: str) -> None:
     """The plain inverse document frequency of words that all documents hold is 0."""
     result = nbtext("train", "same.jsonl", "--model", model, "--idf", "plain", "-o", "m", cwd=folder).ok()

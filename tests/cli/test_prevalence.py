@@ -214,7 +214,7 @@ def test_targets_do_not_survive_another_prior(nbtext: Any, spam: Path) -> None:
     nbtext("prevalence", "new.jsonl", "-m", "t", cwd=spam).ok()
 
 
-@pytest.mark.parametrize("name", ["multinomial", "complement", "bernoulli", "nbsvm", "logistic"])
+@pytest.mark.parametrize("name", ["multinomial", "dirichlet", "complement", "bernoulli", "nbsvm", "logistic"])
 def test_all_models(nbtext: Any, spam: Path, name: str) -> None:
     """Every model whose left-out documents are scored can estimate shares, and adapts to them."""
     nbtext("train", "train.jsonl", "-q", "-o", name, "--model", name, cwd=spam)

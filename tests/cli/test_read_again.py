@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-MODELS = ("multinomial", "bernoulli", "complement")
+MODELS = ("multinomial", "bernoulli", "complement", "dirichlet")
 EXACT = ["--smoothing", "0.3", "--no-calibrate", "-q"]
 
 

@@ -31,7 +31,7 @@ def write_csv(path: Path, rows: list[tuple[str, Any]]) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("model", ["auto", "bernoulli", "complement", "categorical", "svm", "logistic"])
+@pytest.mark.parametrize("model", ["auto", "dirichlet", "bernoulli", "complement", "categorical", "svm", "logistic"])
 def test_estimates_agree_on_texts_without_a_known_word(nbtext: Any, tmp_path: Path, model: str) -> None:
     """Half of 240 texts have no known word: `train`, `evaluate --folds` and `evaluate -m` answer the other half."""
     data, out = write_csv(tmp_path / "t.csv", make_texts(240)), str(tmp_path / "m")

@@ -14,6 +14,7 @@ from nbtext.bayes.categorical import compile_categorical, count_values
 from nbtext.bayes.class_statistics import count_classes, log_prior
 from nbtext.bayes.complement import compile_complement
 from nbtext.bayes.conformal import log_likelihood_per_token
+from nbtext.bayes.dirichlet import compile_dirichlet
 from nbtext.bayes.gaussian import compile_gaussian, compute_moments
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.multinomial import MULTINOMIAL, compile_multinomial
@@ -64,6 +65,12 @@ def test_bernoulli() -> None:
     p = (d + alpha) / (n + 2 * alpha)[:, None]
     w, b = np.log(p / (1 - p)), np.log(1 - p).sum(axis=1)
     equal(scores(compile_categorical(statistics, smoothing=alpha), (X > 0).astype(np.int64)), (X > 0) @ w.T + b)
+
+
+def test_dirichlet() -> None:
+    t_j, mu = t.sum(axis=0), alpha * T.sum() / K
+    w = np.log((t + mu * t_j / T.sum()) / (T + mu)[:, None])
+    equal(scores(compile_dirichlet(statistics, smoothing=alpha)), X @ w.T)
 
 
 @pytest.mark.parametrize("is_normalized", [False, True])

@@ -40,6 +40,7 @@ def test_more_folds_than_documents() -> None:
         {"model": "categorical"},
         {"model": "gaussian"},
         {"model": "complement"},
+        {"model": "dirichlet"},
         {"tf": "log", "idf": "smooth", "norm": "l2", "smoothing": 0.3},
         {"smoothing": 0.1},
         {"min_df": 2, "vocabulary": (*WORDS, "unheard", *(f"n{n}" for n in range(40)))},

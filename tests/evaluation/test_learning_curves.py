@@ -53,7 +53,7 @@ def test_every_beginning_is_stratified(drawn: list[int], seed: int) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"hash_bits": 8}, {"idf": "smooth", "norm": "l2"}, {"min_df": 2}], ids=str)
-@pytest.mark.parametrize("model", ["multinomial", "bernoulli", "complement", "categorical", "gaussian"])
+@pytest.mark.parametrize("model", ["multinomial", "dirichlet", "bernoulli", "complement", "categorical", "gaussian"])
 def test_a_part_is_what_training_on_it_alone_gives(model: str, options: dict[str, object]) -> None:
     """The same scorer, choice and features as if no other document had been read."""
     texts, labels = texts_of(40)

@@ -24,6 +24,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "multinomial": {},
     "uncalibrated": {"calibrate": False, "smoothing": 0.5},
     "bernoulli": {"model": "bernoulli"},
+    "dirichlet": {"model": "dirichlet"},
     "complement": {"model": "complement"},
     "complement with a prior": {"model": "complement", "prior": "empirical"},
     "normalized complement": {"model": "complement", "normalize_weights": True},

@@ -89,7 +89,7 @@ def test_random_texts(cc: str, tmp_path: Path, seed: int) -> None:
         "tf": random.choice(["count", "binary", "relative", "log"]),
         "idf": random.choice(["none", "plain", "smooth"]),
         "norm": random.choice(["none", "l1", "l2"]),
-        "model": random.choice(["multinomial", "bernoulli", "complement", "logistic", "nbsvm"]),
+        "model": random.choice(["multinomial", "dirichlet", "bernoulli", "complement", "logistic", "nbsvm"]),
         "ngrams": random.choice([(1, 1), (1, 3), (2, 2)]),
         "token_pattern": random.choice([None, MARKS_PATTERN]),
         "lowercase": random.random() < 0.5,

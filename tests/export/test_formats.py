@@ -35,7 +35,7 @@ PERILOUS = (
     "\U0001f600\U00010400\U0001d400\udfff:\xadΐŉǰ"
 )
 GUIDE = Path(nbtext.__file__).parent / "guides" / "python.md"
-MODELS = ("multinomial", "bernoulli", "complement", "logistic", "nbsvm")
+MODELS = ("multinomial", "dirichlet", "bernoulli", "complement", "logistic", "nbsvm")
 ASK = """
 import {{ {function} }} from "{module}";
 import {{ readFileSync }} from "node:fs";

@@ -23,7 +23,13 @@ WORDS = ["apple", "pear", "plum", "fig"]
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 DOCUMENTS = st.lists(st.tuples(TEXTS, st.sampled_from("abc")), min_size=1, max_size=5)
 UPDATES = st.lists(st.tuples(st.sampled_from([0.0, 0.3, 1.0, 7.5]), DOCUMENTS), min_size=1, max_size=4)
-OPTIONS: list[dict[str, Any]] = [{}, {"model": "bernoulli"}, {"model": "complement", "idf": "smooth"}, {"hash_bits": 3}]
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"model": "bernoulli"},
+    {"model": "dirichlet"},
+    {"model": "complement", "idf": "smooth"},
+    {"hash_bits": 3},
+]
 
 
 def tallied(documents: Documents, **options: Any) -> CorpusCounts:

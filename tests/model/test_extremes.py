@@ -16,7 +16,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.kernel import HAS_KERNEL
 
 MANY = 100_000 if HAS_KERNEL else 10_000
-ADDITIVE = ["multinomial", "bernoulli", "complement"]
+ADDITIVE = ["multinomial", "dirichlet", "bernoulli", "complement"]
 MODELS = [*ADDITIVE, "categorical", "gaussian"]
 VARIANTS: list[dict[str, Any]] = [
     {},

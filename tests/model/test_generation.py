@@ -53,9 +53,10 @@ def assert_drawn(found: NDArray[Any], shares: NDArray[Any], totals: NDArray[Any]
     assert abs((deviations**2).mean() - 1) < 5 * np.sqrt(2 / deviations.size)
 
 
-def test_multinomial_recovers_its_parameters() -> None:
+@pytest.mark.parametrize("model", ["multinomial", "dirichlet"])
+def test_multinomial_recovers_its_parameters(model: str) -> None:
     """Each word is drawn as often as its class uses it, each label as often as the prior says."""
-    classifier = TextClassifier(model="multinomial", smoothing=0.3).fit(TEXTS, LABELS)
+    classifier = TextClassifier(model=model, smoothing=0.3).fit(TEXTS, LABELS)
     again = trained_again(classifier, length=7)
     statistics = again.counts_.statistics
     words = dense(again, statistics.occurrences)

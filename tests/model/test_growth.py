@@ -30,6 +30,7 @@ OPTIONS: list[dict[str, Any]] = [
     {},
     {"model": "bernoulli", "min_df": 2},
     {"model": "complement", "max_df": 0.7},
+    {"model": "dirichlet"},
     {"ngrams": (1, 2), "max_features": 4},
     {"tf": "binary"},
     {"model": "multinomial"},

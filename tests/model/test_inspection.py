@@ -141,7 +141,7 @@ def test_a_label_that_is_unknown() -> None:
         inspect(TextClassifier().fit(*CHINA), labels=["chian"])
 
 
-@pytest.mark.parametrize("model", ["multinomial", "bernoulli", "complement", "categorical"])
+@pytest.mark.parametrize("model", ["multinomial", "dirichlet", "bernoulli", "complement", "categorical"])
 def test_confused_labels_are_those_of_refits(model: str) -> None:
     """Each document asked of a model of all documents with other words: the pairs are those that go wrong, no more."""
     words = np.array(["red", "round", "long", "sweet", "sour", "green"])
@@ -221,8 +221,8 @@ def test_a_matrix(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"model": "bernoulli"}, {"model": "complement"}, {"model": "complement", "normalize_weights": True},
-     {"model": "categorical"}, {"model": "nbsvm"}],
+    [{}, {"model": "dirichlet"}, {"model": "bernoulli"}, {"model": "complement"},
+     {"model": "complement", "normalize_weights": True}, {"model": "categorical"}, {"model": "nbsvm"}],
     ids=str,
 )  # fmt: skip
 @settings(max_examples=10, deadline=None)
@@ -258,7 +258,7 @@ def test_the_best_features_are_those_of_a_full_ranking(options: dict[str, Any], 
                 np.testing.assert_allclose(scores[found], scores[order[scores[order] > 0]], atol=1e-12)
 
 
-@pytest.mark.parametrize("model", ["multinomial", "complement", "bernoulli", "nbsvm"])
+@pytest.mark.parametrize("model", ["multinomial", "dirichlet", "complement", "bernoulli", "nbsvm"])
 def test_no_label_is_compared_with_all_features(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Inspecting and explaining take time for the stored weights, not for labels times features."""
     rows: list[int] = []

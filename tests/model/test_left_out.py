@@ -21,6 +21,7 @@ LABELS = ["a", "a", "b", "b", "p", "a", "a", "b"]
         {},
         {"model": "bernoulli", "smoothing": 0.5},
         {"model": "complement", "smoothing": 1.0},
+        {"model": "dirichlet"},
         {"model": "multinomial", "idf": "smooth", "smoothing": 1.0},
         {"min_df": 2, "smoothing": 1.0},
     ],

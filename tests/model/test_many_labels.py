@@ -91,7 +91,7 @@ def test_confusions_of_very_many_labels_are_no_matrix(tmp_path: Path, monkeypatc
     assert (without.metrics["accuracy"], without.per_label) == (whole.metrics["accuracy"], whole.per_label)
 
 
-@pytest.mark.parametrize("model", ["multinomial", "complement", "bernoulli"])
+@pytest.mark.parametrize("model", ["multinomial", "dirichlet", "complement", "bernoulli"])
 def test_leave_one_out_looks_at_all_documents_in_blocks(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     """With many labels, the first documents fit the calibration, and all are in the estimate."""
     random = np.random.default_rng(4)

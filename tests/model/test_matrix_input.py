@@ -122,7 +122,7 @@ def test_selected_columns() -> None:
 @given(
     X=npst.arrays(np.int64, st.tuples(st.integers(2, 12), st.just(3)), elements=st.integers(0, 3)),
     data=st.data(),
-    model=st.sampled_from(["multinomial", "bernoulli", "complement"]),
+    model=st.sampled_from(["multinomial", "dirichlet", "bernoulli", "complement"]),
 )
 def test_a_part_at_a_time(X: Any, data: st.DataObject, model: str) -> None:
     """partial_fit on parts, new labels included, is fit on the whole, to the last bit; forget undoes it."""
@@ -260,7 +260,7 @@ def test_negative_weights_are_for_linear_models() -> None:
         TextClassifier(idf="plus-one").fit(texts, labels)
     TextClassifier(idf="plus-one", model="nbsvm").fit(texts, labels)
     rows = np.array([[1.0, -0.5], [0.2, 1.0], [-1.0, 0.0], [0.0, 0.5]])
-    for model in ("multinomial", "bernoulli", "complement", "categorical", "nbsvm", "auto"):
+    for model in ("multinomial", "dirichlet", "bernoulli", "complement", "categorical", "nbsvm", "auto"):
         with pytest.raises(ModelError, match=r"needs numbers >= 0, and the matrix has negative ones"):
             TextClassifier(model=model).fit(rows, labels)
     for model in ("svm", "logistic", "gaussian"):

@@ -9,6 +9,7 @@ import pytest
 
 from nbtext import TextClassifier, load_model
 from nbtext.artifact.model import save_model
+from nbtext.bayes.few_documents import MAX_DOCUMENTS, SMOOTHINGS
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
@@ -20,6 +21,7 @@ from nbtext.model.growth import calibrate, merge, refit
 
 WORDS = ("red", "green", "blue", "long", "round", "soft", "wide", "dark")
 CANDIDATES = tuple(product(("multinomial", "complement"), ("count", "binary")))
+MANY = 100  # documents of three labels, so that leave-one-out alone selects
 
 
 def corpus(seed: int, *, n_labels: int = 3, n_documents: int = 60) -> tuple[list[str], list[str]]:
@@ -69,7 +71,7 @@ def seeds_by_choice() -> dict[tuple[str, str], list[int]]:
 def test_the_most_accurate_is_selected() -> None:
     """The choice has the highest accuracy that leave-one-out estimates for each candidate."""
     for seed in range(10):
-        texts, labels = corpus(seed)
+        texts, labels = corpus(seed, n_documents=MANY)
         found = estimates(texts, labels, 0.3)
         assert found[choice(TextClassifier(smoothing=0.3).fit(texts, labels).fitted_)] == max(found.values())
     assert len(seeds_by_choice()) >= 3
@@ -78,7 +80,7 @@ def test_the_most_accurate_is_selected() -> None:
 def test_it_predicts_as_the_model_that_is_named() -> None:
     """Smoothing, calibration and probabilities are the same, if a given prior leaves nothing to adjust."""
     for seed in range(5):
-        texts, labels = corpus(seed)
+        texts, labels = corpus(seed, n_documents=MANY)
         auto = TextClassifier(prior="uniform").fit(texts, labels)
         model, tf = choice(auto.fitted_)
         named = TextClassifier(model=model, tf=tf, prior="uniform").fit(texts, labels)
@@ -137,10 +139,50 @@ def test_the_parameter_stays_auto(tmp_path: Path) -> None:
 def test_what_is_tried(options: dict[str, Any], labels: int, models: set[str], binary: set[str]) -> None:
     """Complement from three labels on, binary counts where plain counts are asked for; other settings are kept."""
     for seed in range(12):
-        fitted = TextClassifier(**options).fit(*corpus(seed, n_labels=labels)).fitted_
+        fitted = TextClassifier(**options).fit(*corpus(seed, n_labels=labels, n_documents=MANY)).fitted_
         assert fitted.model_settings.model in models
         assert fitted.feature_settings.tf in binary
         assert options.get("smoothing", fitted.hyperparameters.smoothing) == fitted.hyperparameters.smoothing
+
+
+def questions(n_documents: int) -> tuple[list[str], list[str]]:
+    """Short texts of twelve labels, whose distributions over 200 words vary around that of the corpus."""
+    random = np.random.default_rng(1)
+    shares = random.dirichlet(30 * random.dirichlet(np.full(200, 0.3)) + 1e-9, size=12)
+    classes = [i % 12 for i in range(12 * n_documents)]
+    texts = [" ".join(f"word{j}" for j in random.choice(200, 8, p=shares[k])) for k in classes]
+    return texts, [f"label{k:02}" for k in classes]
+
+
+def test_few_documents_of_each_label(tmp_path: Path) -> None:
+    """Up to 30 documents a label, Dirichlet smoothing is tried, and selected where it has a clearly lower log-loss."""
+    texts, labels = questions(12)
+    few = TextClassifier().fit(texts[:72], labels[:72])
+    assert few.fitted_.model_settings.model == "dirichlet"
+    assert few.fitted_.is_model_selected
+    assert few.fitted_.hyperparameters.smoothing in SMOOTHINGS
+    assert reloaded(few, tmp_path).get_params()["model"] == "auto"
+    others = [TextClassifier(model=model).fit(texts[:72], labels[:72]) for model in ("multinomial", "complement")]
+    assert few.score(texts[72:], labels[72:]) > max(each.score(texts[72:], labels[72:]) for each in others)
+    many = TextClassifier().fit(*questions(MAX_DOCUMENTS + 1))
+    assert many.fitted_.model_settings.model != "dirichlet"
+
+
+@pytest.mark.parametrize(
+    "options", [{"smoothing": 1.0}, {"tf": "binary"}, {"prior": "uniform"}, {"hash_bits": 12}], ids=str
+)
+def test_settings_stay_with_few_documents(options: dict[str, Any]) -> None:
+    """The smoothing and the features that are given are those of the choice, of Dirichlet smoothing too."""
+    fitted = TextClassifier(**options).fit(*questions(6)).fitted_
+    assert fitted.model_settings.model == "dirichlet"
+    assert options.get("smoothing", fitted.hyperparameters.smoothing) == fitted.hyperparameters.smoothing
+    assert options.get("tf", fitted.feature_settings.tf) == fitted.feature_settings.tf
+
+
+def test_an_incomplete_sample_is_not_held_out() -> None:
+    """Folds need all documents, so a model that retains fewer is selected by leave-one-out alone."""
+    assert TextClassifier(keep_sample=60).fit(*questions(6)).fitted_.model_settings.model != "dirichlet"
+    assert TextClassifier(keep_sample=72).fit(*questions(6)).fitted_.model_settings.model == "dirichlet"
 
 
 def test_one_document_for_each_label() -> None:

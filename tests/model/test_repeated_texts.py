@@ -83,7 +83,7 @@ def test_without_repeated_texts_there_is_one_estimate() -> None:
     assert together.predict_proba(texts).tolist() == separate.predict_proba(texts).tolist()
 
 
-@pytest.mark.parametrize("model", ["multinomial", "complement", "bernoulli", "categorical", "gaussian"])
+@pytest.mark.parametrize("model", ["multinomial", "dirichlet", "complement", "bernoulli", "categorical", "gaussian"])
 def test_probabilities_are_those_of_refits(model: str) -> None:
     """The left-out probabilities of `separate` are those of models of all other documents, whatever these are."""
     texts, labels = three_texts(3, 40)

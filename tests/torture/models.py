@@ -56,6 +56,7 @@ KINDS = {
     "multinomial-binary": ["--tf", "binary", "--smoothing", "0"],
     "multinomial-kept": ["--keep-sample", "20", "--min-df", "2", "--prior", "1,2,3"],
     "bernoulli": ["--model", "bernoulli"],
+    "dirichlet": ["--model", "dirichlet"],
     "complement": ["--model", "complement", "--normalize-weights", "--weighting", "tfidf"],
     "categorical": ["--model", "categorical", "--values", "3"],
     "gaussian": ["--model", "gaussian", "--idf", "smooth", "--norm", "l2"],

@@ -1,0 +1,88 @@
+"""Dirichlet smoothing is what its probabilities say, in the corpus and without each document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from corpora_by_hand import labeled_matrices, leave_one_out, sample_of, statistics_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbtext import TextClassifier
+from nbtext.bayes.dirichlet import DIRICHLET, compile_dirichlet
+from nbtext.bayes.multinomial import compile_multinomial
+
+SMOOTHINGS = st.sampled_from([1e-12, 0.01, 1.0, 1e6])
+
+
+@given(corpus=labeled_matrices(), smoothing=SMOOTHINGS)
+def test_probabilities_of_the_formula(corpus: Any, smoothing: float) -> None:
+    """They sum to one over the features of the corpus; one that it lacks counts as one that it has once."""
+    counts, classes, n_classes = corpus
+    weights = compile_dirichlet(statistics_of(counts, classes, n_classes), smoothing=smoothing).weights()
+    t = np.array([counts[classes == k].sum(axis=0) for k in range(n_classes)], dtype=np.float64)
+    everywhere, T = t.sum(axis=0), max(t.sum(), 1)
+    mu = smoothing * T / n_classes
+    shares = np.maximum(everywhere, 1) / T
+    expected = (t + mu * shares) / (t.sum(axis=1, keepdims=True) + mu)
+    np.testing.assert_allclose(np.exp(weights), expected, rtol=1e-9)
+    if t.sum():
+        np.testing.assert_allclose(np.exp(weights)[:, everywhere > 0].sum(axis=1), 1, rtol=1e-9)
+
+
+@given(corpus=labeled_matrices())
+def test_no_smoothing_is_maximum_likelihood(corpus: Any) -> None:
+    """Without smoothing, both multinomial models are the same."""
+    statistics = statistics_of(*corpus)
+    found, expected = (compiled(statistics, smoothing=0) for compiled in (compile_dirichlet, compile_multinomial))
+    np.testing.assert_array_equal(found.weights(), expected.weights())
+
+
+@settings(max_examples=30)
+@given(corpus=labeled_matrices(fewest_a_class=2, fewest_classes=2), smoothing=SMOOTHINGS)
+def test_a_doubled_corpus(corpus: Any, smoothing: float) -> None:
+    """The smoothing is relative to the corpus: with each document twice, the weights of its features are the same."""
+    counts, classes, n_classes = corpus
+    counts[0] += 1  # so that it has each feature
+    once = compile_dirichlet(statistics_of(counts, classes, n_classes), smoothing=smoothing)
+    twice = statistics_of(np.concatenate((counts, counts)), np.concatenate((classes, classes)), n_classes)
+    again = compile_dirichlet(twice, smoothing=smoothing)
+    np.testing.assert_allclose(again.weights(), once.weights(), rtol=1e-9, atol=1e-9)
+
+
+def test_absent_words_say_the_same() -> None:
+    """A word that two classes lack does not change the difference of their scores, however frequent it is."""
+    counts = np.array([[4, 0, 0, 0], [0, 2, 1, 0], [0, 1, 2, 90]])
+    weights = compile_dirichlet(statistics_of(counts, np.arange(3), 3), smoothing=0.5).weights()
+    differences = weights[0] - weights[1]
+    assert differences[3] == pytest.approx(np.log((3 + 0.5 * 100 / 3) / (4 + 0.5 * 100 / 3)))
+    assert len(compile_dirichlet(statistics_of(counts, np.arange(3), 3), smoothing=0.5).deltas) == 6
+
+
+def test_the_smoothing_that_refits_select() -> None:
+    """Leave-one-out selects the smoothing with the least log-loss of n refits, without calibration of one parameter."""
+    random = np.random.default_rng(3)
+    counts, classes = random.poisson(random.gamma(0.3, 2, (3, 12))[np.arange(24) % 3]), np.arange(24) % 3
+    sample, statistics, grid = sample_of(counts, classes), statistics_of(counts, classes, 3), [0.01, 0.1, 1.0, 10.0]
+    found = leave_one_out(statistics, sample, model=DIRICHLET, smoothings=grid, prior="uniform", is_separate=True)
+    refits = np.empty_like(found)
+    for i in range(24):
+        others = np.arange(24) != i
+        for number, smoothing in enumerate(grid):
+            scorer = compile_dirichlet(statistics_of(counts[others], classes[others], 3), smoothing=smoothing)
+            alone = sample_of(counts[[i]], classes[[i]])
+            refits[number, i] = scorer.scores(alone.indptr, alone.indices, alone.counts)[0] - np.log(3)
+    np.testing.assert_allclose(found, refits, rtol=1e-9, atol=1e-9)
+
+
+def test_hashed_features_cost_nothing() -> None:
+    """The size of the vocabulary does not matter: features that no document has change no probability of a label."""
+    texts, labels = ["red round", "red sweet", "long yellow", "long ripe"] * 3, ["a", "a", "b", "b"] * 3
+    few, many = (
+        TextClassifier(model="dirichlet", smoothing=1.0, hash_bits=bits, calibrate=False).fit(texts, labels)
+        for bits in (16, 20)
+    )
+    asked = ["red", "yellow ripe", "red long long"]
+    np.testing.assert_allclose(few.predict_proba(asked), many.predict_proba(asked), rtol=1e-12)

@@ -1,0 +1,93 @@
+"""The choice with few documents: balanced folds, and log-losses that are those of models of the other folds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from corpora_by_hand import MODELS, labeled_matrices, sample_of, statistics_of
+from hypothesis import given, settings
+
+from nbtext.bayes import few_documents
+from nbtext.bayes.calibration import fit_temperature
+from nbtext.bayes.class_statistics import log_prior
+from nbtext.bayes.few_documents import N_FOLDS, find_better, is_few
+from nbtext.bayes.leave_one_out import LeaveOneOut
+
+
+def corpus_of(counts: Any, classes: Any, n_classes: int, name: str = "multinomial") -> LeaveOneOut:
+    """All documents, in a vocabulary that is learned."""
+    sample = sample_of(counts, classes)
+    statistics = statistics_of(counts, classes, n_classes)
+    return LeaveOneOut(statistics, sample, np.zeros(len(counts)), MODELS[name], "empirical")
+
+
+@settings(max_examples=60)
+@given(corpus=labeled_matrices())
+def test_folds_are_balanced(corpus: Any) -> None:
+    """Each has as many documents of a class as the others, or one more."""
+    _, classes, n_classes = corpus
+    folds = few_documents._make_folds(corpus_of(*corpus))
+    for k in range(n_classes):
+        sizes = np.bincount(folds[classes == k], minlength=N_FOLDS)
+        assert sizes.max() - sizes.min() <= 1
+
+
+def test_duplicates_are_in_one_fold() -> None:
+    """Documents of equal content are held out together, with whatever label, unless each is left out alone."""
+    counts, classes = np.array([[1, 2], [1, 2], [1, 2], [3, 1], [0, 1], [0, 1]]), np.array([0, 1, 0, 1, 0, 0])
+    corpus = corpus_of(counts, classes, 2)
+    hashes = np.array([0, 0, 0, 1, 2, 2], dtype=np.uint64)
+    together = replace(corpus, documents=replace(corpus.documents, hashes=hashes))
+    folds = few_documents._make_folds(together)
+    assert len(set(folds[:3].tolist())) == len(set(folds[4:].tolist())) == 1
+    alone = few_documents._make_folds(replace(together, is_separate=True))
+    assert len(set(alone[[0, 2, 4, 5]].tolist())) == 4
+
+
+@pytest.mark.parametrize("name", ["multinomial", "complement", "dirichlet"])
+def test_losses_are_those_of_refits(name: str) -> None:
+    """A document is scored by a model of the other folds, without words that these lack."""
+    random = np.random.default_rng(5)
+    classes = np.arange(30) % 3
+    counts = random.poisson(random.gamma(0.2, 2, (3, 40))[classes])
+    counts[:, 39] = 0
+    counts[7, 39] = 4  # of no other document
+    corpus = corpus_of(counts, classes, 3, name)
+    folds = few_documents._make_folds(corpus)
+    (found,), contents = few_documents._held_out_losses(corpus, [0.5], folds, 30)
+    scores, lengths = np.zeros((30, 3)), np.zeros(30)
+    for i in range(30):
+        others = folds != folds[i]
+        statistics = statistics_of(counts[others], classes[others], 3)
+        known = np.where(counts[others].any(axis=0), counts[[i]], 0)
+        alone, lengths[i] = sample_of(known, classes[[i]]), known.sum()
+        prior = log_prior(statistics.class_documents, "empirical")
+        scorer = MODELS[name].compile(statistics, smoothing=0.5).with_prior(prior)
+        scores[i] = scorer.scores(alone.indptr, alone.indices, alone.counts)[0]
+    judged = np.flatnonzero(lengths)
+    scores, lengths, true = scores[judged], lengths[judged], classes[judged].astype(np.int32)
+    expected = -fit_temperature(scores, lengths, true).log_posterior(scores, lengths)[np.arange(len(judged)), true]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    np.testing.assert_array_equal(contents, corpus.contents[judged])
+
+
+def test_only_a_clear_difference_counts() -> None:
+    """A model is not better than itself; where nothing can be held out, none is."""
+    random = np.random.default_rng(2)
+    classes = np.arange(40) % 4
+    counts = random.poisson(random.gamma(0.2, 2, (4, 30))[classes])
+    corpus = corpus_of(counts, classes, 4)
+    assert find_better(corpus, 1.0, [corpus], [1.0]) is None
+    assert find_better(corpus, 1e6, [corpus, corpus], [1e6, 0.3]) == (0, 0.3)
+    single = corpus_of(np.eye(3, dtype=int), np.arange(3), 3)
+    assert find_better(single, 1.0, [single], [0.1]) is None
+
+
+def test_what_few_are() -> None:
+    """On average over the labels, up to 30; with one label, there is nothing to choose."""
+    for n_documents, n_classes, expected in ((60, 2, True), (61, 2, False), (90, 3, True), (5, 1, False)):
+        classes = np.arange(n_documents) % n_classes
+        assert is_few(statistics_of(np.ones((n_documents, 1), dtype=int), classes, n_classes)) == expected
