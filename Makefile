@@ -94,6 +94,7 @@ bench: $(VENV)/.check
 bench-all: bench
 	$(BIN)/python tests/benchmarks/accuracy.py --without-baseline
 	$(BIN)/python tests/benchmarks/em.py
+	$(BIN)/python tests/benchmarks/few.py --models multinomial,complement,dirichlet
 	$(BIN)/python tests/benchmarks/keywords.py
 	$(BIN)/python tests/benchmarks/label.py
 	$(BIN)/python tests/benchmarks/label_shares.py

@@ -8,7 +8,6 @@ that happen to lack it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,7 +47,7 @@ def compile_dirichlet(statistics: ClassStatistics, *, smoothing: float) -> Linea
     pseudo = np.repeat(share * counted, np.diff(statistics.indptr))
     return LinearScorer(
         np.zeros(statistics.n_classes),
-        np.log(share) - np.log(statistics.class_occurrences + share * max(everywhere.sum(), 1)),
+        np.log(share) - np.log(statistics.class_occurrences + share * _count_once(everywhere.sum())),
         statistics.indptr,
         statistics.classes,
         np.log1p(statistics.occurrences / pseudo),
@@ -76,13 +75,14 @@ def _score_part(statistics: ClassStatistics, part: LeftOut, shares: Sequence[flo
     documents, pairs, everywhere = part.documents, part.pairs, statistics.feature_occurrences
     columns, features, gone = distinct_pairs(part)
     met, counted = statistics.restrict(features), _count_once(everywhere[features], gone)
-    widths, score = np.diff(met.indptr), partial(score_pairs, met)
+    widths = np.diff(met.indptr)
     own = statistics.occurrences[statistics.locate(pairs)] - part.copies[pairs.entry_documents] * pairs.counts
     of_own = _count_once(everywhere[pairs.indices], part.all_copies[part.rows][pairs.entry_documents] * pairs.counts)
     scores = np.empty((len(shares), len(part), statistics.n_classes))
     for number, share in enumerate(shares):
         deltas = np.log1p(met.occurrences / np.repeat(share * counted, widths))
-        found = score(np.log(share * counted), deltas, documents.indptr, columns, documents.counts)
+        base = np.log(share * counted)
+        found = score_pairs(met, base, deltas, documents.indptr, columns, documents.counts)
         found[part.rows, part.classes] = pairs.sum_entries(pairs.counts * np.log(np.maximum(own, 0) + share * of_own))
         scores[number] = found - documents.totals[:, None] * _log_totals(statistics, part, share)
     return scores
@@ -99,12 +99,12 @@ def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: f
 def _log_totals(statistics: ClassStatistics, left_out: LeftOut, share: float) -> Floats:
     """Return log(T_k + share · T) without each document, (n, n_classes)."""
     totals, tokens = left_out.documents.totals, statistics.class_occurrences.astype(np.float64)
-    everywhere = np.maximum(tokens.sum() - left_out.all_copies * totals, 1)
+    everywhere = _count_once(tokens.sum(), left_out.all_copies * totals)
     return np.asarray(np.log(np.maximum(left_out.subtract(tokens, totals), 0) + share * everywhere[:, None]))
 
 
-def _count_once(occurrences: NDArray[Any], gone: NDArray[Any] | float = 0.0) -> Floats:
-    """Return the occurrences that remain of each feature; 1 of a feature that does not remain."""
+def _count_once(occurrences: Any, gone: NDArray[Any] | float = 0.0) -> Floats:
+    """Return the occurrences that remain of features, or of all; 1 where none remains."""
     left = np.asarray(occurrences - gone, dtype=np.float64)
     return np.where(left > ROUNDED * occurrences, left, 1.0)
 

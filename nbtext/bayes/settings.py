@@ -94,7 +94,7 @@ class ModelSettings(LinearSettings):
 
     model: str = setting(
         AUTO, "Model to train. `auto` selects multinomial or complement Naive Bayes, on counts or binary counts, by "
-        "leave-one-out accuracy; with up to 30 documents a label on average, dirichlet, too, by cross-validation.",
+        "leave-one-out accuracy; with up to 25 documents a label on average, dirichlet, too, by cross-validation.",
         choices=(AUTO, *EVENT_MODELS, *LINEAR_MODELS), metavar="NAME",
     )  # fmt: skip
     smoothing: float | None = setting(

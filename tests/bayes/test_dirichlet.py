@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier
+from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.dirichlet import DIRICHLET, compile_dirichlet
 from nbtext.bayes.multinomial import compile_multinomial
 
@@ -50,6 +52,19 @@ def test_a_doubled_corpus(corpus: Any, smoothing: float) -> None:
     twice = statistics_of(np.concatenate((counts, counts)), np.concatenate((classes, classes)), n_classes)
     again = compile_dirichlet(twice, smoothing=smoothing)
     np.testing.assert_allclose(again.weights(), once.weights(), rtol=1e-9, atol=1e-9)
+
+
+def test_small_weights() -> None:
+    """Weights are no counts: whatever their scale, the probabilities are the same, and sum to one."""
+    sample = sample_of(np.array([[3, 1, 0], [0, 2, 4], [1, 0, 1]]), np.array([0, 1, 1]))
+    expected = compile_dirichlet(count_classes(sample, 3, 2), smoothing=0.5).weights()
+    small = replace(sample, counts=sample.counts * 1e-6)
+    statistics = count_classes(small, 3, 2)
+    np.testing.assert_allclose(compile_dirichlet(statistics, smoothing=0.5).weights(), expected, rtol=1e-9)
+    np.testing.assert_allclose(np.exp(expected).sum(axis=1), 1, rtol=1e-9)
+    found = leave_one_out(statistics, small, model=DIRICHLET, smoothings=[0.5], prior="uniform")
+    whole = leave_one_out(count_classes(sample, 3, 2), sample, model=DIRICHLET, smoothings=[0.5], prior="uniform")
+    np.testing.assert_allclose(found - np.log(0.5), (whole - np.log(0.5)) * 1e-6, rtol=1e-6)
 
 
 def test_absent_words_say_the_same() -> None:

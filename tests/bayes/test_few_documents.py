@@ -87,7 +87,7 @@ def test_only_a_clear_difference_counts() -> None:
 
 
 def test_what_few_are() -> None:
-    """On average over the labels, up to 30; with one label, there is nothing to choose."""
-    for n_documents, n_classes, expected in ((60, 2, True), (61, 2, False), (90, 3, True), (5, 1, False)):
+    """On average over the labels, up to 25; with one label, there is nothing to choose."""
+    for n_documents, n_classes, expected in ((50, 2, True), (51, 2, False), (75, 3, True), (5, 1, False)):
         classes = np.arange(n_documents) % n_classes
         assert is_few(statistics_of(np.ones((n_documents, 1), dtype=int), classes, n_classes)) == expected

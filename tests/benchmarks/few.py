@@ -1,6 +1,6 @@
 """The default model with few documents of each label, with and without the choice that it makes only there.
 
-    python tests/benchmarks/few.py [--sizes 5,10,20,50,100] [--draws N] [--models NAME,...] [CORPUS...]
+    python tests/benchmarks/few.py [--sizes 5,10,20,30,50,100] [--draws N] [--models NAME,...] [CORPUS...]
 
 Each draw has as many random documents of each label of the training documents; its models are tested on the test
 documents of the corpus, the same for all draws. Prints a Markdown table: the mean accuracy of the default model without
@@ -111,7 +111,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("corpora", nargs="*", default=list(SPLITS))
     parser.add_argument(
-        "--sizes", type=lambda text: [int(size) for size in text.split(",")], default=[5, 10, 20, 50, 100]
+        "--sizes", type=lambda text: [int(size) for size in text.split(",")], default=[5, 10, 20, 30, 50, 100]
     )
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--models", type=lambda text: text.split(","), default=[])

@@ -155,7 +155,7 @@ def questions(n_documents: int) -> tuple[list[str], list[str]]:
 
 
 def test_few_documents_of_each_label(tmp_path: Path) -> None:
-    """Up to 30 documents a label, Dirichlet smoothing is tried, and selected where it has a clearly lower log-loss."""
+    """Up to 25 documents a label, Dirichlet smoothing is tried, and selected where it has a clearly lower log-loss."""
     texts, labels = questions(12)
     few = TextClassifier().fit(texts[:72], labels[:72])
     assert few.fitted_.model_settings.model == "dirichlet"
