@@ -18,7 +18,7 @@ from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.smoothing import COMPARISON_SIZE, count_at_once, deviations
 
-# The mean differences of the accuracy that this choice makes, over 20 draws of 5, 10, 20, 30 and 50 documents a label of
+# Mean differences of the accuracy that this choice makes, over 20 draws of 5, 10, 20, 30 and 50 documents a label of
 # the training documents, on others of these: +0.026, +0.042, +0.018, +0.004 and −0.002 with 77 short questions as
 # labels; +0.001, +0.003, 0, −0.001 and 0 with 20 newsgroups; and +0.003, 0, +0.002, +0.002 and 0 on four corpora of
 # reviews and messages with two labels.

@@ -55,7 +55,7 @@ def test_a_doubled_corpus(corpus: Any, smoothing: float) -> None:
 
 
 def test_small_weights() -> None:
-    """Weights are no counts: whatever their scale, the probabilities are the same, and sum to one."""
+    """Whatever the scale of weights, the probabilities are the same, and sum to one."""
     sample = sample_of(np.array([[3, 1, 0], [0, 2, 4], [1, 0, 1]]), np.array([0, 1, 1]))
     expected = compile_dirichlet(count_classes(sample, 3, 2), smoothing=0.5).weights()
     small = replace(sample, counts=sample.counts * 1e-6)
