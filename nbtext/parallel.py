@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from threading import Thread
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -52,6 +52,20 @@ def import_meanwhile(*modules: str) -> None:
         Thread(target=import_all, daemon=True).start()
 
 
+def thread_pool(jobs: int) -> Any:
+    """Return a ThreadPoolExecutor for a `with` statement, which waits at its end and drops calls that have not begun.
+
+    After an interrupt it does not wait: the interrupt may have left a lock of the pool locked, which a thread needs.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    class Pool(ThreadPoolExecutor):
+        def __exit__(self, kind: Any, *error: object) -> None:
+            self.shutdown(wait=kind is not KeyboardInterrupt, cancel_futures=True)
+
+    return Pool(jobs)
+
+
 def parallel_map(
     function: Callable[[Item], Result],
     items: Iterable[Item],
@@ -67,23 +81,18 @@ def parallel_map(
     if jobs == 1:
         yield from map(function, items)
         return
-    from concurrent.futures import Future, ThreadPoolExecutor
-
-    remaining, pending, is_last_large = iter(items), deque[Future[Result]](), False
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            while True:
-                n_wanted = 0 if pending and is_last_large else AHEAD * jobs - len(pending)
-                for item in islice(remaining, n_wanted):
-                    pending.append(pool.submit(function, item))
-                    is_last_large = is_large(item)
-                    if is_last_large:
-                        break
-                if not pending:
-                    return
-                yield pending.popleft().result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    remaining, pending, is_last_large = iter(items), deque[Any](), False
+    with thread_pool(jobs) as pool:
+        while True:
+            n_wanted = 0 if pending and is_last_large else AHEAD * jobs - len(pending)
+            for item in islice(remaining, n_wanted):
+                pending.append(pool.submit(function, item))
+                is_last_large = is_large(item)
+                if is_last_large:
+                    break
+            if not pending:
+                return
+            yield pending.popleft().result()
 
 
 def parallel_calls(calls: Sequence[Callable[[], Result]], *, jobs: int = 1) -> list[Result]:

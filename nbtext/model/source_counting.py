@@ -15,6 +15,7 @@ from nbtext.errors import InputError, SettingsError
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import Bound, CorpusCounter, CorpusCounts
+from nbtext.parallel import thread_pool
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
@@ -86,18 +87,15 @@ class ThreadExecutor:
         def count_blocks() -> CorpusCounts:
             try:
                 return task.count(shared, shared.report, bound)
-            except BaseException:
+            finally:
                 shared.stop()
-                raise
 
         if self.jobs == 1 or is_single or has_own_pattern(task.settings):
             return count_blocks()
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(self.jobs) as pool:
+        with thread_pool(self.jobs) as pool:
             try:
-                parts = [pool.submit(count_blocks) for _ in range(self.jobs)]
-                return reduce(add, [part.result() for part in parts])
+                parts: Iterator[CorpusCounts] = pool.map(lambda _: count_blocks(), range(self.jobs))
+                return reduce(add, parts)
             finally:
                 shared.stop()
 
@@ -163,8 +161,7 @@ class _SharedBlocks:
                 is_waiting = self._has_large and not self._is_stopped
                 block = None if self._is_stopped or is_waiting else next(self._blocks, None)
                 is_large = block is not None and block.is_large
-                if is_large:
-                    self._has_large = True
+                self._has_large |= is_large
             if is_waiting:
                 time.sleep(0.01)  # until the large block has been counted
             elif block is None:

@@ -52,3 +52,21 @@ def test_an_error_is_raised_in_its_turn() -> None:
     with pytest.raises(ZeroDivisionError):
         next(results)
     assert not [each for each in threading.enumerate() if each.name.startswith("ThreadPool") and each.is_alive()]
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, ValueError])
+def test_an_interrupt_does_not_wait_for_threads(kind: type[BaseException]) -> None:
+    """A thread may need a lock of the pool that the interrupt has left locked; after other errors, it is waited for."""
+    has_begun, is_released, ended = threading.Event(), threading.Event(), list[bool]()
+
+    def work(number: int) -> None:
+        if number == 0:
+            has_begun.wait()
+            raise kind
+        has_begun.set()
+        ended.append(is_released.wait(0.5))
+
+    with pytest.raises(kind):
+        list(parallel_map(work, range(2), jobs=2))
+    is_released.set()
+    assert ended == ([] if kind is KeyboardInterrupt else [False])
