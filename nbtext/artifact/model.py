@@ -4,11 +4,12 @@ The record has the task, the views, the fields of the fitted model, and the coun
 
     nbtext    the version that wrote the file
     task      its name (`one`, `several`) and its fields: the labels, and what was fitted to leave-one-out scores
-    views     a list of one view, which makes features of texts: its settings, vocabulary and weighting
+    views     a list, of one view if the settings name none. A view makes features of texts: the settings of all views,
+              and its vocabulary and weighting
     …         the other fields of FittedModel: model_settings, scorer, hyperparameters, input, …
     counts    the fields of CorpusCounts that do not follow from the others
 
-A file with several views, with a task of another name, without counts, or with weights of another type than float64 is
+A file with a task of another name, without counts, or with weights of another type than float64 is
 of a newer nbtext, and the error says so.
 """
 
@@ -33,9 +34,10 @@ from nbtext.bayes.settings import SELECTABLE_MODELS, ModelSettings
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.errors import MissingExtra, ModelError, SettingsError
 from nbtext.features.analyzer import Analyzer
+from nbtext.features.csr import running_sums
 from nbtext.features.document_counts import concatenate
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.vocabulary import Vocabulary
+from nbtext.features.vocabulary import Vocabulary, find_views, join_views, split_views
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel, are_columns, are_labels_of
@@ -49,7 +51,11 @@ DERIVED_COUNTS = ("labels", "sample_size", "weighting")
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """One way to make features of a text: what a feature is, which features there are, and how they are weighted."""
+    """One way to make features of a text: what a feature is, which features there are, and how they are weighted.
+
+    settings    of the model; with several views, the same in all of them
+    vocabulary  without the name of the view in front of each feature
+    """
 
     settings: FeatureSettings
     vocabulary: Vocabulary | None
@@ -70,11 +76,42 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
     record = {
         "nbtext": __version__,
         "task": {"name": fitted.task.name, **write(fitted.task)},
-        "views": [write(View(fitted.feature_settings, fitted.vocabulary, fitted.weighting))],
+        "views": [write(view) for view in _split_views(fitted)],
         **write(plain, without=SEPARATE),
-        "counts": _write_counts(model.counts, fitted.model_settings.keep_sample),
+        "counts": _write_counts(model.counts, fitted),
     }
     save(record, path)
+
+
+def _split_views(fitted: FittedModel) -> list[View]:
+    """Return the views of a model: one, unless its settings name several."""
+    settings, vocabulary = fitted.feature_settings, fitted.vocabulary
+    if not settings.view or vocabulary is None:
+        return [View(settings, vocabulary, fitted.weighting)]
+    parts, weightings = (
+        split_views(vocabulary, settings.view),
+        fitted.weighting.split(find_views(vocabulary, settings.view)),
+    )
+    return [View(settings, *part) for part in zip(parts, weightings, strict=True)]
+
+
+def _join_views(views: list[View]) -> View:
+    """Return the view of all features of a model; the opposite of `_split_views`."""
+    settings = views[0].settings
+    if len(views) != max(1, len(settings.view)) or any(view.settings != settings for view in views):
+        raise invalid_value("views", "should be one for each view of the settings")
+    for view in views:
+        idf, vocabulary = view.weighting.idf, view.vocabulary
+        if settings.view and idf is not None and vocabulary is not None and len(idf) != len(vocabulary):
+            raise invalid_value("views.weighting.idf", "should have a number for each feature")
+    if not settings.view:
+        return views[0]
+    vocabularies = [view.vocabulary for view in views if view.vocabulary is not None]
+    if len(vocabularies) < len(views):
+        raise invalid_value("views.vocabulary", "is missing")
+    bounds = running_sums(np.array(list(map(len, vocabularies)))).tolist()
+    weighting = Weighting.join_views([view.weighting for view in views], bounds)
+    return View(settings, join_views(settings.view, vocabularies), weighting)
 
 
 def write_counts(counts: CorpusCounts) -> Record:
@@ -89,14 +126,18 @@ def read_counts(stored: Record) -> CorpusCounts:
     return Reader().read_record(CorpusCounts, stored, "counts")
 
 
-def _write_counts(counts: CorpusCounts, keep_sample: int | None) -> Record:
+def _write_counts(counts: CorpusCounts, fitted: FittedModel) -> Record:
     """Return the counts with `keep_sample` of the retained documents; None: without any."""
+    keep_sample, names = fitted.model_settings.keep_sample, fitted.feature_settings.view
     # a model that selects its smoothing again needs the empty documents, unless its documents have several labels
     empty = None if keep_sample is None or counts.label_sets is not None else counts.empty_documents
     empty = None if empty is None else dict(sorted(empty.items()))
     kept = replace(counts, sample=counts.sample.smallest(keep_sample or 0), empty=empty).drop_unused_sets()
     derived = DERIVED_COUNTS if keep_sample is not None else (*DERIVED_COUNTS, "sample", "below")
-    return {name: value for name, value in write_counts(kept).items() if name not in derived}
+    stored = {name: value for name, value in write_counts(kept).items() if name not in derived}
+    if names and counts.vocabulary is not None:
+        stored["vocabulary"] = list(map(write, split_views(counts.vocabulary, names)))
+    return stored
 
 
 def load_model(path: str | os.PathLike[str]) -> TrainedModel:
@@ -118,7 +159,8 @@ def load_model(path: str | os.PathLike[str]) -> TrainedModel:
             raise newer_error("it has no counts")
         if ("sample" in counts) != (fitted.model_settings.keep_sample is not None):
             raise invalid_value("counts.sample", "should be stored if, and only if, the settings keep a sample")
-        if counts.get("vocabulary") == record["views"][0].get("vocabulary"):
+        stored = [view.get("vocabulary") for view in record["views"]]
+        if counts.get("vocabulary") == (stored if fitted.feature_settings.view else stored[0]):
             counts["vocabulary"] = fitted.vocabulary  # which was checked
 
     def load_counts() -> CorpusCounts:
@@ -142,9 +184,9 @@ def _read_fitted_model(record: Record) -> FittedModel:
         if not isinstance(record[name], kind):
             raise invalid_value(name, "has another type")
     task = _read_task(reader, record["task"])
-    if len(record["views"]) != 1:
-        raise newer_error("this one reads models of one view")
-    view = reader.read_record(View, record["views"][0], "views")
+    if not record["views"]:
+        raise invalid_value("views", "is empty")
+    view = _join_views([reader.read_record(View, each, "views") for each in record["views"]])
     rest = {name: value for name, value in record.items() if name not in HEADER}
     found = reader.read_fields(FittedModel, rest, "", without=SEPARATE)
     settings, scorer = found["model_settings"], found["scorer"]
@@ -159,7 +201,7 @@ def _read_fitted_model(record: Record) -> FittedModel:
         raise invalid_value(f"views.settings.{error.where}", f"is not a setting: {error}") from error
     _check_task(task, view.settings, settings)
     n_scores = len(task.labels) * (1 if task.fit is None else len(task.fit.combination.weights))
-    _check_scorer(scorer, n_scores * (derivation.height if derivation is not None else 1))
+    _check_scorer(scorer, view, n_scores * (derivation.height if derivation is not None else 1))
     width = derivation.width if derivation is not None else 1
     _check_width("scorer", view, scorer.n_columns, width=width)
     idf = view.weighting.idf
@@ -214,9 +256,14 @@ def _check_task(task: Task, features: FeatureSettings, settings: ModelSettings) 
             raise invalid_value("task.estimate.optimized", "should be set only if a metric is optimized")
 
 
-def _check_scorer(scorer: LinearScorer, n_scores: int) -> None:
+def _check_scorer(scorer: LinearScorer, view: View, n_scores: int) -> None:
+    if scorer.bounds is not None:
+        vocabulary, names = view.vocabulary, view.settings.view
+        if vocabulary is None or scorer.bounds.tolist() != find_views(vocabulary, names).tolist():
+            raise invalid_value("scorer.bounds", "should be those of the views")
+    n_views = 1 if scorer.bounds is None else len(scorer.bounds) - 1
     audit.check_rows("scorer.classes", scorer.indptr, scorer.classes, n_columns=n_scores)
-    lengths = {"bias": n_scores, "default": n_scores, "deltas": len(scorer.classes)}
+    lengths = {"bias": n_scores, "default": n_views * n_scores, "deltas": len(scorer.classes)}
     if scorer.base is not None or scorer.base_scale is not None:
         lengths |= {"base": scorer.n_columns, "base_scale": n_scores}
     for name, n in lengths.items():
@@ -267,6 +314,11 @@ def _read_counts(stored: Record, fitted: FittedModel) -> CorpusCounts:
     reader, settings = Reader(), fitted.model_settings
     is_kept = settings.keep_sample is not None
     stored = stored if is_kept else {**stored, "sample": concatenate(())}
+    if isinstance(parts := stored.get("vocabulary"), list):
+        names, vocabularies = fitted.feature_settings.view, [reader.read(Vocabulary, each, "counts") for each in parts]
+        if len(names) != len(vocabularies):
+            raise invalid_value("counts.vocabulary", "should be one for each view")
+        stored = {**stored, "vocabulary": join_views(names, vocabularies)}
     reader.n_labels = len(fitted.labels)
     found = reader.read_fields(CorpusCounts, stored, "counts", without=DERIVED_COUNTS)
     size = sample_size(fitted.feature_settings, settings) if is_kept else 0

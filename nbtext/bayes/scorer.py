@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
 from nbtext.features.counting import score_rows
-from nbtext.features.csr import SparseWeights, select_class
+from nbtext.features.csr import SparseWeights, select_class, split_columns
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.records import dataclass
 
@@ -62,6 +62,9 @@ class LinearScorer(SparseWeights):
         """Return the scores of documents in compressed sparse rows of features, shape (n_documents, n_classes)."""
         if self.derivation is not None:
             indptr, indices, values = self.derivation.rows(indptr, indices, values)
+        if self.bounds is not None:
+            rows = zip(split_columns(indptr, indices, self.bounds), self.split(self.bounds), strict=True)
+            return np.asarray(sum(score_rows(ends, own, values[places], view) for (places, ends, own), view in rows))
         scores = score_rows(indptr, indices, values, self)
         if self.derivation is None or self.derivation.height == 1:
             return scores
@@ -99,7 +102,7 @@ class LinearScorer(SparseWeights):
 
     def absent(self, columns: NDArray[np.integer], row: int) -> Floats:
         """Return the weights of some columns in a partial score that stores none for them, shape (n,)."""
-        weights = np.full(len(columns), self.default[row])
+        weights = self.default_of(columns, row)
         if self.base is not None and self.base_scale is not None:
             weights += self.base_scale[row] * self.base[columns]
         return weights
@@ -146,7 +149,8 @@ class ClassWeights:
         None: classes differ in more than a constant.
         """
         scorer = self._scorer
-        if scorer.derivation is not None or (scorer.base_scale is not None and np.ptp(scorer.base_scale) > 0):
+        is_scaled = scorer.base_scale is not None and np.ptp(scorer.base_scale) > 0
+        if scorer.derivation is not None or scorer.bounds is not None or is_scaled:
             return None
         return scorer.absent(np.arange(scorer.n_columns), 0) if len(scorer.bias) else None
 
@@ -155,7 +159,8 @@ class ClassWeights:
         if self._scorer.derivation is not None:
             return sum((self.of(k) for k in range(self._scorer.n_classes)), np.zeros(self._scorer.n_features))
         scorer = self._scorer
-        total = np.full(scorer.n_columns, scorer.default.sum())
+        columns = np.arange(scorer.n_columns)
+        total = sum((scorer.default_of(columns, row) for row in range(len(scorer.bias))), np.zeros(len(columns)))
         total += np.bincount(self._columns, weights=scorer.deltas[self._order], minlength=scorer.n_columns)
         if scorer.base is not None and scorer.base_scale is not None:
             total += scorer.base_scale.sum() * scorer.base

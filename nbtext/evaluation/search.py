@@ -46,7 +46,14 @@ from nbtext.model.training import add_other_estimate, sample_size
 from nbtext.records import dataclass
 
 WORDS, PAIRS, TRIPLES, CHARACTERS = "words", "pairs", "triples", "characters"  # feature sets
-OWN_FEATURES = ("ngrams", "analyzer", "token_pattern", "vocabulary", "hash_bits")  # options that say what a feature is
+OWN_FEATURES = (
+    "ngrams",
+    "analyzer",
+    "view",
+    "token_pattern",
+    "vocabulary",
+    "hash_bits",
+)  # options that say what a feature is
 MAX_WEIGHTS = 1 << 26  # features times classes of a linear model: 0.5 GB
 SHORT = 48.0  # mean number of words and marks in a document, up to which n-grams of higher order are tried
 N_FOLDS = 5  # of finalists

@@ -79,6 +79,8 @@ def check_analyzer(model: FittedModel, *, has_regex: bool = False) -> None:
     settings = model.feature_settings
     if settings.stem is not None:
         raise ModelError("a model with --stem cannot be exported in this format", hint="train without --stem")
+    if settings.view:
+        raise ModelError("a model with --view cannot be exported in this format", hint="export it as csv")
     if settings.fields:
         raise ModelError(
             "a model with --separate-fields cannot be exported in this format", hint="train without --separate-fields"

@@ -12,8 +12,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
-
 from nbtext.errors import ModelError, in_python_terms
 from nbtext.export.c_source import C_SOURCE
 from nbtext.export.exporter import (
@@ -101,8 +99,8 @@ def table(model: FittedModel) -> Iterator[bytes]:
     idf), and its weights. The score of a document is the bias plus the weights times its counts, weighted by the
     model's tf, idf and norm. Numbers have all digits.
     """
-    features, scorer, idf = named_features(model), model.scorer, model.weighting.idf
-    idf = np.ones(len(features)) if idf is None else idf
+    features, scorer = named_features(model), model.scorer
+    idf = model.weighting.list_idf(len(features))
     yield _lines([["kind", "feature", "idf", *model.labels], ["bias", "", 1.0, *scorer.bias.tolist()]])
     if not model.model_settings.is_linear:
         yield _lines([["log_prior", "", 1.0, *model.log_prior.tolist()]])

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, MissingExtra, SettingsError
-from nbtext.features.settings import FeatureSettings
+from nbtext.features.settings import VIEW_END, FeatureSettings
 
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 MARKS_PATTERN = r"\w+|[^\w\s]"  # words of any length, and each punctuation mark; the kernel has it too
@@ -67,6 +67,9 @@ class Analyzer:
         self._n_too_long = 0
         self._lock = Lock()
         self._prefixes = tuple(f"{name}:" for name in settings.fields)
+        self._views = [
+            (name + VIEW_END, Analyzer(each)) for name, each in zip(settings.view, settings.of_views, strict=False)
+        ]
         self._features: Callable[[str], list[str]] = {
             "word": self._word_features,
             "char": self._character_ngrams,
@@ -74,7 +77,9 @@ class Analyzer:
         }[settings.analyzer]
 
     def __call__(self, text: str) -> list[str]:
-        """Return the features of one text, with repetitions."""
+        """Return the features of one text, with repetitions; in several views, each after the name of its view."""
+        if self._views:
+            return [name + feature for name, view in self._views for feature in view(text)]
         if self._lowercase:
             text = text.lower()
         if self._strip_accents is not None:
@@ -83,6 +88,8 @@ class Analyzer:
 
     def document(self, texts: Sequence[str]) -> list[str]:
         """Return the features of a document; with several text fields, each as `field:feature`."""
+        if self._views:
+            return [name + feature for name, view in self._views for feature in view.document(texts)]
         if not self._prefixes:
             (text,) = texts
             return self(text)
@@ -329,6 +336,9 @@ class Locator:
     """
 
     def __init__(self, settings: FeatureSettings) -> None:
+        self._views = [
+            (name + VIEW_END, Locator(each)) for name, each in zip(settings.view, settings.of_views, strict=False)
+        ]
         self._ngrams = settings.ngrams
         self._lowercase = settings.lowercase
         self._strip_accents = ACCENTS[settings.strip_accents]
@@ -342,6 +352,8 @@ class Locator:
 
     def __call__(self, text: str) -> list[Occurrence]:
         """Return the features of one text."""
+        if self._views:
+            return [each._replace(feature=name + each.feature) for name, view in self._views for each in view(text)]
         return list(self._find(*self._normalize(text)))
 
     def _normalize(self, text: str) -> tuple[str, list[int]]:

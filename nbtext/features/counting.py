@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.features.analyzer import ACCENTS, MARKS_PATTERN, Analyzer, has_marks, has_own_pattern, regex_timeout
-from nbtext.features.csr import SparseWeights, row_keys, run_starts, running_sums
+from nbtext.features.csr import SparseWeights, join_columns, row_keys, run_starts, running_sums
 from nbtext.features.document_counts import ClassCounts, DocumentCounts
-from nbtext.features.hashing import Hashes, bucket_hashes, buckets, document_hashes, vocabulary_hashes
+from nbtext.features.hashing import Hashes, bucket_hashes, buckets, document_hashes, mix64, vocabulary_hashes
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.vocabulary import Vocabulary
+from nbtext.features.vocabulary import Vocabulary, find_views, join_views, split_views
 from nbtext.features.weighting import Weighting
 from nbtext.kernel import HAS_KERNEL, WHY_PLAIN, choose_version, warn_if_missing
 
@@ -156,6 +156,86 @@ class Counter:
         return self._hashes[rows.indices]
 
 
+class ViewCounter:
+    """Counts the features of documents in each view. It has the methods of Counter.
+
+    The features of a view are a range of columns, because their names begin with the name of the view. Provisional
+    columns of the views alternate. The length of a document is that of all views.
+    """
+
+    def __init__(self, settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> None:
+        self._names, self._vocabulary = settings.view, vocabulary
+        given = [None] * len(self._names) if vocabulary is None else split_views(vocabulary, self._names)
+        self._counters = [counter(each, own) for each, own in zip(settings.of_views, given, strict=True)]
+        self._bounds = None if vocabulary is None else find_views(vocabulary, self._names)
+        self._scorer: SparseWeights | None = None
+        self._factors = vocabulary_hashes(Vocabulary.from_sorted(self._names)) | np.uint64(1)
+
+    def rows(self, columns: Columns) -> DocumentCounts:
+        """See Counter."""
+        return self._join([each.rows(columns) for each in self._counters])
+
+    def count(
+        self, columns: Columns, classes: NDArray[np.int32], keep_below: int, groups: NDArray[np.object_] | None = None
+    ) -> DocumentCounts:
+        """See Counter. The hash of a document follows from its hashes in all views."""
+        below = 1 << 64 if keep_below else 0
+        parts = [each.count(columns, classes, below, groups) for each in self._counters]
+        sums = np.sum([part.hashes * factor for part, factor in zip(parts, self._factors, strict=True)], axis=0)
+        hashes = mix64(sums.astype(np.uint64))
+        rows = replace(
+            self._join(parts), classes=parts[0].classes, hashes=hashes, groups=parts[0].groups, n_tokens=None
+        )
+        return rows.filter(hashes <= np.uint64(keep_below - 1)) if keep_below else rows
+
+    def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int32]]:
+        """See Counter."""
+        if self._vocabulary is not None:
+            return self._vocabulary, np.arange(len(self._vocabulary), dtype=np.int32)
+        parts, ranks = zip(*(each.vocabulary() for each in self._counters), strict=True)
+        starts, n = running_sums([len(part) for part in parts]), len(parts)
+        columns = np.full(n * max(map(len, ranks)), -1, dtype=np.int32)
+        for view, (rank, start) in enumerate(zip(ranks, starts[:-1], strict=True)):
+            columns[view : view + n * len(rank) : n] = np.where(rank < 0, -1, rank + start)
+        return join_views(self._names, parts), columns
+
+    def class_counts(self) -> ClassCounts:
+        """See Counter."""
+        parts = [each.class_counts() for each in self._counters]
+        ends = running_sums([part.indptr[-1] for part in parts])
+        indptr = [part.indptr[1:] + end for part, end in zip(parts, ends, strict=False)]
+        joined = (np.concatenate(values) for values in list(zip(*parts, strict=True))[1:])
+        return ClassCounts(np.concatenate((np.zeros(1, dtype=np.int64), *indptr)), *joined)
+
+    def take_too_long(self) -> int:
+        """See Counter. All views of words ignore the same tokens."""
+        return max(each.take_too_long() for each in self._counters)
+
+    def scores(
+        self, columns: Columns, weighting: Weighting, scorer: SparseWeights
+    ) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
+        """See Counter."""
+        assert self._bounds is not None
+        if self._scorer is not scorer:  # a counter prepares the arrays of a scorer once
+            self._scorer, self._split = (
+                scorer,
+                list(zip(weighting.split(self._bounds), scorer.split(self._bounds), strict=True)),
+            )
+        found = [each.scores(columns, *own) for each, own in zip(self._counters, self._split, strict=True)]
+        scores, n_tokens, n_known = (np.sum(values, axis=0) for values in zip(*found, strict=True))
+        return scores, n_tokens, n_known
+
+    def _join(self, parts: Sequence[DocumentCounts]) -> DocumentCounts:
+        """Return the rows of all views as one, without hashes and classes."""
+        if self._bounds is None:
+            indices = [part.indices * np.int32(len(parts)) + np.int32(view) for view, part in enumerate(parts)]
+        else:
+            indices = [part.indices + np.int32(start) for part, start in zip(parts, self._bounds, strict=False)]
+        rows = join_columns([(part.indptr, own, part.counts) for part, own in zip(parts, indices, strict=True)])
+        n_tokens = [np.zeros(len(parts[0]), np.int64) if part.n_tokens is None else part.n_tokens for part in parts]
+        return DocumentCounts.from_texts(*rows, np.sum(n_tokens, axis=0))
+
+
 def _growing_numbers() -> collections.defaultdict[str, int]:
     """Return a dict that gives each new term the next number when it is looked up."""
     numbers: collections.defaultdict[str, int] = collections.defaultdict()
@@ -275,6 +355,8 @@ def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> 
 
     raises  SettingsError, MissingExtra: see Analyzer
     """
+    if settings.view:
+        return cast(Counter, ViewCounter(settings, vocabulary))
     if not HAS_KERNEL or not is_compilable(settings):
         warn_if_missing()
         with _logging:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +14,7 @@ from nbtext.kernel import choose_version
 from nbtext.records import dataclass
 
 
-def running_sums(values: NDArray[Any]) -> NDArray[np.int64]:
+def running_sums(values: NDArray[Any] | Sequence[int]) -> NDArray[np.int64]:
     """Return cumulative sums that begin with 0, shape (n + 1,)."""
     sums = np.zeros(len(values) + 1, dtype=np.int64)
     np.cumsum(values, out=sums[1:])
@@ -62,6 +64,29 @@ def take_rows(
     return bounds, indices[entries], counts[entries]
 
 
+def join_columns(
+    parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]],
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+    """Return rows that hold the entries of the same row of each part, part by part: (indptr, indices, counts)."""
+    lengths = np.array([np.diff(indptr) for indptr, _, _ in parts])
+    joined = running_sums(lengths.sum(axis=0))
+    starts = joined[:-1] + np.cumsum(lengths, axis=0) - lengths
+    indices, counts = np.empty(joined[-1], dtype=np.int32), np.empty(joined[-1], dtype=parts[0][2].dtype)
+    for (indptr, own_indices, own_counts), own_starts, own_lengths in zip(parts, starts, lengths, strict=True):
+        places = np.repeat(own_starts - indptr[:-1], own_lengths) + np.arange(indptr[-1])
+        indices[places], counts[places] = own_indices, own_counts
+    return joined, indices, counts
+
+
+def split_columns(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], bounds: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]]:
+    """Yield the entries of rows in each range of columns bounds[i]:bounds[i + 1]: their places, indptr and indices."""
+    for start, stop in pairwise(bounds.tolist()):
+        places = np.flatnonzero((indices >= start) & (indices < stop))
+        yield places, np.searchsorted(places, indptr), indices[places] - np.int32(start)
+
+
 def select_class(
     indptr: NDArray[np.int64], classes: NDArray[np.int32], values: NDArray[Any], features: NDArray[Any], k: int
 ) -> NDArray[Any]:
@@ -108,12 +133,14 @@ class SparseWeights:
     """scores = X @ weights.T + bias, one score for each class.
 
     Most features do not occur in most classes, and have the same weight there. So only differences are stored:
-    weights[k, j] = default[k] + base_scale[k] · base[j] + delta[k, j], with a sparse delta, feature by feature.
+    weights[k, j] = default[k] + base_scale[k] · base[j] + delta[k, j], with a sparse delta, feature by feature. If
+    documents are counted in several views, each view has its own default.
 
     bias     (K,)
-    default  (K,), the weight of a feature that does not occur in the class
+    default  (K,), the weight of a feature that does not occur in the class; (n_views * K,) if there are bounds
     indptr   (V + 1,) int64, classes (n_entries,) int32, deltas (n_entries,): feature j's entries
     base     (V,) or None, base_scale (K,) or None: the part of the weights that is the same in all classes (complement)
+    bounds   (n_views + 1,) int64 or None: the columns of view i are bounds[i]:bounds[i + 1]
     """
 
     bias: Floats
@@ -123,15 +150,37 @@ class SparseWeights:
     deltas: Floats
     base: Floats | None = None
     base_scale: Floats | None = None
+    bounds: NDArray[np.int64] | None = None
 
     @property
     def n_columns(self) -> int:
         return len(self.indptr) - 1
 
+    def split(self, bounds: NDArray[np.int64]) -> tuple[Self, ...]:
+        """Return the weights of the columns bounds[i]:bounds[i + 1] for each view i; the bias is in the first one."""
+        found, n_classes = [], len(self.bias)
+        for view, (start, stop) in enumerate(pairwise(bounds.tolist())):
+            entries = slice(self.indptr[start], self.indptr[stop])
+            own = slice(None) if self.bounds is None else slice(view * n_classes, (view + 1) * n_classes)
+            found.append(replace(
+                self, bias=self.bias if view == 0 else np.zeros(n_classes), default=self.default[own],
+                indptr=self.indptr[start : stop + 1] - self.indptr[start], classes=self.classes[entries],
+                deltas=self.deltas[entries], base=None if self.base is None else self.base[start:stop], bounds=None,
+            ))  # fmt: skip
+        return tuple(found)
+
+    def default_of(self, columns: NDArray[np.integer], k: int) -> Floats:
+        """Return the default weight of some columns in class k, (n,)."""
+        if self.bounds is None:
+            return np.full(len(columns), self.default[k])
+        views = np.searchsorted(self.bounds, columns, side="right") - 1
+        return np.asarray(self.default[views * len(self.bias) + k])
+
     def weights(self) -> Floats:
         """Return the weights as one dense matrix, shape (K, V), for inspection; predicting uses the sparse ones."""
-        dense = np.repeat(self.default[:, None], self.n_columns, axis=1)
+        columns = np.arange(self.n_columns)
+        dense = np.stack([self.default_of(columns, k) for k in range(len(self.bias))])
         if self.base is not None and self.base_scale is not None:
             dense += np.outer(self.base_scale, self.base)
-        dense[self.classes, np.repeat(np.arange(self.n_columns), np.diff(self.indptr))] += self.deltas
+        dense[self.classes, np.repeat(columns, np.diff(self.indptr))] += self.deltas
         return dense

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple, fields
+from dataclasses import astuple, fields, replace
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -14,7 +14,10 @@ from nbtext.features.stop_words import ENGLISH, read_stop_words
 from nbtext.records import dataclass
 from nbtext.settings import Excludes, check_settings, choices_of, setting, shorthand
 
+ANALYZERS = ("word", "char", "char_wb")
 LONGEST_NGRAM = 100  # words or characters
+VIEW_END = "="  # after the name of a view in the name of a feature
+MAX_VIEWS = 16  # each of them reads all texts
 LONGEST_PATTERN = 1_000  # characters of a regular expression
 MAX_HASH_BITS = 24  # of new documents: Naive Bayes of so many columns takes about 1 GB, however few are used
 MAX_NUMBER = 2**62  # the largest number of documents or features that an option accepts
@@ -25,6 +28,26 @@ def _parse_ngrams(text: str) -> tuple[int, int]:
     if not (shortest.strip().isdecimal() and (longest or shortest).strip().isdecimal()):
         raise ValueError(f"{text!r} is not a range; write 1,2 for words and pairs of words")
     return int(shortest), int(longest or shortest)
+
+
+def _check_ngrams(ngrams: tuple[int, int], where: str) -> None:
+    shortest, longest = ngrams
+    if not 1 <= shortest <= longest:
+        hint = "write 1,2 for words and pairs of words"
+        raise SettingsError(f"{shortest},{longest} is not a range", where=where, hint=hint)
+    if longest > LONGEST_NGRAM:
+        raise SettingsError(f"{longest:,} is more than {LONGEST_NGRAM}", where=where)
+
+
+def normalize_view(text: str) -> str:
+    """Return the name of a view, ANALYZER:N[,N][:WEIGHTING], in its only spelling; ValueError if it is not one."""
+    analyzer, _, rest = text.partition(":")
+    ngrams, has_weighting, weighting = rest.partition(":")
+    if analyzer not in ANALYZERS or not ngrams or (has_weighting and weighting not in WEIGHTINGS):
+        names = f"one of {', '.join(ANALYZERS)}; the weighting, one of {', '.join(WEIGHTINGS)}, may be left out"
+        raise ValueError(f"{text!r} is not ANALYZER:N,N:WEIGHTING; the analyzer is {names}")
+    shortest, longest = _parse_ngrams(ngrams)
+    return f"{analyzer}:{shortest}{f',{longest}' if longest != shortest else ''}{has_weighting}{weighting}"
 
 
 def _parse_document_frequency(text: str) -> int | float:
@@ -60,7 +83,11 @@ class FeatureSettings:
 
     TITLE = "Features"
     # hashed features have no columns of their own that could be selected
-    RULES = tuple(Excludes("hash_bits", name) for name in ("vocabulary", "select", "max_features", "min_df", "max_df"))
+    RULES = (
+        *(Excludes("hash_bits", name) for name in ("vocabulary", "select", "max_features", "min_df", "max_df")),
+        *(Excludes("view", name, because="each has its own") for name in ("analyzer", "ngrams")),
+        Excludes("view", "hash_bits"),
+    )
     SHORTHANDS = (
         shorthand(
             "weighting", expand_weighting, "Weighting scheme, which sets --tf, --idf and --norm. The three kinds of "
@@ -72,11 +99,17 @@ class FeatureSettings:
     # what a feature is
     analyzer: str = setting(
         "word", "Unit of features. `char_wb` forms character n-grams within words only.",
-        choices=("word", "char", "char_wb"), metavar="NAME",
+        choices=ANALYZERS, metavar="NAME",
     )  # fmt: skip
     ngrams: tuple[int, int] = setting(
         (1, 1), "Minimum and maximum n-gram length, such as 1,2 for words and pairs of words.", parse=_parse_ngrams,
         metavar="N,N",
+    )  # fmt: skip
+    view: tuple[str, ...] = setting(
+        (), "One of several ways to count a document; may be repeated. Each view has its own analyzer, n-gram lengths "
+        "and, if it is given, weighting scheme. For example, --view word:1,2 --view char_wb:2,5 counts words, pairs of "
+        "words, and character n-grams within words. All views are counted in one pass, for one model.",
+        parse=normalize_view, metavar="ANALYZER:N[,N][:WEIGHTING]", is_repeated=True,
     )  # fmt: skip
     token_pattern: str | None = setting(
         None, "Regular expression of a token.", metavar="REGEX", default_help=r"(?u)\b\w\w+\b",
@@ -155,14 +188,25 @@ class FeatureSettings:
                 raise SettingsError(what, where=option, hint=hint)
         if self.select is not None and not 1 <= self.select[1] <= MAX_NUMBER:
             raise SettingsError(f"{self.select[1]} is not a number from 1 to {MAX_NUMBER:,}", where="select")
-        shortest, longest = self.ngrams
-        if not 1 <= shortest <= longest:
-            hint = "write 1,2 for words and pairs of words"
-            raise SettingsError(f"{shortest},{longest} is not a range", where="ngrams", hint=hint)
-        if longest > LONGEST_NGRAM:
-            raise SettingsError(f"{longest:,} is more than {LONGEST_NGRAM}", where="ngrams")
+        _check_ngrams(self.ngrams, "ngrams")
         if len(self.token_pattern or "") > LONGEST_PATTERN:
             raise SettingsError(f"has more than {LONGEST_PATTERN:,} characters", where="token_pattern")
+        self._check_views()
+
+    def _check_views(self) -> None:
+        """Spell the views in one way, in the order of their features; SettingsError if one is not a view."""
+        try:
+            names = sorted(map(normalize_view, self.view), key=lambda name: name + VIEW_END)
+        except ValueError as error:
+            raise SettingsError(str(error), where="view", hint="write word:1,2 or char_wb:2,5:tfidf") from None
+        if len(set(names)) < len(names):
+            raise SettingsError("a view is given twice", where="view", hint="leave out one of them")
+        if len(names) > MAX_VIEWS:
+            raise SettingsError(f"{len(names)} views are more than {MAX_VIEWS}", where="view", hint="use fewer views")
+        if tuple(names) != self.view:
+            object.__setattr__(self, "view", tuple(names))
+        for name in names:
+            _check_ngrams(_parse_ngrams(name.split(":")[1]), "view")
 
     def __eq__(self, other: object) -> bool:
         """Compare types too: a limit of 1 is one document, and a limit of 1.0 all documents."""
@@ -181,14 +225,29 @@ class FeatureSettings:
             raise SettingsError(what, where="hash_bits", hint="20 is enough for most texts")
 
     @property
+    def of_views(self) -> tuple[FeatureSettings, ...]:
+        """The settings of each view alone, in the order of its features; these settings, if there are no views."""
+        if not self.view:
+            return (self,)
+        has_words, found = any(name.startswith("word") for name in self.view), []
+        for name in self.view:
+            analyzer, ngrams, *weighting = name.split(":")
+            own: dict[str, Any] = {"view": (), "analyzer": analyzer, "ngrams": _parse_ngrams(ngrams)}
+            own |= expand_weighting(weighting[0]) if weighting else {}
+            if has_words and analyzer != "word":  # these options are for the views of words
+                own |= {"token_pattern": None, "stop_words": (), "stem": None}
+            found.append(replace(self, **own))
+        return tuple(found)
+
+    @property
     def is_counting(self) -> bool:
         """Whether weights are counts or binary counts, so that class statistics are whole numbers."""
-        return self.is_linear and self.idf == "none"
+        return self.is_linear and all(each.idf == "none" for each in self.of_views)
 
     @property
     def is_linear(self) -> bool:
         """Whether the weights of documents add up as their counts, or binary counts, do."""
-        return TERM_FREQUENCIES[self.tf].is_linear and self.norm == "none"
+        return all(TERM_FREQUENCIES[each.tf].is_linear and each.norm == "none" for each in self.of_views)
 
 
 PARAMETERS.update(each.name for each in fields(FeatureSettings))

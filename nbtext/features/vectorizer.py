@@ -87,9 +87,10 @@ class Vectorizer:
         if features is None and self.settings.hash_bits is None:
             features, rows = self._select_features(rows, classes, *counting.vocabulary())
         frequencies = document_frequencies(rows.indices, n_features=self._n_columns(features))
-        self.weighting_ = Weighting.fitted(
-            self.settings, frequencies, n_documents=len(rows), mean_length=int(rows.counts.sum()) / len(rows)
-        )
+        self.weighting_ = Weighting.of_counts(
+            self.settings, features, frequencies, lambda: np.bincount(rows.indices, rows.counts, len(frequencies)),
+            n_documents=len(rows),
+        )  # fmt: skip
         self.features_ = features
         self._counter = None
         return self._matrix(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
@@ -9,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.documents.names import pack_names, unpack_names
+from nbtext.errors import ModelError
 from nbtext.features.csr import entries_of, running_sums
+from nbtext.features.settings import VIEW_END
 
 UNSPACED = 0.2  # share of the words in scripts without spaces, from which character n-grams are worth trying
 # Scripts without spaces: the range of the first two UTF-8 bytes, and the least length in bytes of a token that counts
@@ -82,6 +85,53 @@ class Vocabulary:
         """Return the vocabulary of these columns only; `columns` is ascending."""
         offsets, positions = entries_of(self.offsets, columns)
         return Vocabulary(self.blob[positions], offsets)
+
+
+def find_views(vocabulary: Vocabulary, names: Sequence[str]) -> NDArray[np.int64]:
+    """Return the bounds of the columns of each view, (n_views + 1,); view i has the columns bounds[i]:bounds[i + 1].
+
+    names   of the views, in the order of their features
+    raises  ModelError: a feature is not of one of the views
+    """
+    bounds = [0]
+    for name in names:
+        after = name + chr(ord(VIEW_END) + 1)
+        start, stop = (
+            bisect_left(range(len(vocabulary)), each, key=vocabulary.term) for each in (name + VIEW_END, after)
+        )
+        if start != bounds[-1]:
+            break
+        bounds.append(stop)
+    if len(bounds) <= len(names) or bounds[-1] != len(vocabulary):
+        raise ModelError("the names of the features do not begin with the names of the views")
+    return np.array(bounds, dtype=np.int64)
+
+
+def split_views(vocabulary: Vocabulary, names: Sequence[str]) -> list[Vocabulary]:
+    """Return the features of each view, without the name of the view; see `find_views`."""
+    found, bounds = [], find_views(vocabulary, names)
+    for name, start, stop in zip(names, bounds[:-1], bounds[1:], strict=True):
+        size = len((name + VIEW_END).encode())
+        offsets = running_sums(np.diff(vocabulary.offsets[start : stop + 1]) - size)
+        places = np.repeat(vocabulary.offsets[start:stop] + size - offsets[:-1], np.diff(offsets))
+        found.append(Vocabulary(vocabulary.blob[places + np.arange(offsets[-1])], offsets))
+    return found
+
+
+def join_views(names: Sequence[str], parts: Sequence[Vocabulary]) -> Vocabulary:
+    """Return the features of all views, each with the name of its view before it; the opposite of `split_views`."""
+    blobs, lengths = [], []
+    for name, part in zip(names, parts, strict=True):
+        prefix = np.frombuffer((name + VIEW_END).encode(), dtype=np.uint8)
+        starts = part.offsets[:-1] + len(prefix) * np.arange(len(part))
+        blob = np.empty(len(part.blob) + len(prefix) * len(part), dtype=np.uint8)
+        is_prefix = np.zeros(len(blob), dtype=np.bool_)
+        for place, letter in enumerate(prefix):
+            blob[starts + place], is_prefix[starts + place] = letter, True
+        blob[~is_prefix] = part.blob
+        blobs.append(blob)
+        lengths.append(np.diff(part.offsets) + len(prefix))
+    return Vocabulary(np.concatenate(blobs), running_sums(np.concatenate(lengths)))
 
 
 def find_first_words(vocabulary: Vocabulary, fields: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
+from nbtext.features.csr import split_columns
 from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, TERM_FREQUENCIES, TermFrequency, evaluate
 from nbtext.features.settings import FeatureSettings
+from nbtext.features.vocabulary import Vocabulary, find_views
 from nbtext.records import dataclass
 
 Floats = NDArray[np.float64]
@@ -84,6 +87,45 @@ class Weighting:
             parameters["mean_length"] = mean_length
         return cls(settings.tf, settings.norm, idf, parameters)
 
+    @classmethod
+    def of_counts(
+        cls, settings: FeatureSettings, vocabulary: Vocabulary | None, frequencies: NDArray[np.int64],
+        count_occurrences: Callable[[], NDArray[Any]], *, n_documents: int,
+    ) -> Weighting:  # fmt: skip
+        """Fit the weighting of each view of the settings to the counts of a corpus.
+
+        Parameters
+        ----------
+        vocabulary : of the corpus; None if features are hashed
+        frequencies : (n_features,) int64, the number of documents that have each feature
+        count_occurrences : returns the occurrences of each feature in the corpus, (n_features,)
+        """
+        bounds = (0, len(frequencies))
+        if settings.view:
+            assert vocabulary is not None  # for the types: views are not hashed
+            bounds = tuple(find_views(vocabulary, settings.view).tolist())
+        found = []
+        for each, (start, stop) in zip(settings.of_views, pairwise(bounds), strict=True):
+            has_length = TERM_FREQUENCIES[each.tf].needs_mean_length
+            mean = int(count_occurrences()[start:stop].sum()) / n_documents if has_length else None
+            found.append(cls.fitted(each, frequencies[start:stop], n_documents=n_documents, mean_length=mean))
+        return cls.join_views(found, bounds)
+
+    @classmethod
+    def join_views(cls, views: Sequence[Weighting], bounds: Sequence[int]) -> Weighting:
+        """Return the weighting of the features of all views; `bounds` are those of their columns."""
+        is_one = len(views) == 1 or (len({each.tf for each in views}) == 1 and all(each.is_counting for each in views))
+        return views[0] if is_one else WeightingOfViews(views=tuple(views), bounds=np.array(bounds))
+
+    def split(self, bounds: NDArray[np.int64]) -> tuple[Weighting, ...]:
+        """Return the weighting of the columns bounds[i]:bounds[i + 1] for each view i."""
+        return tuple(self.restrict(np.arange(start, stop)) for start, stop in pairwise(bounds.tolist()))
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the counting kernel has the formulas, too."""
+        return self.term_frequency.is_compiled
+
     @property
     def term_frequency(self) -> TermFrequency:
         """The record of the term frequency."""
@@ -108,9 +150,67 @@ class Weighting:
             weights *= self.idf[indices]
         return normalize(indptr, weights, norm=self.norm)
 
+    def list_idf(self, n_features: int) -> Floats:
+        """Return the inverse document frequencies, (n_features,); 1 without them."""
+        return np.ones(n_features) if self.idf is None else self.idf
+
     def restrict(self, columns: NDArray[np.int64]) -> Weighting:
         """Return the weighting of these columns only."""
         return self if self.idf is None else Weighting(self.tf, self.norm, self.idf[columns], self.parameters)
+
+
+@dataclass(frozen=True, eq=False)
+class WeightingOfViews(Weighting):
+    """A weighting that differs by view: weights and norms are computed within each view. It has no tf, idf or norm.
+
+    Attributes
+    ----------
+    views : tuple of Weighting
+        The weighting of each view.
+    bounds : (n_views + 1,) int64
+        The columns of view i are bounds[i]:bounds[i + 1].
+    """
+
+    views: tuple[Weighting, ...] = ()
+    bounds: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+
+    def split(self, bounds: NDArray[np.int64]) -> tuple[Weighting, ...]:
+        """See Weighting."""
+        return self.views
+
+    @property
+    def is_compiled(self) -> bool:
+        """See Weighting."""
+        return all(each.is_compiled for each in self.views)
+
+    @property
+    def is_counting(self) -> bool:
+        """See Weighting."""
+        return all(each.is_counting for each in self.views)
+
+    @property
+    def is_linear(self) -> bool:
+        """See Weighting."""
+        return all(each.is_linear for each in self.views)
+
+    def weights(self, indptr: NDArray[Any], indices: NDArray[np.int32], counts: NDArray[Any]) -> NDArray[Any]:
+        """See Weighting."""
+        values = np.empty(len(counts), dtype=counts.dtype if self.is_counting else np.float64)
+        for each, (places, ends, own) in zip(self.views, split_columns(indptr, indices, self.bounds), strict=True):
+            values[places] = each.weights(ends, own, counts[places])
+        return values
+
+    def list_idf(self, n_features: int) -> Floats:
+        """See Weighting."""
+        return np.concatenate([each.list_idf(n) for each, n in zip(self.views, np.diff(self.bounds), strict=True)])
+
+    def restrict(self, columns: NDArray[np.int64]) -> Weighting:
+        """See Weighting."""
+        places, starts = np.searchsorted(columns, self.bounds), self.bounds.tolist()
+        parts = zip(self.views, pairwise(places.tolist()), starts, strict=False)
+        return WeightingOfViews(
+            views=tuple(each.restrict(columns[a:b] - start) for each, (a, b), start in parts), bounds=places
+        )
 
 
 def document_frequencies(indices: NDArray[np.int32], *, n_features: int) -> NDArray[np.int64]:

@@ -19,7 +19,7 @@ from nbtext.features.counting import Counter, counter, merge_sorted
 from nbtext.features.document_counts import EMPTY_HASH, DocumentCounts, take_smallest
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
-from nbtext.features.weighting import Weighting
+from nbtext.features.weighting import Weighting, WeightingOfViews
 from nbtext.records import dataclass
 
 ALL_HASHES = 2**64  # above every document's hash
@@ -176,17 +176,20 @@ class CorpusCounts:
         """Return the weighting of the counts; if there is none yet, the one of the settings, fitted to them."""
         if self.weighting is not None:
             return self.weighting
-        statistics, n_documents = self.statistics, self.statistics.n_documents
-        length, frequencies = statistics.n_occurrences / n_documents, statistics.document_frequencies
-        return Weighting.fitted(features, frequencies, n_documents=n_documents, mean_length=length)
+        statistics = self.statistics
+        return Weighting.of_counts(
+            features, self.vocabulary, statistics.document_frequencies, lambda: statistics.feature_occurrences,
+            n_documents=statistics.n_documents,
+        )  # fmt: skip
 
     def weigh(self, weighting: Weighting) -> tuple[ClassStatistics, DocumentCounts]:
         """Return the class statistics and the retained documents of the weighted counts."""
         statistics, sample = self.statistics, self.sample
-        if weighting.is_counting:
+        is_alike = not isinstance(weighting, WeightingOfViews)
+        if weighting.is_counting and is_alike:
             return (statistics.binarize(), sample.binarize()) if weighting.tf == "binary" else (statistics, sample)
         weighted = sample.weigh(weighting.weights(sample.indptr, sample.indices, sample.counts))
-        if weighting.is_linear and weighting.idf is not None:
+        if weighting.is_linear and weighting.idf is not None and is_alike:
             counted = statistics.binarize() if weighting.tf == "binary" else statistics
             return counted.scale(weighting.idf), weighted
         self.check_complete()

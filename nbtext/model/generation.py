@@ -48,7 +48,7 @@ def generate_documents(
         raise ModelError(f"{name} models of weights cannot generate documents", hint=hint)
     if fitted.vocabulary is None:
         raise ModelError("hashed features have no names to generate texts from", hint="train without --hash-bits")
-    if features.analyzer != "word" or features.ngrams != (1, 1):
+    if features.view or features.analyzer != "word" or features.ngrams != (1, 1):
         raise ModelError("a model of n-grams cannot generate documents, because n-grams overlap", hint=hint)
     generate, has_length, vocabulary = event_model.generate, event_model.has_length, fitted.vocabulary
     if length is not None and not has_length:

@@ -23,6 +23,7 @@ from nbtext.features.counting import counter
 from nbtext.features.csr import select_class
 from nbtext.features.hashing import buckets
 from nbtext.features.selection import chi_squared, mutual_information
+from nbtext.features.settings import VIEW_END
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.fitting import align_to_vocabulary
 from nbtext.model.source_counting import OnBatch, check_fields, read_batches
@@ -531,8 +532,11 @@ def _word(inspector: Inspector, model: TrainedModel, word: str) -> WordView:
 def column_of(model: TrainedModel, word: str) -> int | None:
     """Return the column of a typed word: of the feature with this name, else of the only feature of the word."""
     features, settings = model.fitted.vocabulary, model.fitted.feature_settings
-    made = list(dict.fromkeys(Analyzer(replace(settings, fields=()))(word)))
-    names = [word, *made] if len(made) == 1 else [word]
+    names = [word]
+    for view, own in zip(settings.view or ("",), settings.of_views, strict=True):
+        made = list(dict.fromkeys(Analyzer(replace(own, fields=()))(word)))
+        if len(made) == 1:
+            names.append(f"{view}{VIEW_END}{made[0]}" if view else made[0])
     if features is None:
         return int(buckets(names[-1:], settings.hash_bits or 0)[0])
     return next((features.columns[name] for name in names if name in features.columns), None)

@@ -44,7 +44,12 @@ def extend_ngrams(keywords: Mapping[str, tuple[str, ...]], features: FeatureSett
     raises  SettingsError: the features cannot be compared with keywords; InputError: keywords of two labels become the
             same feature
     """
-    for name, is_wrong in (("hash_bits", features.hash_bits is not None), ("separate_fields", bool(features.fields))):
+    wrong = {
+        "hash_bits": features.hash_bits is not None,
+        "separate_fields": bool(features.fields),
+        "view": bool(features.view),
+    }
+    for name, is_wrong in wrong.items():
         if is_wrong:
             raise SettingsError("cannot be combined with --keywords", where=name, hint="leave out this option")
     if not features.is_counting:

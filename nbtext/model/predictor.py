@@ -52,7 +52,7 @@ class Predictor:
     def score(self, columns: Sequence[Sequence[str]]) -> Scores:
         """Return the scores of texts, given as one list for each text field."""
         scorer, weighting = self.model.scorer, self.model.weighting
-        if scorer.derivation is None and weighting.term_frequency.is_compiled:
+        if scorer.derivation is None and weighting.is_compiled:
             return Scores(*self._counter.scores(columns, weighting, scorer))
         return self.score_rows(self.count(columns))[0]
 

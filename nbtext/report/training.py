@@ -178,7 +178,8 @@ def format_script_hint(model: TrainedModel) -> str | None:
     from nbtext.features.vocabulary import UNSPACED, compute_unspaced_share
 
     features, vocabulary, statistics = model.fitted.feature_settings, model.counts.vocabulary, model.counts.statistics
-    is_default = (features.analyzer, features.ngrams, features.token_pattern) == ("word", (1, 1), None)
+    settings = (features.analyzer, features.ngrams, features.view, features.token_pattern)
+    is_default = settings == ("word", (1, 1), (), None)
     if not is_default or vocabulary is None or features.vocabulary is not None:
         return None
     share = compute_unspaced_share(vocabulary, statistics.feature_occurrences, features.fields)
@@ -219,7 +220,7 @@ def _search_names(candidate: Candidate) -> dict[str, Any]:
     settings, (shortest, longest) = candidate.model_settings, candidate.features.ngrams
     features = candidate.feature_set
     if features == GIVEN:
-        features = f"{candidate.features.analyzer} {shortest},{longest}"
+        features = " + ".join(candidate.features.view) or f"{candidate.features.analyzer} {shortest},{longest}"
     return {"model": settings.model, "weighting": candidate.weighting, "features": features}
 
 

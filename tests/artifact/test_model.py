@@ -315,8 +315,6 @@ def test_a_missing_field_has_its_default(section: str, kind: type, tmp_path: Pat
 
 NEWER = (
     ("task.name", "tree", "does not know the task 'tree'"),
-    ("views", lambda views: views * 2, "reads models of one view"),
-    ("views", [], "reads models of one view"),
     ("counts", None, "has no counts"),
     ("later", 1, 'does not know its entry "later"'),
     ("scorer.later", np.zeros(3), 'does not know its entry "scorer.later"'),
@@ -328,12 +326,41 @@ NEWER = (
 
 @pytest.mark.parametrize(("where", "value", "message"), NEWER)
 def test_what_a_later_program_may_write(where: str, value: Any, message: str, tmp_path: Path) -> None:
-    """Several views, other tasks and types of weights, models without counts, and new entries need a newer nbtext."""
+    """Other tasks and types of weights, models without counts, and new entries need a newer nbtext."""
     path = tmp_path / "model.joblib"
     save_model(TextClassifier().fit(TEXTS, LABELS), path)
     change(path, put(where, value))
     with pytest.raises(ArtifactError, match=f"was written by a newer nbtext: .*{message}.*; update nbtext") as refusal:
         load_model(path)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "message"),
+    [
+        ("views", [], '"views" is empty'),
+        ("views", lambda views: views[:1], "should be one for each view of the settings"),
+        ("views", lambda views: views * 2, "should be one for each view of the settings"),
+        ("views.0.settings.view", ["char:2"], "should be one for each view of the settings"),
+        ("views.0.settings.view", ["char:x", "word:1"], "is not a setting"),
+        ("views.0.settings.min_df", 3, "should be one for each view of the settings"),
+        ("views.0.vocabulary", None, '"views.vocabulary" is missing'),
+        ("views.0.weighting.idf", lambda idf: idf[1:], '"views.weighting.idf" should have a number for each feature'),
+        ("scorer.bounds", np.array([0, 1, 2]), '"scorer.bounds" should be those of the views'),
+        ("scorer.default", lambda numbers: numbers[1:], '"scorer.default" should be'),
+        ("counts.vocabulary", lambda parts: parts[:1], '"counts.vocabulary" should be one for each view'),
+        ("counts.vocabulary", lambda parts: parts[:1] * 2, "counts.statistics"),
+    ],
+)  # fmt: skip
+def test_views_that_cannot_be_right_are_refused(where: str, value: Any, message: str, tmp_path: Path) -> None:
+    """In one line; also if the file says that the scorer has the bounds of other views."""
+    path = tmp_path / "model.joblib"
+    classifier = TextClassifier(view=("word:1:tfidf", "char:2:tfidf"), min_df=2).fit(TEXTS * 2, LABELS * 2)
+    save_model(classifier, path)
+    np.testing.assert_array_equal(load_model(path).predict_proba(TEXTS), classifier.predict_proba(TEXTS))
+    change(path, put(where, value))
+    with pytest.raises(ArtifactError, match=message) as refusal:
+        load_model(path).counts_  # noqa: B018 - it is read when it is used
     assert "\n" not in str(refusal.value)
 
 
