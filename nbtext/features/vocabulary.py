@@ -111,27 +111,35 @@ def split_views(vocabulary: Vocabulary, names: Sequence[str]) -> list[Vocabulary
     """Return the features of each view, without the name of the view; see `find_views`."""
     found, bounds = [], find_views(vocabulary, names)
     for name, start, stop in zip(names, bounds[:-1], bounds[1:], strict=True):
-        size = len((name + VIEW_END).encode())
-        offsets = running_sums(np.diff(vocabulary.offsets[start : stop + 1]) - size)
-        places = np.repeat(vocabulary.offsets[start:stop] + size - offsets[:-1], np.diff(offsets))
-        found.append(Vocabulary(vocabulary.blob[places + np.arange(offsets[-1])], offsets))
+        offsets, size = vocabulary.offsets[start : stop + 1] - vocabulary.offsets[start], len(name + VIEW_END)
+        blob = vocabulary.blob[vocabulary.offsets[start] : vocabulary.offsets[stop]]
+        kept = ~_mark_starts(offsets[:-1], size, len(blob))
+        found.append(Vocabulary(blob[kept], offsets - size * np.arange(len(offsets))))
     return found
 
 
 def join_views(names: Sequence[str], parts: Sequence[Vocabulary]) -> Vocabulary:
     """Return the features of all views, each with the name of its view before it; the opposite of `split_views`."""
-    blobs, lengths = [], []
-    for name, part in zip(names, parts, strict=True):
-        prefix = np.frombuffer((name + VIEW_END).encode(), dtype=np.uint8)
-        starts = part.offsets[:-1] + len(prefix) * np.arange(len(part))
-        blob = np.empty(len(part.blob) + len(prefix) * len(part), dtype=np.uint8)
-        is_prefix = np.zeros(len(blob), dtype=np.bool_)
+    prefixes = [np.frombuffer((name + VIEW_END).encode(), dtype=np.uint8) for name in names]
+    lengths = [np.diff(part.offsets) + len(prefix) for part, prefix in zip(parts, prefixes, strict=True)]
+    offsets = running_sums(np.concatenate(lengths))
+    blob, n_before = np.empty(offsets[-1], dtype=np.uint8), 0
+    for prefix, part in zip(prefixes, parts, strict=True):
+        own = offsets[n_before : n_before + len(part) + 1]
+        letters, starts = blob[own[0] : own[-1]], own[:-1] - own[0]
+        letters[~_mark_starts(starts, len(prefix), len(letters))] = part.blob
         for place, letter in enumerate(prefix):
-            blob[starts + place], is_prefix[starts + place] = letter, True
-        blob[~is_prefix] = part.blob
-        blobs.append(blob)
-        lengths.append(np.diff(part.offsets) + len(prefix))
-    return Vocabulary(np.concatenate(blobs), running_sums(np.concatenate(lengths)))
+            letters[starts + place] = letter
+        n_before += len(part)
+    return Vocabulary(blob, offsets)
+
+
+def _mark_starts(starts: NDArray[np.int64], size: int, n_letters: int) -> NDArray[np.bool_]:
+    """Return which letters are among the first `size` ones after a start."""
+    marks = np.zeros(n_letters, dtype=np.bool_)
+    for place in range(size):
+        marks[starts + place] = True
+    return marks
 
 
 def find_first_words(vocabulary: Vocabulary, fields: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
