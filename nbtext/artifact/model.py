@@ -40,26 +40,12 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views, join_views, split_views
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.fitted_model import FittedModel, TrainedModel, are_columns, are_labels_of
+from nbtext.model.fitted_model import FittedModel, TrainedModel, View, are_columns, are_labels_of
 from nbtext.model.task import OneLabel, Task
-from nbtext.records import dataclass
 
 HEADER = ("checksum", "format", "version", "nbtext", "task", "views", "counts")
 SEPARATE = ("task", "feature_settings", "vocabulary", "weighting", "columns")  # fields of FittedModel
 DERIVED_COUNTS = ("labels", "sample_size", "weighting")
-
-
-@dataclass(frozen=True, eq=False)
-class View:
-    """One way to make features of a text: what a feature is, which features there are, and how they are weighted.
-
-    settings    of the model; with several views, the same in all of them
-    vocabulary  without the name of the view in front of each feature
-    """
-
-    settings: FeatureSettings
-    vocabulary: Vocabulary | None
-    weighting: Weighting
 
 
 def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
@@ -76,27 +62,15 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
     record = {
         "nbtext": __version__,
         "task": {"name": fitted.task.name, **write(fitted.task)},
-        "views": [write(view) for view in _split_views(fitted)],
+        "views": [write(replace(view, settings=fitted.feature_settings)) for view in fitted.views],
         **write(plain, without=SEPARATE),
         "counts": _write_counts(model.counts, fitted),
     }
     save(record, path)
 
 
-def _split_views(fitted: FittedModel) -> list[View]:
-    """Return the views of a model: one, unless its settings name several."""
-    settings, vocabulary = fitted.feature_settings, fitted.vocabulary
-    if not settings.view or vocabulary is None:
-        return [View(settings, vocabulary, fitted.weighting)]
-    parts, weightings = (
-        split_views(vocabulary, settings.view),
-        fitted.weighting.split(find_views(vocabulary, settings.view)),
-    )
-    return [View(settings, *part) for part in zip(parts, weightings, strict=True)]
-
-
 def _join_views(views: list[View]) -> View:
-    """Return the view of all features of a model; the opposite of `_split_views`."""
+    """Return the view of all features of a model, from the stored ones, which have the settings of the model."""
     settings = views[0].settings
     if len(views) != max(1, len(settings.view)) or any(view.settings != settings for view in views):
         raise invalid_value("views", "should be one for each view of the settings")

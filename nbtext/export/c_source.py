@@ -16,13 +16,15 @@ from nbtext.errors import ModelError
 from nbtext.export.exporter import (
     Exporter,
     check_analyzer,
+    format_weight,
     named_features,
+    named_views,
     probability_parameters,
     several_labels_parameters,
 )
 from nbtext.features.analyzer import LONGEST_TOKEN, has_marks
-from nbtext.features.formulas import format_formula
-from nbtext.model.fitted_model import FittedModel
+from nbtext.features.vocabulary import Vocabulary
+from nbtext.model.fitted_model import FittedModel, View
 
 HEAD = """\
 /* A text model, written by nbtext. As a filter:  cc -std=c99 -O2 FILE -lm -o classify && ./classify < texts
@@ -34,6 +36,8 @@ HEAD = """\
 #include <string.h>
 
 typedef struct { uint32_t first, last; } Range;  /* of code points, both within */
+enum { WORD, CHAR, CHAR_WB };
+typedef struct { int analyzer, has_marks, shortest, longest, norm, first, n_features; } View;
 """
 VALUES_PER_LINE = 12
 NORMS = {"none": 0, "l1": 1, "l2": 2}
@@ -46,8 +50,6 @@ def check_c(model: FittedModel) -> None:
     """Raise ModelError if a C file cannot hold the model."""
     check_analyzer(model)
     settings = model.feature_settings
-    if settings.analyzer != "word":
-        raise ModelError("character n-grams cannot be exported to C", hint="export it as js")
     if settings.strip_accents is not None:
         raise ModelError("--strip-accents cannot be exported to C", hint="export it as js")
     if any("\0" in name for name in (*named_features(model).terms, *model.labels)):
@@ -60,16 +62,17 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
     `nbtext_classify` returns the labels and probabilities of `predict`; `main` classifies each line of its input.
     Weights are stored sparse, as in the scorer. The tables of word characters and lower case are those of this Python.
     """
-    names = named_features(model).terms
-    settings, calibration = model.feature_settings, model.calibration
-    scorer, weighting = model.scorer, model.weighting
-    parameters = probability_parameters(model)
-    variables = {"count": "(count)", "length": "(length)"} | {k: repr(v) for k, v in weighting.parameters.items()}
+    settings, calibration, scorer = model.feature_settings, model.calibration, model.scorer
+    parameters, views, n_features = probability_parameters(model), list(named_views(model)), scorer.n_features
+    weights = [
+        format_weight(view.weighting, log="log", maximum="fmax", count="(count)", length="(length)")
+        for view, _ in views
+    ]
+    # a nested conditional: the weight of view 0, of view 1, and so on
+    weigh = "".join(f"(view) == {place} ? {each} : " for place, each in enumerate(weights[:-1])) + weights[-1]
     constants = {
-        "LOWERCASE": int(settings.lowercase), "MARKS": int(has_marks(settings)),
-        "SHORTEST": settings.ngrams[0], "LONGEST": settings.ngrams[1],
-        "WEIGH(count, length)": format_formula(weighting.term_frequency.formula, variables, log="log", maximum="fmax"),
-        "NORM": f"'{NORMS[weighting.norm]}'", "LONGEST_TOKEN": LONGEST_TOKEN,
+        "LOWERCASE": int(settings.lowercase), "LONGEST_TOKEN": LONGEST_TOKEN,
+        "WEIGH(view, count, length)": f"({weigh})",
     }  # fmt: skip
     several = several_labels_parameters(model)
     own: list[tuple[str, NDArray[np.float64] | None]]
@@ -84,23 +87,38 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
             ("prior", np.array(parameters["prior"])),
             ("prior_adjustment", calibration.prior_adjustment), ("shift", calibration.decision_offsets),
         ]  # fmt: skip
+    has_idf = any(view.weighting.idf is not None for view, _ in views)
+    idf = model.weighting.list_idf(n_features) if has_idf else None
     yield HEAD.encode("ascii")
     yield "".join(f"#define {name} {value}\n" for name, value in constants.items()).encode("ascii")
     for name, texts in (
         ("labels", model.labels),
-        ("features", names),
+        ("features", (term for _, features in views for term in features.terms)),
         ("stop_words", sorted(word for word in settings.stop_words if "\0" not in word)),  # no token has a NUL
     ):
         yield _format_table("char *const ", f"{name}[]", map(_quote, texts))
     for name, numbers in (
-        ("bias", scorer.bias), ("by_default", scorer.default), ("base", scorer.base), ("base_scale", scorer.base_scale),
-        ("deltas", scorer.deltas), ("idf", weighting.idf), *own,
+        ("bias", scorer.bias), ("by_default", scorer.list_defaults(len(views))),
+        ("base", scorer.base), ("base_scale", scorer.base_scale),
+        ("deltas", scorer.deltas), ("idf", idf), *own,
     ):  # fmt: skip
         yield _format_table("double ", f"{name}[]", map(repr, () if numbers is None else numbers.tolist()))
     for name, places in (("starts", scorer.indptr), ("classes", scorer.classes)):
         yield _format_table("int32_t ", f"{name}[]", map(str, places.tolist()))
+    yield _format_table("View ", "views[]", _list_views(views))
     yield _unicode_tables()
     yield files("nbtext.export").joinpath("classify.c").read_bytes()
+
+
+def _list_views(views: Iterable[tuple[View, Vocabulary]]) -> Iterator[str]:
+    """Format the fields of each view."""
+    first = 0
+    for view, features in views:
+        settings, norm = view.settings, NORMS[view.weighting.norm]
+        kind = {"word": "WORD", "char": "CHAR", "char_wb": "CHAR_WB"}[settings.analyzer]
+        shortest, longest = settings.ngrams
+        yield f"{{{kind}, {int(has_marks(settings))}, {shortest}, {longest}, {norm}, {first}, {len(features)}}}"
+        first += len(features)
 
 
 def _format_table(kind: str, name: str, values: Iterable[str]) -> bytes:

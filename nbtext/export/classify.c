@@ -1,4 +1,4 @@
-/* A token is a run of at least two word characters, in lower case if the model has it; with MARKS, also a single one, and
+/* A token is a run of at least two word characters, in lower case if the model has it; with marks, also a single one, and
    a character that is neither of a word nor white space. The tables above are those of Python's re and str.lower(). */
 
 typedef struct { const char *at; size_t length; } Word;
@@ -93,13 +93,15 @@ static long find_name(const char *const *names, size_t count, const char *bytes,
     return -1;
 }
 
+static int is_space(uint32_t point) { return is_in(point, white_space, N_WHITE_SPACE); }
+
 /* Write the tokens of a text, without stop words and tokens that are too long, separated by spaces. */
-static size_t find_words(const uint32_t *points, size_t count, char *to, Word *words) {
+static size_t find_words(const uint32_t *points, size_t count, int has_marks, char *to, Word *words) {
     size_t n_words = 0, stop;
     for (size_t start = 0; start < count; start = stop) {
         for (stop = start; stop < count && is_in(points[stop], word_characters, N_WORD_CHARACTERS); stop++) ;
-        int is_token = stop > start + 1 - MARKS;
-        if (stop == start) is_token = !is_in(points[stop++], white_space, N_WHITE_SPACE) && MARKS;
+        int is_token = stop > start + (has_marks ? 0 : 1);
+        if (stop == start) is_token = !is_space(points[stop++]) && has_marks;
         if (!is_token) continue;
         char *end = to;
         for (size_t i = start; i < stop; i++) end = encode(points[i], end);
@@ -116,40 +118,78 @@ static int compare_columns(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Write the columns of the known features, ascending, one for each occurrence; return their number. */
-static long find_columns(const Word *words, size_t n_words, long *columns) {
-    long n_known = 0;
-    for (size_t n = SHORTEST; n <= LONGEST; n++)
-        for (size_t i = 0; i + n <= n_words; i++) {
-            const Word *last = words + i + n - 1;
-            long column = find_name(features, N_FEATURES, words[i].at, (size_t) (last->at + last->length - words[i].at));
-            if (column >= 0) columns[n_known++] = column;
+/* Add the columns of the known runs of `shortest` to `longest` parts to those found so far; return the number of all.
+   If `is_whole`, parts that are not more than a run are one feature. */
+static long add_runs(const View *view, const Word *parts, size_t count, int is_whole, long *columns, long n_known) {
+    for (size_t n = (size_t) view->shortest; n <= (size_t) view->longest; n++) {
+        int is_last = is_whole && count <= n;
+        if (is_last) n = count;
+        for (size_t i = 0; i + n <= count; i++) {
+            const Word *last = parts + i + n - 1;
+            size_t length = (size_t) (last->at + last->length - parts[i].at);
+            long place = find_name(features + view->first, (size_t) view->n_features, parts[i].at, length);
+            if (place >= 0) columns[n_known++] = view->first + place;
         }
+        if (is_last) break;
+    }
+    return n_known;
+}
+
+/* Append a character to the parts of a text; return the end of its bytes. */
+static char *append(uint32_t point, char *to, Word *parts, size_t *n) {
+    char *end = encode(point, to);
+    parts[(*n)++] = (Word) {to, (size_t) (end - to)};
+    return end;
+}
+
+/* Write the columns of the known features of a view, ascending, one for each occurrence; return their number. */
+static long find_columns(const View *view, const uint32_t *points, size_t count, char *letters, Word *parts, long *columns) {
+    long n_known = 0;
+    size_t n = 0, stop;
+    char *to = letters;
+    if (view->analyzer == WORD) {
+        n = find_words(points, count, view->has_marks, letters, parts);
+        n_known = add_runs(view, parts, n, 0, columns, 0);
+    } else if (view->analyzer == CHAR) {  /* several white-space characters become one space */
+        for (size_t i = 0; i < count; i = stop > i ? stop : i + 1) {
+            for (stop = i; stop < count && is_space(points[stop]); stop++) ;
+            to = append(stop > i + 1 ? ' ' : points[i], to, parts, &n);
+        }
+        n_known = add_runs(view, parts, n, 0, columns, 0);
+    } else for (size_t i = 0; i < count; i = stop > i ? stop : i + 1) {  /* words with a space on both sides */
+        for (stop = i; stop < count && !is_space(points[stop]); stop++) ;
+        if (stop == i) continue;
+        n = 0;
+        to = append(' ', letters, parts, &n);
+        for (size_t j = i; j < stop; j++) to = append(points[j], to, parts, &n);
+        append(' ', to, parts, &n);
+        n_known = add_runs(view, parts, n, 1, columns, n_known);
+    }
     qsort(columns, (size_t) n_known, sizeof *columns, compare_columns);
     return n_known;
 }
 
 /* Merge equal columns and compute their weights; return the number of distinct columns. */
-static size_t weigh(long *columns, long n_known, double *weights) {
+static size_t weigh(const View *view, long *columns, long n_known, double *weights) {
     size_t n = 0;
     double length = 0;
     for (long i = 0, j; i < n_known; i = j) {
         for (j = i; j < n_known && columns[j] == columns[i]; j++) ;
         columns[n] = columns[i];
-        weights[n] = WEIGH((double) (j - i), (double) n_known) * (N_IDF ? idf[columns[n]] : 1);
-        length += NORM == '1' ? fabs(weights[n]) : weights[n] * weights[n];
+        weights[n] = WEIGH(view - views, (double) (j - i), (double) n_known) * (N_IDF ? idf[columns[n]] : 1);
+        length += view->norm == 1 ? fabs(weights[n]) : weights[n] * weights[n];
         n++;
     }
-    if (NORM == '2') length = sqrt(length);
-    for (size_t i = 0; i < n && NORM != '0' && length > 0; i++) weights[i] /= length;
+    if (view->norm == 2) length = sqrt(length);
+    for (size_t i = 0; i < n && view->norm && length > 0; i++) weights[i] /= length;
     return n;
 }
 
-static void score(const long *columns, const double *weights, size_t n, double *scores) {
-    memcpy(scores, bias, sizeof bias);
+static void add_scores(const View *view, const long *columns, const double *weights, size_t n, double *scores) {
+    const double *own = by_default + (view - views) * N_BIAS;
     for (size_t i = 0; i < n; i++) {
         long j = columns[i];
-        for (int k = 0; k < N_BIAS; k++) scores[k] += weights[i] * (by_default[k] + (N_BASE ? base_scale[k] * base[j] : 0));
+        for (int k = 0; k < N_BIAS; k++) scores[k] += weights[i] * (own[k] + (N_BASE ? base_scale[k] * base[j] : 0));
         for (int32_t e = starts[j]; e < starts[j + 1]; e++) scores[classes[e]] += weights[i] * deltas[e];
     }
 }
@@ -217,17 +257,26 @@ const double *nbtext_thresholds(void) { return thresholds; }
    the text is known, and the probabilities are those of the prior; -2: out of memory. Several threads may call it at once.
    A model of several labels returns how many labels reach their thresholds, nbtext_thresholds(), instead. */
 int nbtext_classify(const char *text, size_t length, double *probabilities) {
-    size_t most = 2 * length + 1, most_features = most * (LONGEST - SHORTEST + 1);
+    size_t most = 2 * length + 1, most_features = 0;  /* of a view; with two spaces for each word */
+    for (size_t v = 0; v < N_VIEWS; v++) {
+        size_t own = 3 * most * (size_t) (views[v].longest - views[v].shortest + 1);
+        if (own > most_features) most_features = own;
+    }
     uint32_t *points = malloc(most * sizeof *points), *lower = malloc(most * sizeof *lower);
-    char *letters = malloc(4 * most);
-    Word *words = malloc(most * sizeof *words);
+    char *letters = malloc(4 * most + 2);
+    Word *words = malloc((most + 2) * sizeof *words);
     long *columns = malloc(most_features * sizeof *columns);
     double *weights = malloc(most_features * sizeof *weights), *scores = malloc(N_BIAS * sizeof *scores);
     int best = -2;
     if (points && lower && letters && words && columns && weights && scores) {
-        size_t n_words = find_words(lower, read_text(text, length, points, lower), letters, words);
-        long n_known = find_columns(words, n_words, columns);
-        score(columns, weights, weigh(columns, n_known, weights), scores);
+        size_t count = read_text(text, length, points, lower);
+        long n_known = 0;
+        memcpy(scores, bias, sizeof bias);
+        for (const View *view = views; view < views + N_VIEWS; view++) {
+            long own = find_columns(view, lower, count, letters, words, columns);
+            add_scores(view, columns, weights, weigh(view, columns, own, weights), scores);
+            n_known += own;
+        }
 #ifdef SEVERAL
         best = choose_labels(scores, n_known, probabilities);
 #else

@@ -1,4 +1,5 @@
-const columns = new Map(model.features.map((name, column) => [name, column]));
+let first = 0; // column of each view
+const columns = model.views.map(({ features }) => new Map(features.map((name) => [name, first++])));
 const stopWords = new Set(model.stop_words);
 const space = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
 
@@ -6,11 +7,11 @@ const size = (word) => new TextEncoder().encode(word).length; // a UTF-16 code u
 const isTooLong = (word) => 3 * word.length > model.longest_token && size(word) > model.longest_token;
 const isToken = (word) => !stopWords.has(word) && !isTooLong(word);
 
-/** Return the features of a text, one item for each occurrence. */
-export function features(text) {
+/** Return the features of a text in a view, one item for each occurrence. */
+function find(text, view) {
   if (model.lowercase) text = text.toLowerCase();
   if (model.accents) text = text.normalize("NFKD").replace(new RegExp(model.accents, "gu"), "");
-  const [shortest, longest] = model.ngrams, runs = [];
+  const [shortest, longest] = view.ngrams, runs = [];
   const collect = (parts, glue, isWhole) => {
     for (let n = shortest; n <= longest; n++) {
       if (isWhole && parts.length <= n) return runs.push(parts.join(glue));
@@ -18,14 +19,17 @@ export function features(text) {
     }
   };
   const words = () => text.split(new RegExp(`${space}+`, "u")).filter(Boolean);
-  if (model.analyzer === "char") collect([...text.replace(new RegExp(`${space}{2,}`, "gu"), " ")], "", false);
-  else if (model.analyzer === "char_wb") words().forEach((word) => collect([...` ${word} `], "", true));
+  if (view.analyzer === "char") collect([...text.replace(new RegExp(`${space}{2,}`, "gu"), " ")], "", false);
+  else if (view.analyzer === "char_wb") words().forEach((word) => collect([...` ${word} `], "", true));
   else {
-    const token = model.marks ? new RegExp(`[\\p{L}\\p{N}_]+|(?!${space})[^\\p{L}\\p{N}_]`, "gu") : /[\p{L}\p{N}_]{2,}/gu;
+    const token = view.marks ? new RegExp(`[\\p{L}\\p{N}_]+|(?!${space})[^\\p{L}\\p{N}_]`, "gu") : /[\p{L}\p{N}_]{2,}/gu;
     collect((text.match(token) ?? []).filter(isToken), " ", false);
   }
   return runs;
 }
+
+/** Return the features of a text, one item for each occurrence. */
+export const features = (text) => model.views.flatMap((view) => find(text, view));
 
 const softmax = (logits) => {
   const largest = logits.reduce((a, b) => Math.max(a, b)), powers = logits.map((x) => Math.exp(x - largest));
@@ -61,19 +65,24 @@ const severalProbabilities = (scores, known) => {
  * A multi-label model returns `labels` instead, the most probable one first.
  */
 export function classify(text) {
-  const counts = new Map();
-  for (const name of features(text)) if (columns.has(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
-  const known = [...counts.values()].reduce((a, b) => a + b, 0);
-  const entries = [...counts].map(([name, c]) => [columns.get(name), weigh(c, known) * (model.idf?.[columns.get(name)] ?? 1)]);
-  const sum = (f) => entries.reduce((a, [, weight]) => a + f(weight), 0);
-  const length = { none: () => 1, l1: () => sum(Math.abs), l2: () => Math.sqrt(sum((x) => x * x)) }[model.norm]() || 1;
-  const scores = [...model.bias];
-  for (const [j, weight] of entries) {
-    const x = weight / length;
-    for (let k = 0; k < scores.length; k++)
-      scores[k] += x * (model.default[k] + (model.base ? model.base_scale[k] * model.base[j] : 0));
-    for (let e = model.starts[j]; e < model.starts[j + 1]; e++) scores[model.classes[e]] += x * model.deltas[e];
-  }
+  const scores = [...model.bias], n = scores.length;
+  let known = 0;
+  model.views.forEach((view, v) => {
+    const counts = new Map();
+    for (const name of find(text, view)) if (columns[v].has(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
+    const length = [...counts.values()].reduce((a, b) => a + b, 0), first = columns[v].values().next().value;
+    const entries = [...counts].map(([name, c]) => [columns[v].get(name), weigh[v](c, length)]);
+    if (view.idf) for (const entry of entries) entry[1] *= view.idf[entry[0] - first];
+    const sum = (f) => entries.reduce((a, [, weight]) => a + f(weight), 0);
+    const norm = { none: () => 1, l1: () => sum(Math.abs), l2: () => Math.sqrt(sum((x) => x * x)) }[view.norm]() || 1;
+    for (const [j, weight] of entries) {
+      const x = weight / norm;
+      for (let k = 0; k < n; k++)
+        scores[k] += x * (model.default[v * n + k] + (model.base ? model.base_scale[k] * model.base[j] : 0));
+      for (let e = model.starts[j]; e < model.starts[j + 1]; e++) scores[model.classes[e]] += x * model.deltas[e];
+    }
+    known += length;
+  });
   const named = (probabilities) => Object.fromEntries(model.labels.map((label, k) => [label, probabilities[k]]));
   if (model.several) {
     const each = severalProbabilities(scores, known), { thresholds } = model.several;

@@ -10,8 +10,10 @@ import numpy as np
 
 from nbtext.errors import ModelError
 from nbtext.features.analyzer import MARKS_PATTERN, has_own_pattern
+from nbtext.features.formulas import format_formula
 from nbtext.features.vocabulary import Vocabulary
-from nbtext.model.fitted_model import FittedModel
+from nbtext.features.weighting import Weighting
+from nbtext.model.fitted_model import FittedModel, View
 from nbtext.model.task import OneLabel
 
 MAX_WEIGHTS = 2**28  # features times labels, in a format that writes every weight: 2 GiB
@@ -57,6 +59,21 @@ def named_features(model: FittedModel) -> Vocabulary:
     return model.vocabulary
 
 
+def named_views(model: FittedModel) -> Iterator[tuple[View, Vocabulary]]:
+    """Yield the views of a model, with their features; see `named_features`."""
+    named_features(model)
+    for view in model.views:
+        assert view.vocabulary is not None  # for the types
+        yield view, view.vocabulary
+
+
+def format_weight(weighting: Weighting, *, log: str, maximum: str, **names: str) -> str:
+    """Return the source code of a weight, without idf and norm; `names` are those of `count` and `length`."""
+    variables = {"count": "count", "length": "length", **names}
+    variables |= {name: repr(value) for name, value in weighting.parameters.items()}
+    return format_formula(weighting.term_frequency.formula, variables, log=log, maximum=maximum)
+
+
 def check_dense(model: FittedModel) -> None:
     """Raise ModelError if there are too many weights to write each of them."""
     n_weights = len(named_features(model)) * len(model.labels)
@@ -79,8 +96,6 @@ def check_analyzer(model: FittedModel, *, has_regex: bool = False) -> None:
     settings = model.feature_settings
     if settings.stem is not None:
         raise ModelError("a model with --stem cannot be exported in this format", hint="train without --stem")
-    if settings.view:
-        raise ModelError("a model with --view cannot be exported in this format", hint="export it as csv")
     if settings.fields:
         raise ModelError(
             "a model with --separate-fields cannot be exported in this format", hint="train without --separate-fields"

@@ -18,13 +18,14 @@ from nbtext.export.exporter import (
     Exporter,
     check_analyzer,
     check_dense,
+    format_weight,
     named_features,
+    named_views,
     probability_parameters,
     several_labels_parameters,
 )
 from nbtext.export.sklearn_json import SKLEARN_JSON
 from nbtext.features.analyzer import LONGEST_TOKEN, has_marks
-from nbtext.features.formulas import format_formula
 from nbtext.model.fitted_model import FittedModel
 from nbtext.output import atomic_output
 
@@ -36,27 +37,31 @@ def javascript(model: FittedModel) -> Iterator[bytes]:
 
     Weights are stored sparse, as in the scorer.
     """
-    features = named_features(model)
     scorer, settings = model.scorer, model.feature_settings
-    weighting = model.weighting
     # a regular expression of the characters to remove from a decomposed text
     accents = r"[^\x00-\x7f]" if settings.strip_accents == "ascii" else None
     if settings.strip_accents == "unicode":
         accents = _combining_characters()
+    views = [
+        {
+            "analyzer": view.settings.analyzer,
+            "marks": has_marks(view.settings),
+            "ngrams": view.settings.ngrams,
+            "features": features.terms,
+            "idf": _numbers(view.weighting.idf),
+            "norm": view.weighting.norm,
+        }
+        for view, features in named_views(model)
+    ]
     data: dict[str, Any] = {
         "labels": model.labels,
-        "analyzer": settings.analyzer,
-        "marks": has_marks(settings),
-        "ngrams": settings.ngrams,
         "lowercase": settings.lowercase,
         "accents": accents,
         "longest_token": LONGEST_TOKEN,
         "stop_words": settings.stop_words,
-        "features": features.terms,
-        "idf": _numbers(weighting.idf),
-        "norm": weighting.norm,
+        "views": views,
         "bias": _numbers(scorer.bias),
-        "default": _numbers(scorer.default),
+        "default": _numbers(scorer.list_defaults(len(views))),
         "base": _numbers(scorer.base),
         "base_scale": _numbers(scorer.base_scale),
         "starts": _numbers(scorer.indptr),
@@ -68,9 +73,11 @@ def javascript(model: FittedModel) -> Iterator[bytes]:
         data["several"] = several
     # in an HTML page, no text of the model may end the script element
     yield f"export const model = {json.dumps(data, allow_nan=False)};\n".replace("<", "\\u003c").encode("ascii")
-    variables = {"count": "count", "length": "length"} | {k: repr(v) for k, v in weighting.parameters.items()}
-    formula = format_formula(weighting.term_frequency.formula, variables, log="Math.log", maximum="Math.max")
-    yield f"const weigh = (count, length) => {formula};\n".encode("ascii")
+    formulas = ", ".join(
+        f"(count, length) => {format_weight(view.weighting, log='Math.log', maximum='Math.max')}"
+        for view in model.views
+    )
+    yield f"const weigh = [{formulas}];\n".encode("ascii")
     yield files("nbtext.export").joinpath("classify.js").read_bytes()
 
 

@@ -33,6 +33,8 @@ def check_sklearn(model: FittedModel) -> None:
     """Raise ModelError if scikit-learn has no equivalent of the features or of the model."""
     check_dense(model)
     check_analyzer(model, has_regex=True)
+    if model.feature_settings.view:
+        raise ModelError("a model with --view cannot be exported to scikit-learn", hint="export it as js, c or csv")
     same = sklearn_class(model)
     if same is not None and same.needs_smoothing and model.hyperparameters.smoothing == 0:
         raise ModelError(f"scikit-learn's {same.name} needs smoothing", hint="train with --smoothing 1e-10")

@@ -169,6 +169,10 @@ class SparseWeights:
             ))  # fmt: skip
         return tuple(found)
 
+    def list_defaults(self, n_views: int) -> Floats:
+        """Return the default weights of each view, (n_views * K,)."""
+        return np.tile(self.default, n_views) if self.bounds is None else self.default
+
     def default_of(self, columns: NDArray[np.integer], k: int) -> Floats:
         """Return the default weight of some columns in class k, (n,)."""
         if self.bounds is None:

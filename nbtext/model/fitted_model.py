@@ -18,7 +18,7 @@ from nbtext.documents.settings import UNKNOWN_INPUT, ModelInput
 from nbtext.errors import ModelError, SettingsError, suggest
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.vocabulary import Vocabulary
+from nbtext.features.vocabulary import Vocabulary, find_views, split_views
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.predictions import Labels
@@ -43,6 +43,18 @@ def are_labels_of(label_type: str, labels: Iterable[str]) -> bool:
         return all(str(LABEL_TYPES[label_type](label)) == label for label in labels)
     except (ValueError, KeyError, OverflowError):
         return False
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One way to make features of a text: what a feature is, which features there are, and how they are weighted.
+
+    vocabulary  without the name of the view in front of each feature
+    """
+
+    settings: FeatureSettings
+    vocabulary: Vocabulary | None
+    weighting: Weighting
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +152,15 @@ class FittedModel:
     def label_values(self) -> list[str | int | float]:
         """The labels in the type in which they were given."""
         return [LABEL_TYPES[self.label_type](label) for label in self.labels]
+
+    @property
+    def views(self) -> list[View]:
+        """The views of a document, in the order of their features; one if the settings name none."""
+        settings, vocabulary = self.feature_settings, self.vocabulary
+        if not settings.view or vocabulary is None:
+            return [View(settings, vocabulary, self.weighting)]
+        weightings = self.weighting.split(find_views(vocabulary, settings.view))
+        return list(map(View, settings.of_views, split_views(vocabulary, settings.view), weightings))
 
     def evidence(self, documents: DocumentCounts) -> Evidence:
         """Return the scores of documents over the model's features, their lengths, and whether they have a known word.

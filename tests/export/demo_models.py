@@ -38,6 +38,14 @@ KINDS: dict[str, dict[str, Any]] = {
     "long runs only": {"ngrams": (2, 3), "strip_accents": "unicode"},
     "char": {"analyzer": "char", "ngrams": (1, 3), "lowercase": False},
     "char_wb": {"analyzer": "char_wb", "ngrams": (2, 4), "strip_accents": "ascii"},
+    "views": {"view": ("word:1,2", "char_wb:2,4"), "stop_words": ("the",)},
+    "weighted views": {
+        "view": ("word:1:tfidf", "word:2", "char:3:log-tfidf", "char_wb:1,5:binary-l2"),
+        "model": "svm",
+        "token_pattern": r"\w+|[^\w\s]",
+        "min_df": 2,
+    },
+    "views without calibration": {"view": ("word:2", "char:1,3"), "tf": "relative", "calibrate": False},
     "tilted": {"optimize": "log_loss"},
     "shifted": {"optimize": "macro_f1", "smoothing": 10.0},
 }

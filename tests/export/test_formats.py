@@ -134,6 +134,9 @@ def test_javascript_of_random_texts(node: str, tmp_path: Path, seed: int) -> Non
         name: random.choice(choices[name] or ()) for name in ("analyzer", "tf", "idf", "norm", "model")
     }
     options |= {"ngrams": random.choice([(1, 1), (1, 3), (2, 2)]), "lowercase": random.random() < 0.5}
+    if seed % 3 == 0:
+        del options["analyzer"], options["ngrams"]
+        options |= {"view": ("word:1,2", "char_wb:1,3:binary-l2", "char:2"), "analyzer": "word"}
     if options["analyzer"] == "word":
         options["token_pattern"] = random.choice([None, MARKS_PATTERN])
     options |= {"strip_accents": random.choice([None, "unicode", "ascii"]), "calibrate": random.random() < 0.5}
@@ -200,7 +203,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"model": "categorical"}, " ".join(EXPORTERS)),
     ({"stem": "english"}, "c js sklearn-json"),
     ({"token_pattern": r"\w+"}, "c js"),
-    ({"analyzer": "char"}, "c"),
+    ({"view": ("word:1", "char:2")}, "sklearn-json"),
     ({"strip_accents": "ascii"}, "c"),
     ({"model": "bernoulli", "smoothing": 0.0}, "sklearn-json"),
 ]
