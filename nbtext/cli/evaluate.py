@@ -108,6 +108,7 @@ def evaluate(given: Evaluate) -> None:
     """
     from nbtext.evaluation.tasks import TASKS
     from nbtext.model.predictions import NO_TOKEN
+    from nbtext.model.source_prediction import predict_source
     from nbtext.report.evaluation import evaluation_result
     from nbtext.report.first_look import FirstLook, format_first_look, look_at
 
@@ -139,9 +140,9 @@ def evaluate(given: Evaluate) -> None:
     if not has_all:
         what = "the file has the probabilities only of predicted labels, so that figures of probabilities are rough"
         say(f"{what}; nbtext predict --to jsonl writes all", quiet=quiet)
-    if given.foreign is not None:
+    if given.foreign is not None and model is not None:  # the rules say so
         with open_documents((given.foreign,), input_settings, given.run, trained_on=trained_on) as (source, on_batch):
-            evaluator.add_foreign(batch.predictions for batch in predict(source, on_batch=on_batch))
+            evaluator.add_foreign(predict_source(model.fitted, source, jobs=given.run.jobs, on_batch=on_batch))
     evaluation = replace(evaluator.evaluation(), repeated=next(iter(repeated), None))
     if given.report is not None:
         from nbtext.features.analyzer import Locator

@@ -165,6 +165,14 @@ class Batch:
         """Return the labels of each document as a list; None if they are not known."""
         return [(labels,) if isinstance(labels, str) else labels for labels in self.label_lists or self.labels]
 
+    def known_labels(self) -> list[tuple[str, ...]]:
+        """Return the labels of each document; InputError for the first that could not be read, or has no label."""
+        lists = self.list_labels()
+        if self.problems or None in lists:
+            row = min([*self.problems, *(row for row, labels in enumerate(lists) if labels is None)])
+            raise self.problems.get(row) or self.missing_label(row)
+        return cast("list[tuple[str, ...]]", lists)
+
     def labels_of(self, row: int) -> tuple[str, ...] | None:
         """Return the labels of a document; None if they are not known."""
         label = self.labels[row] if self.label_lists is None else self.label_lists[row]

@@ -163,7 +163,7 @@ class Evaluator:
             self.add(batch)
 
     def add(self, predictions: Predictions) -> None:
-        """Add predictions; InputError if the labels of a document are not known."""
+        """Add predictions for documents whose labels are known."""
         if len(predictions) == 0:
             return
         true = true_sets(predictions)

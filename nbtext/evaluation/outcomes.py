@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import Floats
-from nbtext.documents.batch import missing_label
-from nbtext.errors import InputError
 from nbtext.model.predictions import Predictions
 
 MIN_PROBABILITY = 1e-15  # log-loss clips the probability of a true label to this
@@ -140,11 +138,6 @@ def measure(predictions: Predictions, numbers: LabelNumbers, *, min_probability:
         Numbers the labels; `true` and `predicted` of the result are these numbers.
     min_probability : float
         Threshold of `--min-probability` that was applied to the predictions.
-
-    Raises
-    ------
-    InputError
-        A document has no label.
     """
     classes = numbers.add(predictions.classes)
     true = numbers.add(label for (label,) in true_sets(predictions))
@@ -174,11 +167,6 @@ def measure_sets(predictions: Predictions, numbers: LabelNumbers) -> MultilabelO
     """Compare a batch of predictions with the true labels of its documents, and number all labels.
 
     A document that could not be read has the probability 0 for every label.
-
-    Raises
-    ------
-    InputError
-        A document has no list of labels.
     """
     true = true_sets(predictions)
     numbers.add(chain(predictions.classes, chain.from_iterable(true)))
@@ -233,22 +221,8 @@ def _ranking_precision(probabilities: Floats, rows: Integers, columns: Integers)
 
 
 def true_sets(predictions: Predictions) -> list[tuple[str, ...]]:
-    """Return the true labels of each document.
-
-    Raises
-    ------
-    InputError
-        Those of a document are not known: it could not be read, or it has none.
-    """
-    found = []
-    for row, labels in enumerate(predictions.true_labels):
-        if labels is None:
-            reason = predictions.reasons[row]
-            if reason is not None and np.isnan(predictions.probabilities[row]).any():
-                raise InputError(reason)
-            raise missing_label(predictions.ids[row])
-        found.append(labels)
-    return found
+    """Return the true labels of each document, which `EvaluatedTask.check` has found to be known."""
+    return cast("list[tuple[str, ...]]", predictions.true_labels)
 
 
 def mark_true(predictions: Predictions) -> NDArray[np.bool_]:

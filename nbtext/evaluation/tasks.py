@@ -57,13 +57,18 @@ def _count_pairs(part: Predictions) -> tuple[int, int]:
     return 2 * sum(len(a & b) for a, b in pairs), sum(len(a) + len(b) for a, b in pairs)
 
 
+def _check_one_label(batch: Batch) -> None:
+    batch.known_labels()
+    batch.single_labels()
+
+
 TASKS = {
     "one": EvaluatedTask(
-        OneLabel, METRICS, "accuracy", "accuracy", Batch.single_labels, _count_correct, measure, join_outcomes,
+        OneLabel, METRICS, "accuracy", "accuracy", _check_one_label, _count_correct, measure, join_outcomes,
         totals_of, Evaluator, ErrorLog,
     ),
     "several": EvaluatedTask(
-        SeveralLabels, MULTILABEL_METRICS, "micro_f1", "subset_accuracy", Batch.list_labels, _count_pairs,
+        SeveralLabels, MULTILABEL_METRICS, "micro_f1", "subset_accuracy", Batch.known_labels, _count_pairs,
         measure_sets, lambda parts, numbers, labels: join_columns(parts), partial(partial, sum_outcomes),
         MultilabelEvaluator, SetLog,
     ),

@@ -432,12 +432,9 @@ class CorpusCounter:
         """
         refuse_long_texts(batch, self._settings)
         self._has_lists |= batch.label_lists is not None
-        lists = batch.list_labels()
+        lists = batch.known_labels()
         codes = {labels: self._code(labels, lists, batch) for labels in dict.fromkeys(lists)}
         classes = np.array(list(map(codes.__getitem__, lists)), dtype=np.int32)
-        unusable = [*batch.problems, *np.flatnonzero(classes < 0)[:1].tolist()]
-        if unusable:  # the first one is reported, so that the error does not depend on the batches
-            raise batch.problems.get(min(unusable)) or batch.missing_label(min(unusable))
         groups = np.array(batch.groups, dtype=object) if batch.groups else None
         documents = self._counter.count(batch.columns, classes, self._reservoir.below, groups)
         if (is_empty := documents.hashes == 0).any():  # with this hash, none is missing, unless nothing is retained
@@ -450,10 +447,8 @@ class CorpusCounter:
         for code, number in enumerate(np.bincount(classes).tolist()):
             self._class_documents[code] += number
 
-    def _code(self, labels: LabelSet | None, lists: Sequence[LabelSet | None], batch: Batch) -> int:
-        """Return the number of the set of some labels; −1 if they are not known."""
-        if labels is None:
-            return -1
+    def _code(self, labels: LabelSet, lists: Sequence[LabelSet], batch: Batch) -> int:
+        """Return the number of the set of some labels."""
         code = self._codes.setdefault(tuple(sorted(set(labels))), len(self._codes))
         if code == len(self._class_documents):
             for label in labels:

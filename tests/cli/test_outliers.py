@@ -43,6 +43,15 @@ def test_evaluate_against_foreign_text(nbtext: Any, letters: Path, model: str, t
     assert "outlier AUROC 0.5000" in same.out
 
 
+def test_labels_of_foreign_texts_are_ignored(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
+    """A foreign document may have a label, several or none."""
+    (tmp_path / "foreign.jsonl").write_text(
+        '{"text": "xq zw", "label": ["a", "b"]}\n{"text": "vv", "label": "x"}\n{"text": "uu"}\n'
+    )
+    found = nbtext("evaluate", str(letters / "test"), "-m", model, "--foreign", "foreign.jsonl", "--to", "json").ok()
+    assert found.json["foreign_documents"] == 3
+
+
 @pytest.mark.exhaustive
 def test_other_languages_are_foreign_to_news(nbtext: Any, corpora: Callable[[str], Path], tmp_path: Path) -> None:
     """A news post is likelier than a text in another language, 999 times of a thousand."""

@@ -41,6 +41,13 @@ WRONG = """
 1 train no-such-column.csv -o m => no-such-column.csv
 1 train broken.jsonl -o m => broken.jsonl:17
 1 train unlabeled.txt -o m => unlabeled.txt:1: the document has no label
+1 evaluate gap.jsonl -m letters.joblib --label-field day =>
+    gap.jsonl:2: the document has no label; its keys or columns are: text, label, day; name the key
+1 evaluate gap.csv -m several.joblib --label-field day => gap.csv:3: the document has no label; its keys or columns are
+1 evaluate gap.csv --predictions gap.tsv --label-field day =>
+    gap.csv:3: the document has no label; its keys or columns are: text, label, day
+1 compare gap.csv -m letters.joblib -m complement.joblib --label-field day =>
+    gap.csv:3: the document has no label; its keys or columns are: text, label, day
 1 train unicode.txt --label-field label -o m => give the file format with --input-format
 1 train letter.docx -o m => letter.docx: is an office document, not text; save it
 1 evaluate letter.docx --folds 2 => letter.docx: is an office document, not text
@@ -340,6 +347,8 @@ def folder(nbtext: Any, letters: Path, model: str, tmp_path_factory: pytest.Temp
         "vectorize texts.tsv -o matrix.npz", "vectorize t.csv -o t.npz", "train several.jsonl -o several.joblib",
         "train letters/test --model complement -o complement.joblib", "train letters/train -o a.joblib",
         "train letters/train --ngrams 1,2 -o c.joblib", "train letters/train --weighting tfidf -o t.joblib",
+        "gap.tsv": "gap.csv:2\t1\t0.9\ngap.csv:3\t1\t0.8\n",
+        "all.txt": "".join(f"t.csv:{line}\n" for line in range(2, 7)),
         "vectorize letters/train --weighting tfidf -o w.npz", "train w.npz -o w.joblib",
     ):  # fmt: skip
         nbtext(*command.split(), "-q", cwd=folder).ok()
