@@ -243,6 +243,7 @@ def open_documents(
 
     trained_on  the input of the training documents of the model; these documents are read in the same way
     """
+    from nbtext.documents.batch import EXCLUDED_IDS
     from nbtext.documents.source import open_source
     from nbtext.report.terminal import progress
 
@@ -254,16 +255,18 @@ def open_documents(
     settings_of_model = _read_as_trained(settings, trained_on)
     source = open_source(sources, settings_of_model, outputs=named_outputs(), ahead=sources_ahead())
     repaired_documents = repaired_bytes = n_characters = n_unread = 0
+    first_id: str | None = None
     first_unread: InputError | None = None
     with progress(source.size, unit=source.unit, is_wanted=not (run.quiet or run.no_progress)) as advance:
 
         def on_batch(block: Block, batch: Batch) -> None:
-            nonlocal repaired_documents, repaired_bytes, n_characters, n_unread, first_unread
+            nonlocal repaired_documents, repaired_bytes, n_characters, n_unread, first_id, first_unread
             advance(block.size)
             source.skipped.update(batch.notes)
             repaired_documents += batch.repaired_documents
             repaired_bytes += batch.repaired_bytes
             n_characters += sum(sum(map(len, column)) for column in batch.columns)
+            first_id = batch.ids[0] if first_id is None and batch.ids else first_id
             if batch.problems:
                 n_unread += len(batch.problems)
                 first_unread = first_unread or batch.problems[min(batch.problems)]
@@ -275,13 +278,22 @@ def open_documents(
                 advice = _advise_encoding(sources, settings, share)
                 say(f"replaced {number_of(repaired_bytes, 'invalid byte')} in {documents}; {advice}", quiet=run.quiet)
 
+        def list_skipped() -> list[str]:
+            return [f"skipped {number:,}: {reason}" for reason, number in sorted(source.skipped.items())]
+
         try:
             yield source, on_batch
         except NbtextError:
             report_repairs(min_share=MAX_INVALID)  # which may be the reason
+            if first_id is None and not (error.where or error.hint):  # SOURCE has no documents
+                error.hint = ", ".join(list_skipped())
             raise
-    for reason, number in sorted(source.skipped.items()):
-        say(f"skipped {number:,}: {reason}", quiet=run.quiet)
+    for line in list_skipped():
+        say(line, quiet=run.quiet)
+    n_listed, n_excluded = len(settings.exclude_ids), source.skipped[EXCLUDED_IDS]
+    if n_excluded < n_listed:
+        say(f"--exclude-ids lists {number_of(n_listed, 'id')}, and {number_of(n_excluded, 'document')} had one of them"
+            + (f"; the first id of the others is {first_id}" if first_id else ""), quiet=run.quiet)  # fmt: skip
     if first_unread is not None:
         say(f"{number_of(n_unread, 'document')} could not be read; the first is {first_unread}", quiet=run.quiet)
     report_repairs()

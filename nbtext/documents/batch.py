@@ -19,7 +19,7 @@ from nbtext.records import dataclass
 LARGE_BYTES = 8 << 20  # of a block; others have a few megabytes, so such a block is a long document
 MAX_LABEL_CHARACTERS = 1000
 EXCLUDED_IDS, UNLABELED = "listed in --exclude-ids", "without a label (--skip-unlabeled)"
-HELD_OUT = "held out (--holdout)"
+HELD_OUT, TRAINED_ON = "held out (--holdout)", "not held out (--holdout)"
 TEXT_HINT = "name the column of the text with --text-field"
 FOLDER_HINT = "put texts in folders named after their labels, or give the column or key of the label with --label-field"
 SKIP_HINT = ", or leave out such documents with --skip-unlabeled"
@@ -261,7 +261,7 @@ class Batch:
             return UNLABELED
         is_held_out = settings.holdout and row not in self.problems and self._is_held_out(row, settings.holdout)
         if settings.is_holdout:
-            return None if is_held_out else ""
+            return None if is_held_out else TRAINED_ON
         return HELD_OUT if is_held_out else None
 
     def _is_held_out(self, row: int, share: float) -> bool:

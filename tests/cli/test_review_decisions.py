@@ -137,11 +137,21 @@ def test_train_without_some_documents(nbtext: Any, folder: Path) -> None:
     (folder / "ids.txt").write_text("b\nc\nunknown\n")
     result = nbtext("train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder).ok()
     assert "skipped 2: listed in --exclude-ids" in result.err
+    assert "--exclude-ids lists 3 ids, and 2 documents had one of them; the first id of the others is a\n" in result.err
     nbtext("train", "y.jsonl", "-o", "n.joblib", cwd=folder).ok()
     assert (folder / "m.joblib").read_bytes() == (folder / "n.joblib").read_bytes()
     nbtext("train", "m.joblib", "--exclude-ids", "ids.txt", "-o", "o.joblib", cwd=folder).refused(
         2, "SOURCE is a model, whose features are already extracted"
     )
+
+
+def test_ids_of_no_document(nbtext: Any, folder: Path) -> None:
+    """If an id of --exclude-ids is that of no document, a line says so, with an id as it should be; else, none does."""
+    (folder / "ids.txt").write_text("./x.jsonl\n")
+    result = nbtext("train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder).ok()
+    assert "--exclude-ids lists 1 id, and 0 documents had one of them; the first id of the others is a\n" in result.err
+    (folder / "ids.txt").write_text("b\n")
+    assert "lists" not in nbtext("train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder).ok().err
 
 
 def test_an_excluded_document_may_be_unreadable(nbtext: Any, folder: Path) -> None:
