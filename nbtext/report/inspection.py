@@ -61,7 +61,10 @@ def _document(inspection: Inspection) -> dict[str, Any]:
 
 
 def _word_rows(inspection: Inspection) -> Iterator[Row]:
-    return ([view.word, label, *_fields(item)] for view in inspection.words for label, item in view.classes)
+    for view in inspection.words:
+        yield from ([view.word, label, *_fields(item)] for label, item in view.classes)
+        if view.feature is None:  # the model does not know the word
+            yield [view.word, *(None for _ in FEATURE_COLUMNS)]
 
 
 def _feature_rows(inspection: Inspection) -> Iterator[Row]:

@@ -82,6 +82,18 @@ def test_what_is_approximate(nbtext: Any, letters: Path, model: str) -> None:
     assert wrong == round((1 - record["expected"]["accuracy"]) * 84) > 0
 
 
+def test_an_unknown_word_is_a_row(nbtext: Any, model: str) -> None:
+    """In rows of fields, a word that the model does not know has one row, whose other fields are empty."""
+    assert nbtext("inspect", model, "--word", "zebra").ok().out == "zebra" + "\t" * 8 + "\n"
+    rows = nbtext("inspect", model, "--word", "zebra", "--word", "parking", "--to", "csv").ok().rows
+    assert [row[:3] for row in rows[:3]] == [
+        ["word", "label", "feature"],
+        ["zebra", "", ""],
+        ["parking", "noise", "parking"],
+    ]
+    assert {len(row) for row in rows} == {9}
+
+
 def test_hashed_words(nbtext: Any, letters: Path) -> None:
     """A model does not keep the words that it hashed, and says so; the texts name them, as the words of the same model
     without hashing; with and without the kernel."""
