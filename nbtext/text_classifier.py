@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.settings import AUTO, BEST, ModelSettings
+from nbtext.bayes.settings import BEST, ModelSettings
 from nbtext.documents.settings import ModelInput
 from nbtext.errors import SettingsError, in_python_terms
 from nbtext.features.settings import FeatureSettings
@@ -142,7 +142,7 @@ class TextClassifier:
             There is no such parameter, or a value is invalid. Then nothing changes.
         """
         is_search = parameters["model"] == BEST if "model" in parameters else self._is_search
-        known = {**parameters, "model": AUTO} if is_search else parameters
+        known = {**parameters, "model": BEST} if is_search else parameters
         changed = change_parameters(known, self.feature_settings, self.model_settings)
         self.feature_settings, self.model_settings = changed
         self._is_search = is_search

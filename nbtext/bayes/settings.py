@@ -21,6 +21,8 @@ BEST = "best"  # the model that a search selects
 OF_SOME_MODELS = (  # fields of ModelSettings that a model takes if its record names them
     "C", "smoothing", "prior", "loss", "interpolation", "ratio_smoothing", "values", "normalize_weights",
 )  # fmt: skip
+OF_CHOSEN_MODELS = tuple(name for name in OF_SOME_MODELS if name not in ("smoothing", "prior"))  # not of `auto`
+NOT_SEARCHED = "a search chooses the settings that only some models take"
 COMPARED_MODELS = ("multinomial", "complement")  # by the model `auto`, by leave-one-out
 FEW_DOCUMENTS_MODEL = "dirichlet"  # that `auto` also tries where labels have few documents; see `few_documents`
 SELECTABLE_MODELS = (*COMPARED_MODELS, FEW_DOCUMENTS_MODEL)
@@ -90,7 +92,10 @@ class ModelSettings(LinearSettings):
     """
 
     TITLE = "Model"
-    RULES = (Excludes("class_weight", "prior", because="both set the class priors"),)
+    RULES = (
+        Excludes("class_weight", "prior", because="both set the class priors"),
+        *(Excludes(name, "model=best", because=NOT_SEARCHED) for name in OF_CHOSEN_MODELS),
+    )
 
     model: str = setting(
         AUTO, "Model to train. `auto` selects multinomial or complement Naive Bayes, on counts or binary counts, by "

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.settings import NOT_SEARCHED, OF_CHOSEN_MODELS, ModelSettings
 from nbtext.cli.command import command, refuse_settings
 from nbtext.cli.options import (
     NOT_FOR_COUNTS,
@@ -78,6 +78,7 @@ class Compare:
         Excludes("test", "model_files", because="the models are tested on SOURCE"),
         *(Excludes(name, "models=best") for name in ("sizes", "seeds", "test", "report")),
         Needs("budget", "models=best"),
+        *(Excludes(name, "models=best", because=NOT_SEARCHED) for name in OF_CHOSEN_MODELS),
     ],
 )
 def compare(given: Compare) -> None:

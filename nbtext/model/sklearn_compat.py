@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import MAX_COUNTED, count_classes
 from nbtext.bayes.scorer import Floats
-from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.settings import AUTO, BEST, OF_CHOSEN_MODELS, ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, NbtextError, name_parameters, number_of
 from nbtext.features.document_counts import DocumentCounts
@@ -24,7 +24,7 @@ from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import MAX_LABEL_COLUMNS, FittedModel
 from nbtext.model.task import LEAST
-from nbtext.settings import list_settings
+from nbtext.settings import check_rules, list_settings
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -119,6 +119,11 @@ def change_parameters(
     for name in parameters:
         if name not in known:
             raise ValueError(f"Invalid parameter {name!r} for estimator TextClassifier")
+    if parameters.get("model") == BEST:
+        given, default = known | parameters, ModelSettings()
+        changed = {name: given[name] for name in OF_CHOSEN_MODELS if given[name] != getattr(default, name)}
+        check_rules(ModelSettings.RULES, changed | {"model": BEST})
+        parameters = parameters | {"model": AUTO}
     names = {field.name for field in fields(FeatureSettings)}
     of_features = {name: value for name, value in parameters.items() if name in names}
     of_model = {name: value for name, value in parameters.items() if name not in names}

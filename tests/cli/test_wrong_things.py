@@ -208,6 +208,9 @@ WRONG = """
 2 predict texts.tsv -m several.joblib --threshold 0.5 --threshold auto => the threshold of all labels is given twice
 2 predict texts.tsv -m several.joblib --threshold foot=0.5 => the model has no label 'foot'
 2 predict texts.tsv -m letters.joblib --threshold 0.5 => --threshold: cannot be used with a single-label model
+2 train texts.tsv --model best --C 2 -o m => --C: cannot be combined with --model best, because a search chooses the
+2 evaluate texts.tsv --folds 2 --model best --values 3 => --values: cannot be combined with --model best
+2 compare texts.tsv --models best --loss logistic => --loss: cannot be combined with --models best
 2 predict texts.tsv -m letters.joblib --threshold auto => --threshold: cannot be used with a single-label model
 2 predict texts.tsv -m letters.joblib --at-least-one => --at-least-one: cannot be used with a single-label model
 2 predict texts.tsv -m letters.joblib --adapt-prior --cluster local => --cluster

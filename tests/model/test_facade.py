@@ -256,5 +256,9 @@ def test_best_is_a_parameter_like_others() -> None:
     assert classifier.set_params(model="svm").get_params()["model"] == "svm"
     with pytest.raises(NbtextError, match="model: best needs texts, but X is a matrix"):
         TextClassifier(model="best").fit(np.eye(4), ["a", "b", "a", "b"])
+    with pytest.raises(NbtextError, match="C: cannot be combined with model best, because a search"):
+        TextClassifier(model="best", C=2)
+    with pytest.raises(NbtextError, match="values: cannot be combined with model best, because a search"):
+        TextClassifier(model="best").set_params(values=3)
     several = TextClassifier(model="best").fit(TEXTS * 2, [[label, 1] for label in labels])
     assert several.predict(["green leaf"]) == [(1, 9)]
