@@ -28,6 +28,7 @@ from nbtext.cli.running import (
     search_documents,
     write_result,
 )
+from nbtext.documents.formats import HTML_SUFFIXES
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, is_model
 from nbtext.errors import SettingsError
@@ -77,8 +78,8 @@ class Compare:
     rules=[
         Excludes("test", "model_files", because="the models are tested on SOURCE"),
         *(Excludes(name, "models=best") for name in ("sizes", "seeds", "test", "report")),
-        Needs("budget", "models=best"),
         *(Excludes(name, "models=best", because=NOT_SEARCHED) for name in OF_CHOSEN_MODELS),
+        Needs("budget", "models=best"),
     ],
 )
 def compare(given: Compare) -> None:
@@ -104,7 +105,7 @@ def compare(given: Compare) -> None:
     from nbtext.report.training import search_result
 
     chosen = result_format(given.result)
-    check_report(given.report)
+    check_report(given.report, (*HTML_SUFFIXES, ".svg"))
     models, sources, test = given.model_files, given.sources, given.test
     if test is not None and not models and all(map(is_model, sources)):
         models, sources, test = sources, (test,), None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from nbtext.cli.command import command
 from nbtext.cli.options import ResultSettings, RunSettings, model_file, result, run, sources, unlabeled_input
 from nbtext.cli.running import is_watched, open_documents, refuse_compression, result_format, write_result
+from nbtext.documents.formats import HTML_SUFFIXES, check_suffix
 from nbtext.errors import InputError
 from nbtext.records import dataclass
 from nbtext.report.records import OUTPUT_FORMATS
@@ -76,6 +77,7 @@ def explain(given: Explain) -> None:
         from nbtext.report.page.rendering import check_page
 
         refuse_compression(settings.output, "-o" if given.html is None else "--html")
+        check_suffix(given.html or "", HTML_SUFFIXES, "the page is HTML", "--html")
         check_page("--html", settings.output)
     fitted = load_model(given.model).fitted
     run = replace(given.run, no_progress=given.run.no_progress or is_watched(settings.output))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from nbtext.cli.command import command, refuse_settings
 from nbtext.cli.options import RunSettings, run, sources, unlabeled_input
 from nbtext.cli.running import open_documents, say, screen
+from nbtext.documents.formats import FORMATS, check_suffix
 from nbtext.errors import InputError, ModelError, SettingsError, number_of
 from nbtext.features.settings import FeatureSettings
 from nbtext.output import STANDARD_OUTPUT
@@ -86,6 +87,7 @@ def label(given: Label) -> None:
     from nbtext.model.source_counting import read_batches
 
     output, features, quiet = given.output, given.features, given.run.quiet
+    check_suffix(output, FORMATS["jsonl"].suffixes, "answers are JSON lines")
     _check_terminal(output)
     trained, words = None, None
     if given.model is not None:

@@ -137,7 +137,7 @@ def _apply(given: Review, decisions: str) -> None:
     """
     from itertools import chain
 
-    from nbtext.documents.formats import FORMATS, content_suffix
+    from nbtext.documents.formats import FORMATS, check_suffix, content_suffix
     from nbtext.documents.rows import ChangedRows, Target
     from nbtext.model.review_decisions import apply_decisions, list_records, read_decisions
     from nbtext.report.records import format_json, write_text
@@ -158,9 +158,7 @@ def _apply(given: Review, decisions: str) -> None:
         suffix, lines = content_suffix(output) if output != STANDARD_INPUT else "", FORMATS["jsonl"]
         own = lines if rows is None or not FORMATS[rows.format].writes("labels") else FORMATS[rows.format]
         written = own if output_format is None and (suffix in own.suffixes or suffix not in lines.suffixes) else lines
-        if suffix in {each for record in FORMATS.values() for each in record.suffixes} - set(written.suffixes):
-            what = f"the documents are written as {written.name}; {output} says {suffix}"
-            raise SettingsError(what, where="-o", hint=f"name a file that ends with {written.suffixes[0]}")
+        check_suffix(output, written.suffixes, f"the documents are written as {written.name}")
         if rows is not None and written.name == rows.format:
 
             def corrected() -> Iterator[ChangedRows]:

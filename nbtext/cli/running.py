@@ -15,6 +15,7 @@ from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.cli.command import named_outputs, sources_ahead, typed_options, typed_settings
 from nbtext.cli.options import Change, ResultSettings, RunSettings
 from nbtext.documents.decompression import compress, suffix_compression
+from nbtext.documents.formats import HTML_SUFFIXES, check_suffix, content_suffix
 from nbtext.errors import InputError, NbtextError, SettingsError, number_of, printable
 from nbtext.features.settings import FeatureSettings
 from nbtext.output import STANDARD_OUTPUT, Writer, atomic_output, check_output, escape_formulas, lock_file
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
 
 MAX_INVALID = 0.01  # share of the text; if more of it is invalid, the encoding is guessed
 SUFFIXES = {  # the format of an output file, by its suffix
-    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".tsv": "tsv", ".csv": "csv", ".md": "markdown",
-    ".txt": "table", ".html": "html", ".npz": "npz", ".svmlight": "svmlight", ".mtx": "mtx",
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".tsv": "tsv", ".tab": "tsv", ".csv": "csv",
+    ".md": "markdown", ".txt": "table", ".html": "html", ".npz": "npz", ".svmlight": "svmlight", ".mtx": "mtx",
 }  # fmt: skip
 
 
@@ -56,16 +57,15 @@ def is_watched(output: str = "-") -> bool:
 
 
 def format_of(output: str, formats: Sequence[str]) -> str | None:
-    """Return the one of these formats that the suffix of a file name implies; None if it implies no such format."""
-    found = SUFFIXES.get(os.path.splitext(suffix_compression(output)[0])[1].lower())
-    return found if found in formats else None
+    """Return the one of these formats that the suffix of a file name implies; None if it implies no format."""
+    own = [suffix for suffix, name in SUFFIXES.items() if name in formats]
+    check_suffix(output, own, "the result cannot have this format")
+    return SUFFIXES.get(content_suffix(output)) if content_suffix(output) in own else None
 
 
 def result_format(settings: ResultSettings, formats: Sequence[str] = OUTPUT_FORMATS, *, piped: str = "tsv") -> str:
     """Return the format of a result: the given one, that of the file name, a table on a terminal, or `piped`."""
     output = settings.output
-    if settings.to is None and output.lower().endswith(".html") and "html" not in formats:
-        raise SettingsError("this command has no HTML output", where="-o", hint="see --to for its formats")
     chosen = settings.to or format_of(output, formats) or ("table" if is_watched(output) else piped)
     if settings.spreadsheet_safe and chosen != "csv":
         raise refuse("spreadsheet_safe", f"the format is {chosen}, not csv")
@@ -283,7 +283,7 @@ def open_documents(
 
         try:
             yield source, on_batch
-        except NbtextError:
+        except NbtextError as error:
             report_repairs(min_share=MAX_INVALID)  # which may be the reason
             if first_id is None and not (error.where or error.hint):  # SOURCE has no documents
                 error.hint = ", ".join(list_skipped())
@@ -324,10 +324,10 @@ def open_workers(paths: tuple[str, ...], settings: ClusterSettings, run: RunSett
         yield found
 
 
-def check_report(path: str | None) -> None:
+def check_report(path: str | None, suffixes: Sequence[str] = HTML_SUFFIXES) -> None:
     """Check, before anything is read, that the requested page can be written.
 
-    raises  SettingsError: the page and the result would both go to standard output
+    raises  SettingsError: the page and the result would both go to standard output, or the file has another suffix
             MissingExtra: a library is missing
             OutputError: the file cannot be written
     """
@@ -339,6 +339,7 @@ def check_report(path: str | None) -> None:
         what = "the page and the result cannot both go to standard output"
         raise SettingsError(what, where="--report", hint="name a file")
     refuse_compression(path, "--report")
+    check_suffix(path, suffixes, "the page is HTML", "--report")
     check_page("--report", path)
 
 

@@ -50,7 +50,8 @@ def vectorize(given: Vectorize) -> None:
     from nbtext.output import atomic_output
 
     target = binary_output(given.output)
+    chosen = given.to or format_of(target, MATRIX_FORMATS) or "npz"
     with open_documents(given.sources, given.input, given.run) as (source, on_batch):
         matrix = vectorize_source(source, given.features, on_batch=on_batch)
     with atomic_output(target) as file:
-        write_matrix(matrix, file, output_format=given.to or format_of(target, MATRIX_FORMATS) or "npz")
+        write_matrix(matrix, file, output_format=chosen)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 from nbtext.documents.decompression import suffix_compression
 from nbtext.documents.office import is_readable
 from nbtext.documents.recognition import BROKEN_ZIP, HEAD_BYTES, MATRIX, MODEL, find_utf_16, name_binary, recognize
-from nbtext.errors import InputError
+from nbtext.errors import InputError, SettingsError
 from nbtext.records import dataclass
 
 # The line before a mail in an mbox: "From ada@example.org Thu Nov 21 03:37:00 2024", or an address alone.
@@ -29,6 +30,9 @@ MAIL_HEADERS = frozenset(
 MIN_HEADERS = 2  # of these names, if nothing else tells that a stream is a mail
 TEXT_SUFFIX = ".txt"
 HTML_SUFFIXES = (".html", ".htm", ".xhtml")
+OTHER_SUFFIXES = {  # of files that nbtext writes, or that users expect it to write
+    ".npz", ".svmlight", ".mtx", ".joblib", ".md", ".svg", ".png", ".pdf", ".docx", ".xlsx", ".xls", ".ods",
+}  # fmt: skip
 INPUT_UNITS = ("file", "line", "row", "mail")  # what one document is
 MODEL_HINT = (
     "give it with -m to predict; nbtext train MODEL, without other sources, refits it; nbtext merge adds models"
@@ -152,6 +156,19 @@ WRITABLE_NAMES = tuple(record.name for record in _records if record.writes("colu
 def content_suffix(path: str) -> str:
     """Return the suffix of a file name in lower case, without the suffix of a compression."""
     return os.path.splitext(suffix_compression(path)[0])[1].lower()
+
+
+def check_suffix(path: str, own: Sequence[str], what: str, where: str = "-o") -> None:
+    """Raise SettingsError if the suffix of an output names another format than the one that is written.
+
+    own    the suffixes of the format
+    what   which format that is, for the message
+    where  the option that names the output
+    """
+    suffix = content_suffix(path)
+    if suffix in OTHER_SUFFIXES.union(*(record.suffixes for record in _records)) - set(own):
+        hint = f"name a file that ends with {', '.join(own)}"
+        raise SettingsError(f"{what}; {path} says {suffix}", where=where, hint=hint)
 
 
 def begins_as_mail(start: bytes, min_headers: int = MIN_HEADERS) -> bool:

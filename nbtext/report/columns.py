@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from nbtext.documents.decompression import suffix_compression
-from nbtext.documents.formats import FORMATS, content_suffix
+from nbtext.documents.formats import FORMATS, TEXT_SUFFIX, check_suffix
 from nbtext.documents.rows import ChangedRows, Column, Target
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, SettingsError
@@ -48,11 +48,8 @@ def write_columns(
         with target.open():
             return
     found = FORMATS[first.rows.format]
-    suffix = content_suffix(target.path)
-    others = {suffix for each in FORMATS.values() if each.writes("columns") for suffix in each.suffixes}
-    if suffix in others - set(found.suffixes):
-        what = f"the rows are written as {found.name}, the format of SOURCE; {target.path} says {suffix}"
-        raise SettingsError(what, where="-o", hint=f"name a file that ends with {found.suffixes[0]}")
+    own = (*found.suffixes, TEXT_SUFFIX)
+    check_suffix(target.path, own, f"the rows are written as {found.name}, the format of SOURCE")
     plain, compression = suffix_compression(target.path)
     if found.magic and compression is not None:
         what = f"{target.path}: {found.name} is not compressed as a whole"

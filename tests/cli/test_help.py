@@ -157,13 +157,12 @@ def test_the_suffix_implies_the_format(nbtext: Any, model: str, tmp_path: Path, 
 
 
 def test_no_format_for_the_suffix(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """A page is not a result of evaluate, and export must know the format."""
+    """Export must know the format; a result is TSV in a file of any name, and what --to says in each file."""
+    nbtext("export", model, "-o", "x").refused(2, "--to: is needed, because the suffix of -o does not name a format")
     (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\n")
-    for command, part in (
-        (f"evaluate t.csv -m {model} -o x.html", "has no HTML output"),
-        (f"export {model} -o x", "--to: is needed, because the suffix of -o does not name a format"),
-    ):
-        nbtext(*command.split()).refused(2, part)
+    for name, more in (("x", ()), ("x.out", ()), ("x.tab", ()), ("x.parquet", ("--to", "tsv"))):
+        nbtext("predict", "t.csv", "-m", model, "-o", name, *more).ok()
+        assert (tmp_path / name).read_text().startswith("t.csv:2\ttrash\t0.")
 
 
 @pytest.mark.parametrize(

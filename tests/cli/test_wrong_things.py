@@ -97,6 +97,20 @@ WRONG = """
 1 predict letters/test -m zip.joblib => zip.joblib: looks like a zip archive
 1 predict letters/test -m empty.joblib => empty.joblib: the file is empty
 1 predict letters/test -m letters => letters
+# outputs whose names end with a format that they do not have
+2 predict texts.tsv -m letters.joblib -o p.parquet =>
+    -o: the result cannot have this format; p.parquet says .parquet; name a file that ends with .jsonl, .ndjson, .json,
+2 predict texts.tsv -m letters.joblib -o p.xlsx.gz => -o: the result cannot have this format; p.xlsx.gz says .xlsx
+2 predict texts.tsv -m letters.joblib --add-columns -o p.md => -o: the rows are written as tsv, the format of SOURCE;
+2 evaluate letters/test -m letters.joblib -o e.html => -o: the result cannot have this format; e.html says .html
+2 evaluate letters/test -m letters.joblib --report e.pdf => --report: the page is HTML; e.pdf says .pdf; name a
+2 compare texts.tsv --report e.csv => --report: the page is HTML; e.csv says .csv; name a file that ends with .html
+2 explain texts.tsv -m letters.joblib --html e.svg => --html: the page is HTML; e.svg says .svg
+2 explain texts.tsv -m letters.joblib -o e.db => -o: the result cannot have this format; e.db says .db
+2 inspect letters.joblib -o i.npz => -o: the result cannot have this format; i.npz says .npz
+2 review texts.tsv -o r.joblib => -o: the result cannot have this format; r.joblib says .joblib
+2 vectorize texts.tsv -o m.csv => -o: the result cannot have this format; m.csv says .csv; name a file that ends
+2 label texts.tsv -o labels.csv => -o: answers are JSON lines; labels.csv says .csv; name a file that ends with .jsonl
 2 evaluate letters/test => --folds
 2 evaluate letters/test --folds 1 => --folds
 2 evaluate letters/test --folds 1000 => --folds
@@ -194,6 +208,9 @@ WRONG = """
     a.joblib: this is a model; SOURCE must be documents; try: nbtext compare SOURCE -m a.joblib -m ANOTHER
 2 compare a.joblib -m c.joblib =>
     a.joblib: this is a model; SOURCE must be documents; try: nbtext compare SOURCE -m c.joblib -m a.joblib
+2 train texts.tsv --model best --C 2 -o m => --C: cannot be combined with --model best, because a search chooses the
+2 evaluate texts.tsv --folds 2 --model best --values 3 => --values: cannot be combined with --model best
+2 compare texts.tsv --models best --loss logistic => --loss: cannot be combined with --models best
 2 compare letters/train --models best,bernoulli => --models: best cannot be combined with other models; use it alone
 # decisions
 2 predict letters/test -m letters.joblib --min-probability 2 =>
@@ -208,9 +225,6 @@ WRONG = """
 2 predict texts.tsv -m several.joblib --threshold 0.5 --threshold auto => the threshold of all labels is given twice
 2 predict texts.tsv -m several.joblib --threshold foot=0.5 => the model has no label 'foot'
 2 predict texts.tsv -m letters.joblib --threshold 0.5 => --threshold: cannot be used with a single-label model
-2 train texts.tsv --model best --C 2 -o m => --C: cannot be combined with --model best, because a search chooses the
-2 evaluate texts.tsv --folds 2 --model best --values 3 => --values: cannot be combined with --model best
-2 compare texts.tsv --models best --loss logistic => --loss: cannot be combined with --models best
 2 predict texts.tsv -m letters.joblib --threshold auto => --threshold: cannot be used with a single-label model
 2 predict texts.tsv -m letters.joblib --at-least-one => --at-least-one: cannot be used with a single-label model
 2 predict texts.tsv -m letters.joblib --adapt-prior --cluster local => --cluster
@@ -333,6 +347,8 @@ def folder(nbtext: Any, letters: Path, model: str, tmp_path_factory: pytest.Temp
         "words.csv": "text,label\nred round,9\nlong,nine\n",
         "several.jsonl": '{"text": "red", "label": ["a", "b"]}\n{"text": "blue", "label": ["a"]}\n',
         "gap.jsonl": '{"text": "a b", "label": "x", "day": 1}\n{"text": "a b", "label": "x", "day": null}\n',
+        "gap.tsv": "gap.csv:2\t1\t0.9\ngap.csv:3\t1\t0.8\n",
+        "all.txt": "".join(f"t.csv:{line}\n" for line in range(2, 7)),
         "gap.csv": "text,label,day\nred one,x,1\nred two,y,\n",
         "same.jsonl": '{"text": "red one", "label": "x", "day": "2024-01-01"}\n' * 3,
     }.items():
@@ -355,8 +371,6 @@ def folder(nbtext: Any, letters: Path, model: str, tmp_path_factory: pytest.Temp
         "vectorize texts.tsv -o matrix.npz", "vectorize t.csv -o t.npz", "train several.jsonl -o several.joblib",
         "train letters/test --model complement -o complement.joblib", "train letters/train -o a.joblib",
         "train letters/train --ngrams 1,2 -o c.joblib", "train letters/train --weighting tfidf -o t.joblib",
-        "gap.tsv": "gap.csv:2\t1\t0.9\ngap.csv:3\t1\t0.8\n",
-        "all.txt": "".join(f"t.csv:{line}\n" for line in range(2, 7)),
         "vectorize letters/train --weighting tfidf -o w.npz", "train w.npz -o w.joblib",
     ):  # fmt: skip
         nbtext(*command.split(), "-q", cwd=folder).ok()
