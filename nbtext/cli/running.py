@@ -279,7 +279,8 @@ def open_documents(
                 say(f"replaced {number_of(repaired_bytes, 'invalid byte')} in {documents}; {advice}", quiet=run.quiet)
 
         def list_skipped() -> list[str]:
-            return [f"skipped {number:,}: {reason}" for reason, number in sorted(source.skipped.items())]
+            skipped, missed = sorted(source.skipped.items()), source.missed
+            return [f"skipped {number:,}: {reason}{missed.get(reason, '')}" for reason, number in skipped]
 
         try:
             yield source, on_batch

@@ -72,11 +72,14 @@ SPECIAL_SUFFIXES = (*COMPRESSED, *HTML_SUFFIXES)
 FIRST_BYTES = frozenset(beginning[:1] for beginning in SPECIAL_BEGINNINGS)
 LAST_LETTERS = frozenset(letter for suffix in SPECIAL_SUFFIXES for letter in (suffix[-1], suffix[-1].upper()))
 UNREADABLE_LINK = "symbolic link to a file that cannot be read"
+BROKEN_LINK, LINK_LOOP = "broken symbolic link", "symbolic link loop"
+UNREADABLE_FOLDER, UNREADABLE_ENTRY = "unreadable folder", "unreadable entry"
 AHEAD_BYTES = 8 << 20  # that are kept until they are needed
 AHEAD_FILES = 1 << 15
 
 
 Skipped = list[tuple[str, str]]  # the path of each entry that is skipped, and the reason
+MISSED = (BROKEN_LINK, LINK_LOOP, UNREADABLE_FOLDER, UNREADABLE_ENTRY)  # reasons why documents may be missed
 
 
 @dataclass(slots=True)
@@ -162,11 +165,16 @@ def list_tree(root: str, outputs: Sequence[str] = (), exclude: Sequence[str] = (
     else:
         _list_local_files(root, tree, Outputs(outputs), is_excluded)
     if not tree.paths:
-        numbers = Counter(reason for _, reason in tree.skipped)
-        skipped = ", ".join(f"{reason}: {number}" for reason, number in sorted(numbers.items()))
+        numbers, first = Counter(reason for _, reason in tree.skipped), first_missed(tree.skipped)
+        skipped = ", ".join(f"{reason}{first.get(reason, '')}: {number}" for reason, number in sorted(numbers.items()))
         what = f"the directory contains no file that nbtext reads{f' ({skipped})' if skipped else ''}"
         raise InputError(what, where=hide_credentials(root), hint="give a directory that contains text files")
     return tree
+
+
+def first_missed(skipped: Skipped) -> dict[str, str]:
+    """Return the name of the first entry of each reason in `MISSED`, to follow the reason."""
+    return {reason: f", the first {path}" for path, reason in reversed(skipped) if reason in MISSED}
 
 
 def _compile_globs(patterns: Sequence[str]) -> Callable[[str], bool] | None:
@@ -209,10 +217,10 @@ def _list_local_files(root: str, tree: Tree, outputs: Outputs, is_excluded: Call
         try:
             folder = _open_folder(entry.path, entry.name if is_label else parent.label)
         except OSError:
-            tree.skipped.append((entry.path, "unreadable folder"))
+            tree.skipped.append((entry.path, UNREADABLE_FOLDER))
             continue
         if any(folder.identity == ancestor.identity for ancestor in stack):
-            tree.skipped.append((entry.path, "symbolic link loop"))
+            tree.skipped.append((entry.path, LINK_LOOP))
             continue
         folder.in_maildir = parent.is_maildir or parent.in_maildir
         folder.place = f"{parent.place}{entry.name}/"
@@ -251,13 +259,9 @@ def _take_files(
             elif entry.is_dir():
                 return entry
             else:
-                tree.skipped.append(
-                    (prefix + name, "broken symbolic link" if entry.is_symlink() else "not a regular file")
-                )
+                tree.skipped.append((prefix + name, BROKEN_LINK if entry.is_symlink() else "not a regular file"))
         except OSError as error:
-            tree.skipped.append(
-                (prefix + name, "symbolic link loop" if error.errno == errno.ELOOP else "unreadable entry")
-            )
+            tree.skipped.append((prefix + name, LINK_LOOP if error.errno == errno.ELOOP else UNREADABLE_ENTRY))
     return None
 
 

@@ -6,7 +6,7 @@ A source is divided into shards: parts (some files, or a byte range) that any pr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, BatchBuilder, Bl
 from nbtext.documents.blocks import ByteRange, ReadOptions, Shard, count_lines_in_range
 from nbtext.documents.decoding import detect_bom, encoding_of
 from nbtext.documents.fields import check_joined, check_label_columns, is_number
-from nbtext.documents.files import ReadAhead, is_directory
+from nbtext.documents.files import ReadAhead, first_missed, is_directory
 from nbtext.documents.formats import FORMATS, WRITABLE_NAMES, Format, detect_format, is_mail
 from nbtext.documents.recognition import OUTPUTS, Kind, log_skipped, name_binary, recognize
 from nbtext.documents.settings import InputSettings, ModelInput
@@ -46,6 +46,8 @@ class Source:
     skipped : Counter of str
         Number of skipped items, by the reason. Items that are skipped during reading are in the notes of each batch;
         `batches` adds them here.
+    missed : dict of str to str
+        The name of the first skipped item, by the reason, where documents may be missed; see `files.first_missed`.
     field_names : tuple of str
         The names of the columns of a batch, if text fields are kept separate.
     is_live : bool
@@ -54,13 +56,18 @@ class Source:
     """
 
     def __init__(
-        self, files: Sequence[Shard], skipped: Counter[str], settings: InputSettings, ahead: ReadAhead | None = None
+        self,
+        files: Sequence[Shard],
+        skipped: Counter[str],
+        settings: InputSettings,
+        ahead: ReadAhead | None = None,
+        missed: Mapping[str, str] | None = None,
     ) -> None:
         self._files = files
         self._ahead = ahead or ReadAhead()
         self._units: dict[str, str] = {}  # input units by path, of files that were opened
         self.settings = settings
-        self.skipped = skipped
+        self.skipped, self.missed = skipped, missed or {}
         self.field_names = settings.text_field if settings.separate_fields else ()
         units = {"bytes" if shard.reader == "file" else "files" for shard in files}
         sizes = [file_size(shard.paths[0]) if shard.reader == "file" else len(shard.paths) for shard in files]
@@ -232,12 +239,13 @@ def open_source(
     if not paths:
         raise InputError("no SOURCE is given", hint="name a directory or a file, or - for standard input")
     check_settings(settings)
-    files, skipped, ahead = list[Shard](), Counter[str](), ahead or ReadAhead()
+    files, skipped, ahead, missed = list[Shard](), Counter[str](), ahead or ReadAhead(), dict[str, str]()
     for path in paths:
         if path == STANDARD_INPUT or is_database_url(path):
             files.append(Shard("file" if path == STANDARD_INPUT else "database", (path,), (None,)))
         elif is_directory(path):
             shards, others = ahead.list_shards(path, settings, outputs)
+            missed = first_missed(others) | missed
             for place, reason in others:
                 skipped[reason] += 1
                 log_skipped(place, reason)
@@ -249,7 +257,7 @@ def open_source(
             raise InputError("is a file, not a directory", where=path, hint="leave out --input-format")
         else:
             files.append(Shard(_reader_of(path, settings), (path,), (None,)))
-    return Source(files, skipped, settings, ahead)
+    return Source(files, skipped, settings, ahead, missed)
 
 
 def open_shard(shard: Shard, settings: InputSettings) -> Source:

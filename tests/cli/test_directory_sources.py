@@ -133,6 +133,7 @@ def test_what_cannot_be_read_does_not_stop_a_tree(nbtext: Any, fruit: Path) -> N
     result = nbtext("train", "td", "-o", "m.joblib", cwd=fruit).ok()
     assert "4 documents" in result.err
     assert "skipped 1: symbolic link to a file that cannot be read" in result.err
+    assert "skipped 1: symbolic link loop, the first td/a/loop\n" in result.err
     records = nbtext("predict", "td", "-m", "m.joblib", "--to", "jsonl", cwd=fruit).records
     reasons = [record.get("reason", "") for record in records if record["id"].endswith("memory")]
     assert len(records) == 5 and "memory: is a symbolic link to a file that cannot be read" in reasons[0]

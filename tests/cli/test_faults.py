@@ -117,7 +117,11 @@ def test_permission_denied_within_a_tree(model: str, tmp_path: Path, permissions
     assert [line.split("\t")[:2] for line in result.stdout.splitlines()] == [
         ["t/a/1", "trash"], ["t/a/2", ""], ["t/b/1", "trash"],
     ]  # fmt: skip
-    assert "skipped 1: unreadable folder" in result.stderr
+    assert "skipped 1: unreadable folder, the first t/c\n" in result.stderr
+    said = one_line(
+        run("predict", "t", "-m", model, "--exclude", "a", "--exclude", "b", cwd=tmp_path, before=permissions)
+    )
+    assert "no file that nbtext reads (excluded by --exclude: 2, unreadable folder, the first t/c: 1)" in said
     (tmp_path / "t" / "c").chmod(0o755)
 
 
