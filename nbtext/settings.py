@@ -289,9 +289,19 @@ def parse_value(field: dataclasses.Field[Any], found: Setting, text: str) -> Any
     return text
 
 
+def split_list(text: str) -> list[str]:
+    """Return the parts of a list that is separated by commas; a comma in a part is typed with a backslash before it."""
+    return [part.replace("\\,", ",").strip() for part in re.split(r"(?<!\\),", text)]
+
+
+def join_list(parts: Iterable[str]) -> str:
+    """Return the text that `split_list` splits into these parts."""
+    return ",".join(part.replace(",", "\\,") for part in parts)
+
+
 def parse_names(text: str) -> tuple[str, ...]:
     """Return the names in a list that is separated by commas; ValueError if there is none."""
-    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    names = tuple(filter(None, split_list(text)))
     if not names:
         raise ValueError(f"{text!r} contains no name; separate several names with commas")
     return names

@@ -65,7 +65,7 @@ class Evaluate:
     fail_under: Mapping[str, float] | None = setting(
         None, "Thresholds of metrics, such as accuracy=0.85,macro_f1=0.8,recall:LABEL=0.9. Exit with status 3 if a "
         "metric is below its threshold, or, for a loss such as log_loss, above it. The names of the metrics are the "
-        "fields of --to json.", parse=parse_thresholds, metavar="METRIC=N,…",
+        "fields of --to json. A comma in a label is typed as \\,.", parse=parse_thresholds, metavar="METRIC=N,…",
     )  # fmt: skip
     foreign: str | None = setting(
         None, "Foreign documents, such as texts about other topics, which should be outliers. Measures how well the "

@@ -16,7 +16,7 @@ from nbtext.errors import InputError, ModelError, SettingsError, number_of
 from nbtext.features.settings import FeatureSettings
 from nbtext.output import STANDARD_OUTPUT
 from nbtext.records import dataclass
-from nbtext.settings import Excludes, parse_names, part, setting
+from nbtext.settings import Excludes, join_list, parse_names, part, setting
 
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings, ModelInput
@@ -142,7 +142,7 @@ def _name_training(given: Label, trained_on: ModelInput | None, names: tuple[str
 
     model, output, keywords = given.model, given.output, given.keywords
     if model is not None:
-        fields = ("--text-field", ",".join(names), "--label-field", DEFAULT_LABEL)
+        fields = ("--text-field", join_list(names), "--label-field", DEFAULT_LABEL)
         is_named = trained_on is not None and (trained_on.text_field, trained_on.label_field) != (names, DEFAULT_LABEL)
         return shlex.join(("nbtext", "update", model, output, *(fields if is_named else ()), "-o", "model.joblib"))
     started: tuple[str, ...] = ()

@@ -77,8 +77,9 @@ class InputSettings:
         "label.", choices=("replace", "strict"), metavar="NAME",
     )  # fmt: skip
     text_field: tuple[str, ...] = setting(
-        DEFAULT_TEXT, "Column, JSON key or mail header of the text. Separate several names with commas. For a file "
-        "without a header, give the number of the column, counted from 1.", parse=parse_names, metavar="NAME[,NAME…]",
+        DEFAULT_TEXT, "Column, JSON key or mail header of the text. Separate several names with commas; a comma in a "
+        "name is typed as \\,. For a file without a header, give the number of the column, counted from 1.",
+        parse=parse_names, metavar="NAME[,NAME…]",
     )  # fmt: skip
     label_field: str = setting(
         DEFAULT_LABEL, "Column, JSON key or mail header of the label. A list holds several labels of the document.",

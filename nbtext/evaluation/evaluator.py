@@ -35,6 +35,7 @@ from nbtext.evaluation.metrics import (
 from nbtext.evaluation.outcomes import UNANSWERED, LabelNumbers, mark_true, measure, measure_sets, true_sets
 from nbtext.model.predictions import Predictions
 from nbtext.model.settings import Costs
+from nbtext.settings import split_list
 
 MAX_CONFUSED = 2048  # labels of a confusion matrix; with more, there is none
 MAX_PAIRS = 1 << 20  # of labels that are counted; if there are more, the rarest are dropped
@@ -344,9 +345,9 @@ def parse_thresholds(text: str) -> dict[str, float]:
         A metric or a number is not understood; the message says which.
     """
     thresholds = {}
-    for part in text.split(","):
+    for part in split_list(text):
         name, _, number = (piece.strip() for piece in part.rpartition("="))
-        name = name or part.strip()
+        name = name or part
         kind, colon, label = name.partition(":")
         is_known = name in ALL_METRICS or (kind in LABEL_METRICS and label)
         if not is_known:
@@ -359,10 +360,11 @@ def parse_thresholds(text: str) -> dict[str, float]:
         except ValueError:
             threshold = float("nan")
         if not math.isfinite(threshold):
-            raise ValueError(f"{part.strip()!r} has no number; write {name}=0.85")
+            comma = "; write \\, for a comma in a label" if colon else ""
+            raise ValueError(f"{part!r} has no number; write {name}=0.85{comma}")
         if threshold > 1 and not (name in ALL_METRICS and ALL_METRICS[name].is_loss):
             share = f"; write {name}={threshold / 100:g}" if 10 < threshold <= 100 else ""
-            raise ValueError(f"{part.strip()!r} cannot be reached: the highest value is 1{share}")
+            raise ValueError(f"{part!r} cannot be reached: the highest value is 1{share}")
         thresholds[name] = threshold
     return thresholds
 

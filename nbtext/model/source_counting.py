@@ -17,6 +17,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import Bound, CorpusCounter, CorpusCounts
 from nbtext.parallel import thread_pool
 from nbtext.records import dataclass
+from nbtext.settings import join_list
 
 if TYPE_CHECKING:
     from nbtext.documents.batch import Block
@@ -187,7 +188,7 @@ def check_fields(learned: tuple[str, ...], given: tuple[str, ...]) -> None:
     if learned == given:
         return
     if learned:
-        hint = f"give --text-field {','.join(learned)} --separate-fields"
+        hint = f"give --text-field {join_list(learned)} --separate-fields"
         raise SettingsError(f"the model needs the separate fields {', '.join(learned)}", hint=hint)
     raise SettingsError(
         "the model was trained with joined text fields", where="separate_fields", hint="leave out this option"

@@ -108,6 +108,27 @@ def test_fail_under(nbtext: Any, letters: Path, model: str) -> None:
     assert "accuracy\t" in missed.out
 
 
+def test_fail_under_names_any_label(nbtext: Any, tmp_path: Path) -> None:
+    r"""A label may contain `,`, typed as `\,`, and `:`, `=` and `\`, typed as they are; so may the name of a column."""
+    rows = [("red", "a,b"), ("blue", "c:d=e"), ("green", "f\\g")]
+    with (tmp_path / "t.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("title, long", "label"), *rows * 3])
+    nbtext("train", "t.csv", "--text-field", r"title\, long", "-q", "-o", "m").ok()
+    thresholds = r"recall:a\,b=0.9,precision:c:d=e=0.9,f1:f\g=0.9,accuracy=1"
+    nbtext("evaluate", "t.csv", "-m", "m", "--fail-under", thresholds).ok()
+    rows[0] = ("blue", "a,b")
+    with (tmp_path / "t.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("title, long", "label"), *rows * 3])
+    missed = nbtext("evaluate", "t.csv", "-m", "m", "--fail-under", thresholds)
+    assert (missed.status, missed.err.splitlines()[-1]) == (
+        3,
+        "nbtext: recall:a,b is 0.0000, below 0.9; precision:c:d=e is 0.5000, below 0.9; accuracy is 0.6667, below 1",
+    )
+    nbtext("evaluate", "t.csv", "-m", "m", "--fail-under", "recall:a,b=0.9").refused(
+        2, r"write \, for a comma in a label"
+    )
+
+
 def test_evaluate_folds(nbtext: Any, letters: Path) -> None:
     """Ten folds, without a model: near to what the test half says, and the same for any number of jobs."""
     outs = {nbtext("evaluate", str(letters / "train"), "--folds", "10", "-j", jobs).out for jobs in ("1", "3")}
