@@ -31,7 +31,7 @@ from nbtext.bayes.smoothing import BLOCK_SCORES
 from nbtext.documents.batch import ONE_HINT, Batch
 from nbtext.documents.text_kind import describe_non_text
 from nbtext.errors import InputError, ModelError
-from nbtext.features.csr import select_class
+from nbtext.features.csr import entries_of, running_sums, select_class
 from nbtext.features.document_counts import DocumentCounts, concatenate, number_contents
 from nbtext.features.near_duplicates import NearDuplicates, find_near_duplicates
 from nbtext.features.settings import FeatureSettings
@@ -342,7 +342,31 @@ def _keep_possible(documents: DocumentCounts, sets: LabelSets, counts: CorpusCou
         ranks = np.empty(len(keys), dtype=np.int64)
         ranks[order] = np.arange(len(keys)) - np.searchsorted(keys[order], keys[order])
         documents = documents.filter(np.bincount(rows, weights=ranks >= possible, minlength=len(documents)) == 0)
-    return documents
+    return documents if counts.label_sets is None else documents.filter(_fits_complements(documents, sets, counts))
+
+
+def _fits_complements(documents: DocumentCounts, sets: LabelSets, counts: CorpusCounts) -> NDArray[np.bool_]:
+    """Return whether the documents of the counts without a label may be those of each document that lack the label.
+
+    A document is left out together with its copies: if one may not be in the counts, none is. Only labels that have
+    almost all occurrences of a feature are looked at.
+    """
+    statistics, contents, own = counts.statistics, number_contents(documents), sets.take(documents.classes)
+    labeled, n_labeled = np.unique(contents[own.entry_sets] * statistics.n_classes + own.classes, return_counts=True)
+    n_copies, owners, most = np.bincount(contents)[contents], documents.entry_documents, np.zeros(statistics.n_features)
+    np.maximum.at(most, documents.indices, documents.counts * n_copies[owners])
+    features, is_known = statistics.entry_features, np.diff(documents.indptr) > 0  # others are not judged
+    rest = rest_documents = statistics.feature_occurrences[features] - statistics.occurrences
+    if statistics.knows_documents:
+        rest_documents = statistics.document_frequencies[features] - statistics.documents
+    is_few = np.minimum(rest, rest_documents) < most[features]
+    bounds, places = entries_of(running_sums(is_few)[statistics.indptr], documents.indices)
+    rows, needed = (np.repeat(each, np.diff(bounds)) for each in (owners, documents.counts))
+    keys = contents[rows] * statistics.n_classes + statistics.classes[is_few][places]
+    found = np.searchsorted(labeled, keys)
+    n_lacking = n_copies[rows] - np.where(np.append(labeled, -1)[found] == keys, np.append(n_labeled, 0)[found], 0)
+    is_wrong = (rest[is_few][places] < needed * n_lacking) | (rest_documents[is_few][places] < n_lacking)
+    return np.asarray(is_known & (np.bincount(rows, weights=is_wrong, minlength=len(documents)) == 0))
 
 
 def _split(n_documents: int, n_classes: int) -> list[NDArray[np.int64]]:

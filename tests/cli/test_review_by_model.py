@@ -101,6 +101,26 @@ def test_several_labels(nbtext: Any, folder: Path, tmp_path: Path) -> None:
     review(nbtext, tmp_path, "single.jsonl", "-m", str(folder / "several.model"))
 
 
+def test_new_documents_that_lack_a_label(nbtext: Any, tmp_path: Path) -> None:
+    """Without a retained sample, a document is not of the training if it has words of one label, and lacks that label.
+
+    Its findings are those of a model that retains all documents, and so knows it to be new.
+    """
+    chance, new = random.Random(7), Rows()
+    for number, label in enumerate(["fruit", "sea", "tools"] * 4):
+        words = chance.choices(WORDS[label], k=1 + number % 4) + chance.choices(COMMON, k=3)
+        new.append({"id": str(number), "text": " ".join(words), "label": ["sea"] * (label == "fruit" and number > 5)})
+    write(tmp_path / "new.jsonl", [*new, new[4] | {"id": "again"}])
+    write(tmp_path / "train.jsonl", make_rows(100, 8, several=True))
+    found = []
+    for options in ((), ("--keep-sample", "1000")):
+        nbtext("train", "train.jsonl", *options, "-q", "-o", "several.model").ok()
+        found.append(review(nbtext, tmp_path, "new.jsonl", "-m", "several.model"))
+    assert found[0] == found[1]
+    added = {each["likely_label"] for each in found[0][0] if each["finding"] == "label_error" and "label" not in each}
+    assert added == {"fruit", "sea", "tools"}
+
+
 def test_labels_that_the_model_lacks(nbtext: Any, folder: Path, tmp_path: Path) -> None:
     """The summary names them, without control characters; their documents are not judged, and others are."""
     rows = [json.loads(line) for line in (folder / "new.jsonl").read_text().splitlines()]
