@@ -173,7 +173,7 @@ def _rows(batch: Predictions, form: Form, top_k: int | None) -> Iterator[tuple[s
         [form.text(labels, separator) for labels in batch.labels],
         [
             form.text([f"{share:.{DIGITS}f}" for share in shares], separator)
-            for shares in _label_probabilities(batch, form, DIGITS)
+            for shares in _label_probabilities(batch, form)
         ],
     ]
     if batch.label_sets is not None:
@@ -182,16 +182,16 @@ def _rows(batch: Predictions, form: Form, top_k: int | None) -> Iterator[tuple[s
     if top_k is None:
         yield from rows
         return
-    for row, top in zip(rows, top_fields(batch, top_k), strict=True):
+    for row, top in zip(rows, top_fields(batch, top_k, None), strict=True):
         yield *row, *map(field_text, top)
 
 
-def top_fields(batch: Predictions, top_k: int | None) -> list[list[str | float | None]]:
+def top_fields(batch: Predictions, top_k: int | None, decimals: int | None = DIGITS) -> list[list[str | float | None]]:
     """Return the values of the columns `top_columns` for each document; None for ranks without a label."""
     if top_k is None:
         return [[]] * len(batch)
     fields, best = [], batch.most_probable(top_k)
-    for shares, classes in zip(_take(batch.probabilities, best, DIGITS), best, strict=True):
+    for shares, classes in zip(_take(batch.probabilities, best, decimals), best, strict=True):
         found = [value for share, k in zip(shares, classes, strict=True) for value in (batch.classes[k], share)]
         fields.append([*found, *[None] * (2 * top_k - len(found))])
     return fields
@@ -231,19 +231,24 @@ def _format_shares(labels: Sequence[str], shares: Sequence[float]) -> str:
     return ", ".join(f"{printable(label)} {share:.1%}" for label, share in zip(labels, shares, strict=True))
 
 
-def _label_probabilities(batch: Predictions, form: Form, decimals: int) -> list[list[float]]:
-    """Return the rounded probabilities of the predicted labels of each document."""
+def _label_probabilities(batch: Predictions, form: Form, decimals: int | None = None) -> list[list[float]]:
+    """Return the probabilities of the predicted labels of each document, rounded unless they are to be formatted.
+
+    NumPy rounds 0.2001185 to 0.200118, although its binary value is above that decimal number.
+    """
     if form.is_list:
         return _take(batch.probabilities, batch.classes_of(batch.labels), decimals)
-    pairs = zip(batch.best.round(decimals).tolist(), batch.labels, strict=True)
+    best = batch.best if decimals is None else batch.best.round(decimals)
+    pairs = zip(best.tolist(), batch.labels, strict=True)
     return [[share] * len(labels) for share, labels in pairs]
 
 
-def _take(values: NDArray[np.float64], columns: Sequence[Sequence[int]], decimals: int) -> list[list[float]]:
-    """Return some columns of each row of a matrix, rounded."""
+def _take(values: NDArray[np.float64], columns: Sequence[Sequence[int]], decimals: int | None) -> list[list[float]]:
+    """Return some columns of each row of a matrix, rounded unless `decimals` is None."""
     sizes = list(map(len, columns))
     rows = np.repeat(np.arange(len(values)), sizes)
-    taken = iter(values[rows, np.fromiter(chain.from_iterable(columns), np.int64, len(rows))].round(decimals).tolist())
+    found = values[rows, np.fromiter(chain.from_iterable(columns), np.int64, len(rows))]
+    taken = iter((found if decimals is None else found.round(decimals)).tolist())
     return [list(islice(taken, size)) for size in sizes]
 
 

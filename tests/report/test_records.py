@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.model.predictions import Predictions
+from nbtext.model.settings import DecisionSettings
 from nbtext.report.predictions import predictions_result
 from nbtext.report.records import OUTPUT_FORMATS, format_json
 from nbtext.report.result import format_result
@@ -70,6 +71,23 @@ def test_probabilities_are_rounded_as_python_rounds_them(probabilities: list[flo
     _, ids, _ = scanner.scan(b'{"text": ""}\n' * n, ("text",), "id", (), "", 1)
     lines = "".join(f"{row + 1}\tyes\t{each:.6f}\n" for row, each in enumerate(probabilities))
     assert scanner.join_records(ids, ["yes"] * n, np.array(probabilities)) == lines
+
+
+@pytest.mark.parametrize("form", ["tsv", "csv", "markdown", "header"])
+def test_a_probability_is_rounded_once(form: str) -> None:
+    """The binary value of 0.2001185 is above that number. Rounded by NumPy before it is formatted, it was 0.200118."""
+    batch = replace(
+        predictions_of(["a"], ["no"]), classes=("no", "x"), probabilities=np.array([[0.2001185, 0.7998815]])
+    )
+    best = DecisionSettings(top_k=1)
+    for decided in (None, best if form != "header" else None):
+        text = "".join(
+            format_result(predictions_result([replace(batch, decided=np.zeros(1, int))], decisions=decided), form)
+        )
+        assert "0.200119" in text
+    several = replace(batch, task="several", thresholds=np.zeros(2))
+    if form != "header":
+        assert "0.200119" in "".join(format_result(predictions_result([several], task="several"), form))
 
 
 def test_columns_of_a_table_are_below_each_other() -> None:
