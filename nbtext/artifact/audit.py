@@ -20,6 +20,7 @@ from nbtext.bayes.class_statistics import MAX_COUNTED, ClassStatistics, Totals
 from nbtext.bayes.conformal import MAX_POINTS, Quantiles
 from nbtext.bayes.diagnostics import MAX_PAIRS, METHODS, LeaveOneOutEstimate, Proportion, Unlabeled
 from nbtext.bayes.prevalence import MeanPosteriors
+from nbtext.bayes.scorer import MAX_CODE, SMALLEST_SCALE
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.documents.formats import INPUT_UNITS
 from nbtext.documents.names import are_ascending, are_offsets, are_utf8, find_row_error
@@ -103,6 +104,7 @@ LIMITS = {
     "LabelPosteriors.means": Limits(0, 1, (LABELS, 2)),
     "LabelPosteriors.spreads": Limits(0, 1, (LABELS, 2)),
     "Weighting.parameters": AT_LEAST_0,
+    "LinearScorer.scales": Limits(SMALLEST_SCALE, MAX_NUMBER / MAX_CODE),
     "FittedModel.label_columns": Limits(0, MAX_LABEL_COLUMNS),
     "ClassStatistics.class_documents": Limits(0, MAX_COUNT),
     "ClassStatistics.documents": Limits(0, MAX_COUNT),
@@ -149,8 +151,9 @@ def _format_shape(shape: tuple[int | None, ...]) -> str:
 
 def check_within(key: str, numbers: NDArray[Any], minimum: float, maximum: float) -> None:
     """Raise ArtifactError unless each number is from `minimum` to `maximum`."""
-    if numbers.size and not (minimum <= numbers.min() and numbers.max() <= maximum):
-        what = f"should be from {minimum:g} to {maximum:g}, and is from {numbers.min():g} to {numbers.max():g}"
+    least, largest = (numbers.min().item(), numbers.max().item()) if numbers.size else (minimum, maximum)
+    if not (minimum <= least and largest <= maximum):
+        what = f"should be from {minimum:g} to {maximum:g}, and is from {least:g} to {largest:g}"
         raise invalid_value(key, what)
 
 

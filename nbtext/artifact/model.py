@@ -7,10 +7,9 @@ The record has the task, the views, the fields of the fitted model, and the coun
     views     a list, of one view if the settings name none. A view makes features of texts: the settings of all views,
               and its vocabulary and weighting
     …         the other fields of FittedModel: model_settings, scorer, hyperparameters, input, …
-    counts    the fields of CorpusCounts that do not follow from the others
+    counts    the fields of CorpusCounts that do not follow from the others; absent in linear models without a sample
 
-A file with a task of another name, without counts, or with weights of another type than float64 is
-of a newer nbtext, and the error says so.
+A file with a task of another name is of a newer nbtext, and the error says so.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ from nbtext import __version__
 from nbtext.artifact import audit
 from nbtext.artifact.audit import MAX_NUMBER, invalid_value
 from nbtext.artifact.record import Reader, write
-from nbtext.artifact.storage import Record, load, name_errors, newer_error, save
+from nbtext.artifact.storage import Record, StoredArray, assemble, load, name_errors, newer_error, save
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate
-from nbtext.bayes.scorer import LinearScorer
+from nbtext.bayes.scorer import MAX_CODE, LinearScorer
 from nbtext.bayes.settings import SELECTABLE_MODELS, ModelSettings
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.errors import MissingExtra, ModelError, SettingsError
@@ -40,7 +39,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views, join_views, split_views
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.fitted_model import FittedModel, TrainedModel, View, are_columns, are_labels_of
+from nbtext.model.fitted_model import DocumentNumbers, FittedModel, TrainedModel, View, are_columns, are_labels_of
 from nbtext.model.task import OneLabel, Task
 
 HEADER = ("checksum", "format", "version", "nbtext", "task", "views", "counts")
@@ -49,7 +48,7 @@ DERIVED_COUNTS = ("labels", "sample_size", "weighting")
 
 
 def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
-    """Write a model file, completely or not at all; equal models give equal bytes.
+    """Write a model file, completely or not at all; equal models give equal bytes. A model in 8 bits is compressed.
 
     The path "-" is standard output. ArtifactError if the model is too large for a model file, OutputError if the file
     cannot be written, TypeError if the model or the path has another type.
@@ -57,16 +56,31 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
     path = _check_path(path)
     if not isinstance(model, TrainedModel):
         raise TypeError(f"save_model takes a model, then a path; the first is {type(model).__name__}")
-    fitted = model.fitted
-    plain = replace(fitted, scorer=replace(fitted.scorer, derivation=None))  # it follows from the settings
-    record = {
+    save(write_model(model), path, is_packed=model.fitted.full_features is not None)
+
+
+def measure_model(model: TrainedModel) -> int:
+    """Return the number of bytes of the file of a model."""
+    return sum(len(part) for part in assemble(write_model(model), is_packed=model.fitted.full_features is not None))
+
+
+def write_model(model: TrainedModel) -> Record:
+    """Return a model as plain data."""
+    fitted, settings = model.fitted, model.fitted.model_settings
+    has_counts = model.load_counts is not None and not (settings.is_linear and settings.keep_sample is None)
+    documents = fitted.documents if has_counts else fitted.documents or DocumentNumbers.of(model.statistics)
+    plain = replace(fitted, documents=documents, scorer=replace(fitted.scorer, derivation=None))  # of the settings
+    record: Record = {
         "nbtext": __version__,
         "task": {"name": fitted.task.name, **write(fitted.task)},
         "views": [write(replace(view, settings=fitted.feature_settings)) for view in fitted.views],
         **write(plain, without=SEPARATE),
-        "counts": _write_counts(model.counts, fitted),
     }
-    save(record, path)
+    if has_counts:
+        record["counts"] = _write_counts(model.counts, fitted)
+    if fitted.scorer.scales is not None:
+        record["scorer"]["deltas"] = fitted.scorer.codes
+    return record
 
 
 def _join_views(views: list[View]) -> View:
@@ -128,20 +142,22 @@ def load_model(path: str | os.PathLike[str]) -> TrainedModel:
     record = load(path)
     with name_errors(path):
         fitted = _read_fitted_model(record)
-        counts = record["counts"]
-        if not isinstance(counts, dict):
-            raise newer_error("it has no counts")
-        if ("sample" in counts) != (fitted.model_settings.keep_sample is not None):
+        counts = record.get("counts")
+        if "counts" in record and not isinstance(counts, dict):
+            raise invalid_value("counts", "should be a section")
+        if ("sample" in (counts or {})) != (fitted.model_settings.keep_sample is not None):
             raise invalid_value("counts.sample", "should be stored if, and only if, the settings keep a sample")
+        if counts is None and fitted.documents is None:
+            raise invalid_value("counts", "is missing, and so is the number of documents")
         stored = [view.get("vocabulary") for view in record["views"]]
-        if counts.get("vocabulary") == (stored if fitted.feature_settings.view else stored[0]):
+        if counts is not None and counts.get("vocabulary") == (stored if fitted.feature_settings.view else stored[0]):
             counts["vocabulary"] = fitted.vocabulary  # which was checked
 
     def load_counts() -> CorpusCounts:
         with name_errors(path):
-            return _read_counts(counts, fitted)
+            return _read_counts(counts or {}, fitted)
 
-    return TrainedModel(fitted, load_counts)
+    return TrainedModel(fitted, None if counts is None else load_counts)
 
 
 def _check_path(path: str | os.PathLike[str]) -> str:
@@ -152,7 +168,7 @@ def _check_path(path: str | os.PathLike[str]) -> str:
 
 def _read_fitted_model(record: Record) -> FittedModel:
     reader = Reader()
-    for name, kind in (("nbtext", str), ("task", dict), ("views", list), ("counts", object)):
+    for name, kind in (("nbtext", str), ("task", dict), ("views", list)):
         if name not in record:
             raise invalid_value(name, "is missing")
         if not isinstance(record[name], kind):
@@ -162,11 +178,15 @@ def _read_fitted_model(record: Record) -> FittedModel:
         raise invalid_value("views", "is empty")
     view = _join_views([reader.read_record(View, each, "views") for each in record["views"]])
     rest = {name: value for name, value in record.items() if name not in HEADER}
+    if isinstance(rest.get("scorer"), dict) and "scales" in rest["scorer"]:
+        rest["scorer"] = rest["scorer"] | {"deltas": _read_codes(rest["scorer"].get("deltas"))}
     found = reader.read_fields(FittedModel, rest, "", without=SEPARATE)
     settings, scorer = found["model_settings"], found["scorer"]
     derive = None if settings.is_linear else settings.event_model.derivation
     derivation = None if derive is None else derive(settings.values)
-    found["scorer"] = replace(scorer, derivation=derivation)
+    if derivation is not None and (scorer.rows is not None or scorer.scales is not None):
+        raise invalid_value("scorer.rows and scorer.scales", f"do not belong to {settings.model} models")
+    found["scorer"] = scorer = replace(scorer, derivation=derivation)
     try:
         Analyzer(view.settings)
     except MissingExtra:  # without the stemmer, the model can be inspected
@@ -176,6 +196,8 @@ def _read_fitted_model(record: Record) -> FittedModel:
     _check_task(task, view.settings, settings)
     n_scores = len(task.labels) * (1 if task.fit is None else len(task.fit.combination.weights))
     _check_scorer(scorer, view, n_scores * (derivation.height if derivation is not None else 1))
+    if scorer.scales is not None:  # the codes are checked, and the classes
+        found["scorer"] = replace(scorer, deltas=scorer.deltas * scorer.scales[scorer.classes])
     width = derivation.width if derivation is not None else 1
     _check_width("scorer", view, scorer.n_columns, width=width)
     idf = view.weighting.idf
@@ -187,6 +209,15 @@ def _read_fitted_model(record: Record) -> FittedModel:
     )  # fmt: skip
     _check_model(fitted)
     return fitted
+
+
+def _read_codes(stored: Any) -> Any:
+    """Return weights in 8 bits as floats."""
+    codes = stored.read() if isinstance(stored, StoredArray) else stored
+    if not isinstance(codes, np.ndarray) or codes.dtype != np.int8:
+        raise invalid_value("scorer.deltas", "should be in 8 bits, because they have scales")
+    audit.check_within("scorer.deltas", codes, -MAX_CODE, MAX_CODE)
+    return codes.astype(np.float64)
 
 
 def _read_task(reader: Reader, stored: Record) -> Task:
@@ -237,7 +268,11 @@ def _check_scorer(scorer: LinearScorer, view: View, n_scores: int) -> None:
             raise invalid_value("scorer.bounds", "should be those of the views")
     n_views = 1 if scorer.bounds is None else len(scorer.bounds) - 1
     audit.check_rows("scorer.classes", scorer.indptr, scorer.classes, n_columns=n_scores)
+    if scorer.rows is not None:
+        audit.check_within("scorer.rows", scorer.rows, 0, len(scorer.indptr) - 2)
     lengths = {"bias": n_scores, "default": n_views * n_scores, "deltas": len(scorer.classes)}
+    if scorer.scales is not None:
+        lengths["scales"] = n_scores
     if scorer.base is not None or scorer.base_scale is not None:
         lengths |= {"base": scorer.n_columns, "base_scale": n_scores}
     for name, n in lengths.items():
@@ -276,6 +311,8 @@ def _check_model(model: FittedModel) -> None:
         raise invalid_value("is_model_selected", f"is true for {settings.model} models")
     if model.is_binary_selected and not (model.is_model_selected and features.tf == "binary"):
         raise invalid_value("is_binary_selected", "is true, but no model was selected")
+    if model.documents is not None and len(model.documents.of_labels) != len(model.labels):
+        raise invalid_value("documents.of_labels", "should be one number for each label")
     n_columns = model.label_columns
     is_matrix = not model.task.is_exclusive and model.label_type == "int"
     if n_columns is not None and not (is_matrix and are_columns(model.labels, n_columns)):

@@ -61,6 +61,15 @@ def narrow_integers(numbers: NDArray[Any]) -> NDArray[Any]:
     return numbers if numbers.dtype.kind == "f" else numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
 
 
+def narrow(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers in the smallest dtype that holds them: many floats as float32, if they were rounded to it."""
+    if numbers.dtype != np.float64 or numbers.size <= LONG:
+        return narrow_integers(numbers)
+    with np.errstate(over="ignore", under="ignore"):
+        single = numbers.astype(np.float32)
+    return single if np.array_equal(single, numbers) else numbers
+
+
 def write(value: Any, *, without: Iterable[str] = ()) -> Any:
     """Return a record, or the value of a field, as plain data and arrays.
 
@@ -69,7 +78,7 @@ def write(value: Any, *, without: Iterable[str] = ()) -> Any:
     if isinstance(value, Vocabulary):
         return {"blob": value.blob, "offsets": narrow_integers(value.offsets)}
     if isinstance(value, np.ndarray):
-        return narrow_integers(value)
+        return narrow(value)
     if isinstance(value, Mapping):
         return {"keys": write(tuple(value)), "values": write(tuple(value.values()))}
     if known := fields_of(cast(Hashable, type(value))):

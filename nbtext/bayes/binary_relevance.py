@@ -130,6 +130,7 @@ def first_score(scorer: LinearScorer, n_labels: int) -> LinearScorer:
         running_sums(is_first)[scorer.indptr],
         scorer.classes[is_first],
         scorer.deltas[is_first],
+        rows=scorer.rows,
     )
 
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
 from nbtext.features.counting import score_rows
-from nbtext.features.csr import SparseWeights, select_class, split_columns
+from nbtext.features.csr import SparseWeights, entries_of, running_sums, select_class, split_columns
 from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.hashing import mix64
 from nbtext.records import dataclass
 
 Floats = NDArray[np.float64]
@@ -19,6 +20,9 @@ Csr = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]  # indptr, indic
 ALL = slice(None)
 CLIP = 1e-14  # without smoothing, probabilities stay within [CLIP, 1 - CLIP], so that each has a finite logarithm
 MAX_COLUMNS = 2**31 - 1  # that int32 can number
+MAX_CODE = 127  # of a weight in 8 bits
+SMALLEST_SCALE = 1e-100  # so that weights divided by it are finite
+BLOCK = 1 << 16  # features whose entries are hashed at once
 
 
 class Derivation(Protocol):
@@ -42,9 +46,11 @@ class LinearScorer(SparseWeights):
 
     derivation  derives columns from features; None: each feature is a column. With a derivation, the "features" of
                 SparseWeights are columns, and its "classes" are partial scores
+    scales      (K,), by class, what the deltas are whole multiples of, from −127 to 127; None: they are any numbers
     """
 
     derivation: Derivation | None = None
+    scales: Floats | None = None
 
     @property
     def n_classes(self) -> int:
@@ -57,6 +63,68 @@ class LinearScorer(SparseWeights):
     def with_prior(self, log_prior: Floats) -> LinearScorer:
         """Return the scorer of the joint probability: each class's log prior is added to its bias."""
         return replace(self, bias=self.bias + np.pad(log_prior, (0, len(self.bias) - len(log_prior))))
+
+    def round(self) -> LinearScorer:
+        """Return the scorer with weights that float32 holds, so that a file of float32 loses nothing."""
+        return replace(self, deltas=round_to_float32(self.deltas))
+
+    def quantize(self) -> LinearScorer:
+        """Return the scorer with deltas in 8 bits, a scale for each class, and without those that become 0."""
+        largest = np.zeros(len(self.bias))
+        np.maximum.at(largest, self.classes, np.abs(self.deltas))
+        scales = np.where(largest > 0, np.maximum(largest / MAX_CODE, SMALLEST_SCALE), 1.0)
+        codes = np.rint(self.deltas / scales[self.classes])
+        is_kept = codes != 0
+        classes = self.classes[is_kept]
+        bounds, deltas = running_sums(is_kept)[self.indptr], codes[is_kept] * scales[classes]
+        return replace(self, indptr=bounds, classes=classes, deltas=deltas, scales=scales)
+
+    @property
+    def codes(self) -> NDArray[np.int8]:
+        """The deltas as multiples of the scales, (n_entries,)."""
+        assert self.scales is not None  # of a quantized scorer
+        return np.rint(self.deltas / self.scales[self.classes]).astype(np.int8)
+
+    def restrict(self, columns: NDArray[np.int64]) -> LinearScorer:
+        """Return the scorer of these features only; not with a derivation."""
+        bounds, entries = entries_of(self.indptr, self.rows_of(columns))
+        return replace(
+            self, indptr=bounds, classes=self.classes[entries], deltas=self.deltas[entries], rows=None,
+            base=None if self.base is None else self.base[columns],
+            bounds=None if self.bounds is None else np.searchsorted(columns, self.bounds),
+        )  # fmt: skip
+
+    def share_rows(self) -> LinearScorer:
+        """Return the scorer with equal entries of several features stored once; not with a derivation.
+
+        In a linear model, the features that only one document holds have equal entries, if it holds them equally often.
+        """
+        keys = np.zeros(self.n_columns, dtype=np.uint64)
+        blocks = [slice(start, start + BLOCK) for start in range(0, self.n_columns, BLOCK)]
+        for block in blocks:
+            bounds = self.indptr[block.start : block.stop + 1]
+            own = slice(bounds[0], bounds[-1])
+            hashes = mix64(mix64(self.deltas[own].view(np.uint64)) ^ self.classes[own].astype(np.uint64))
+            is_filled = np.diff(bounds) > 0
+            if len(hashes):
+                keys[block][is_filled] = np.add.reduceat(hashes, bounds[:-1][is_filled] - bounds[0])
+        _, first, rows = np.unique(keys, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        places = np.empty(len(first), dtype=np.int32)
+        places[order] = np.arange(len(first))
+        own_rows = places[rows]
+        bounds, entries = entries_of(self.indptr, first[order])
+        shared = replace(self, indptr=bounds, classes=self.classes[entries], deltas=self.deltas[entries], rows=own_rows)
+        for block in blocks:  # features with equal hashes could differ
+            bounds, entries = entries_of(shared.indptr, own_rows[block])
+            ends = self.indptr[block.start : block.stop + 1]
+            own = slice(ends[0], ends[-1])
+            is_same = np.array_equal(bounds, ends - ends[0]) and np.array_equal(
+                shared.classes[entries], self.classes[own]
+            )
+            if not (is_same and np.array_equal(shared.deltas[entries], self.deltas[own])):
+                return self
+        return shared
 
     def scores(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]) -> Floats:
         """Return the scores of documents in compressed sparse rows of features, shape (n_documents, n_classes)."""
@@ -97,7 +165,7 @@ class LinearScorer(SparseWeights):
 
     def column_weights(self, columns: NDArray[np.integer], row: int) -> Floats:
         """Return the weights of some columns in one partial score, shape (n,)."""
-        own: Floats = select_class(self.indptr, self.classes, self.deltas, columns, row)
+        own: Floats = select_class(self.indptr, self.classes, self.deltas, self.rows_of(columns), row)
         return self.absent(columns, row) + own
 
     def absent(self, columns: NDArray[np.integer], row: int) -> Floats:
@@ -118,7 +186,9 @@ class ClassWeights:
         self._scorer = scorer
         self._order = np.argsort(scorer.classes, kind="stable")
         self._bounds = np.searchsorted(scorer.classes[self._order], np.arange(len(scorer.bias) + 1))
-        self._columns = np.repeat(np.arange(scorer.n_columns), np.diff(scorer.indptr))[self._order]
+        self._rows = np.repeat(np.arange(len(scorer.indptr) - 1), np.diff(scorer.indptr))[self._order]
+        self._features = np.argsort(scorer.rows_of(np.arange(scorer.n_columns)), kind="stable")  # row by row
+        self._of_rows = np.searchsorted(scorer.rows_of(self._features), np.arange(len(scorer.indptr)))
 
     def of(self, k: int) -> Floats:
         """Return the weights of class k, shape (n_features,)."""
@@ -139,9 +209,16 @@ class ClassWeights:
 
     def entries(self, k: int) -> tuple[NDArray[np.int64], Floats]:
         """Return the features for which class k stores a weight, and these weights; only without a derivation."""
+        columns, deltas = self._own(k)
+        return columns, self._scorer.absent(columns, k) + deltas
+
+    def _own(self, k: int) -> tuple[NDArray[np.int64], Floats]:
+        """Return the features, ascending, for which a partial score stores a weight, and what it adds."""
         own = slice(self._bounds[k], self._bounds[k + 1])
-        columns = self._columns[own]
-        return columns, self._scorer.absent(columns, k) + self._scorer.deltas[self._order[own]]
+        bounds, places = entries_of(self._of_rows, self._rows[own])
+        deltas = np.repeat(self._scorer.deltas[self._order[own]], np.diff(bounds))
+        order = np.argsort(self._features[places])
+        return self._features[places][order], deltas[order]
 
     def common(self) -> Floats | None:
         """Return the weights, (n_features,), of features in a class that does not have them, up to a constant.
@@ -161,16 +238,17 @@ class ClassWeights:
         scorer = self._scorer
         columns = np.arange(scorer.n_columns)
         total = sum((scorer.default_of(columns, row) for row in range(len(scorer.bias))), np.zeros(len(columns)))
-        total += np.bincount(self._columns, weights=scorer.deltas[self._order], minlength=scorer.n_columns)
+        sums = np.bincount(self._rows, weights=scorer.deltas[self._order], minlength=len(scorer.indptr) - 1)
+        total += sums[scorer.rows_of(columns)]
         if scorer.base is not None and scorer.base_scale is not None:
             total += scorer.base_scale.sum() * scorer.base
         return total
 
     def row(self, row: int) -> Floats:
         """Return the weights in one partial score, shape (n_columns,)."""
-        scorer, own = self._scorer, slice(self._bounds[row], self._bounds[row + 1])
-        weights = scorer.absent(np.arange(scorer.n_columns), row)
-        weights[self._columns[own]] += scorer.deltas[self._order[own]]
+        weights = self._scorer.absent(np.arange(self._scorer.n_columns), row)
+        columns, deltas = self._own(row)
+        weights[columns] += deltas
         return weights
 
 
@@ -178,6 +256,12 @@ def derive(documents: DocumentCounts, derivation: Derivation) -> DocumentCounts:
     """Return the documents over the derived columns."""
     indptr, indices, values = derivation.rows(documents.indptr, documents.indices, documents.counts)
     return replace(documents, indptr=indptr, indices=indices, counts=values)
+
+
+def round_to_float32(numbers: Floats) -> Floats:
+    """Return numbers rounded to those of float32; those that are too large for it become its largest."""
+    largest = np.finfo(np.float32).max
+    return np.clip(numbers, -largest, largest).astype(np.float32).astype(np.float64)
 
 
 def check_columns(n_features: int, derivation: Derivation) -> None:

@@ -148,7 +148,9 @@ class ModelSettings(LinearSettings):
     )  # fmt: skip
     keep_sample: int | None = setting(
         None, "Number of documents, selected at random, whose counts the model retains; none by default. With them, "
-        "update, merge and forget refit smoothing and calibration.", low=1, high=MAX_KEPT, metavar="N",
+        "update, merge and forget refit smoothing and calibration. A linear model with them also keeps the counts of "
+        "each label, which prevalence, inspect --by z and training on the model need.",
+        low=1, high=MAX_KEPT, metavar="N",
     )  # fmt: skip
     duplicates: str = setting(
         TOGETHER, "How documents with equal words are left out, and split into folds. `together` estimates, calibrates "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from codecs import getincrementaldecoder
 from collections.abc import Iterable
 from itertools import pairwise
@@ -10,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.kernel import choose_version
+
 PIECE_BYTES = 1 << 20  # bytes that are decoded at once
-WORD_BYTES = 8
-WORDS = 6  # names whose common prefix has more words of 8 bytes than this are compared as byte strings
-_KEEP = np.array([0] + [~0 << 8 * (WORD_BYTES - n) & (1 << 64) - 1 for n in range(1, WORD_BYTES + 1)], dtype=np.uint64)
 
 
 def pack_names(names: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -87,31 +87,30 @@ def are_utf8(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bool:
 
 
 def are_ascending(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bool:
-    """Return whether each name is greater than the one before it. All pairs are compared at once, by words of 8 bytes.
-
-    The offsets are valid.
-    """
-    padded = np.concatenate((blob, np.zeros(WORD_BYTES, dtype=np.uint8)))
-    words = np.ndarray(len(blob) + 1, dtype=">u8", buffer=padded, strides=(1,))  # the word at each byte
-    starts, lengths = offsets[:-1], np.diff(offsets)
-    leading = _words(words, starts, lengths)
-    tied = np.arange(len(lengths) - 1)  # the pairs (i, i + 1) that agree so far
-    first, second = leading[:-1], leading[1:]
-    for n_before in range(0, WORDS * WORD_BYTES, WORD_BYTES):
-        if n_before > 0:
-            first, second = (_words(words, starts[i] + n_before, lengths[i] - n_before) for i in (tied, tied + 1))
-        if (first > second).any():
-            return False
-        tied = tied[first == second]
-        is_over = np.minimum(lengths[tied], lengths[tied + 1]) <= n_before + WORD_BYTES
-        over = tied[is_over]
-        if (lengths[over] >= lengths[over + 1]).any():  # equal up to the zero padding: the shorter name must be first
-            return False
-        tied = tied[~is_over]
-    bounds = zip(*(offsets[tied + i].tolist() for i in range(3)), strict=True)
-    return all(blob[start:middle].tobytes() < blob[middle:stop].tobytes() for start, middle, stop in bounds)
+    """Return whether each name is greater than the one before it; the offsets are valid."""
+    data = blob.tobytes()
+    names = [data[start:stop] for start, stop in pairwise(offsets.tolist())]
+    return all(one < other for one, other in pairwise(names))
 
 
-def _words(words: NDArray[np.uint64], positions: NDArray[np.int64], n_bytes: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return the first 8 bytes at each position as one big-endian number; bytes after the first `n_bytes` are zero."""
-    return words[np.minimum(positions, len(words) - 1)] & _KEEP[np.clip(n_bytes, 0, WORD_BYTES)]
+def find_terms(
+    blob: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    wanted_blob: NDArray[np.uint8],
+    wanted_offsets: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return the place of each wanted name among sorted names; −1 if it is not there."""
+
+    def name_at(place: int) -> bytes:
+        return blob[offsets[place] : offsets[place + 1]].tobytes()
+
+    n_names, places = len(offsets) - 1, []
+    for start, stop in pairwise(wanted_offsets.tolist()):
+        name = wanted_blob[start:stop].tobytes()
+        place = bisect_left(range(n_names), name, key=name_at)
+        places.append(place if place < n_names and name_at(place) == name else -1)
+    return np.array(places, dtype=np.int64)
+
+
+are_ascending = choose_version(are_ascending)
+find_terms = choose_version(find_terms)

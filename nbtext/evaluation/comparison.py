@@ -159,7 +159,7 @@ def compare_models(
     for k, (name, trained, size) in enumerate(candidates):
         kind = models[k].model_settings.model
         kind = kind if kind != AUTO else "multi-label"  # Naive Bayes of several labels has no other name
-        n_trained, n_features = trained.counts.statistics.n_documents, models[k].scorer.n_features
+        n_trained, n_features = trained.statistics.n_documents, models[k].scorer.n_features
         found = estimate(values[k], replicates[:, k])
         results.append(ComparedModel(name, kind, n_trained, n_features, size, float(seconds[k]), found))
     tests = []

@@ -103,7 +103,8 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
         ("deltas", scorer.deltas), ("idf", idf), *own,
     ):  # fmt: skip
         yield _format_table("double ", f"{name}[]", map(repr, () if numbers is None else numbers.tolist()))
-    for name, places in (("starts", scorer.indptr), ("classes", scorer.classes)):
+    rows = np.zeros(0) if scorer.rows is None else scorer.rows
+    for name, places in (("rows", rows), ("starts", scorer.indptr), ("classes", scorer.classes)):
         yield _format_table("int32_t ", f"{name}[]", map(str, places.tolist()))
     yield _format_table("View ", "views[]", _list_views(views))
     yield _unicode_tables()

@@ -79,7 +79,8 @@ export function classify(text) {
       const x = weight / norm;
       for (let k = 0; k < n; k++)
         scores[k] += x * (model.default[v * n + k] + (model.base ? model.base_scale[k] * model.base[j] : 0));
-      for (let e = model.starts[j]; e < model.starts[j + 1]; e++) scores[model.classes[e]] += x * model.deltas[e];
+      const row = model.rows ? model.rows[j] : j;
+      for (let e = model.starts[row]; e < model.starts[row + 1]; e++) scores[model.classes[e]] += x * model.deltas[e];
     }
     known += length;
   });

@@ -64,6 +64,7 @@ def javascript(model: FittedModel) -> Iterator[bytes]:
         "default": _numbers(scorer.list_defaults(len(views))),
         "base": _numbers(scorer.base),
         "base_scale": _numbers(scorer.base_scale),
+        "rows": _numbers(scorer.rows),
         "starts": _numbers(scorer.indptr),
         "classes": _numbers(scorer.classes),
         "deltas": _numbers(scorer.deltas),

@@ -339,8 +339,10 @@ def score_rows(
 
     n_features = scorer.n_columns
     rows = csr_array((values.astype(np.float64), indices, indptr), shape=(len(indptr) - 1, n_features))
-    deltas = csr_array((scorer.deltas, scorer.classes, scorer.indptr), shape=(n_features, len(scorer.bias)))
-    scores: Floats = (rows @ deltas).toarray() + np.outer(rows @ np.ones(n_features), scorer.default) + scorer.bias
+    shape = len(scorer.indptr) - 1, len(scorer.bias)
+    deltas = csr_array((scorer.deltas, scorer.classes, scorer.indptr), shape=shape)
+    own = csr_array((rows.data, scorer.rows_of(indices), indptr), shape=(len(indptr) - 1, shape[0]))
+    scores: Floats = (own @ deltas).toarray() + np.outer(rows @ np.ones(n_features), scorer.default) + scorer.bias
     if scorer.base is not None and scorer.base_scale is not None:
         scores += np.outer(rows @ scorer.base, scorer.base_scale)
     return scores

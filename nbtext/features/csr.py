@@ -138,9 +138,10 @@ class SparseWeights:
 
     bias     (K,)
     default  (K,), the weight of a feature that does not occur in the class; (n_views * K,) if there are bounds
-    indptr   (V + 1,) int64, classes (n_entries,) int32, deltas (n_entries,): feature j's entries
+    indptr   (n_rows + 1,) int64, classes (n_entries,) int32, deltas (n_entries,): the entries of each row
     base     (V,) or None, base_scale (K,) or None: the part of the weights that is the same in all classes (complement)
     bounds   (n_views + 1,) int64 or None: the columns of view i are bounds[i]:bounds[i + 1]
+    rows     (V,) int32, the row that has feature j's entries; None: row j. Features with equal entries share a row
     """
 
     bias: Floats
@@ -151,22 +152,34 @@ class SparseWeights:
     base: Floats | None = None
     base_scale: Floats | None = None
     bounds: NDArray[np.int64] | None = None
+    rows: NDArray[np.int32] | None = None
 
     @property
     def n_columns(self) -> int:
-        return len(self.indptr) - 1
+        return len(self.indptr) - 1 if self.rows is None else len(self.rows)
+
+    def rows_of(self, columns: NDArray[Any]) -> NDArray[Any]:
+        """Return the row that has the entries of each of these features."""
+        return columns if self.rows is None else self.rows[columns]
 
     def split(self, bounds: NDArray[np.int64]) -> tuple[Self, ...]:
         """Return the weights of the columns bounds[i]:bounds[i + 1] for each view i; the bias is in the first one."""
         found, n_classes = [], len(self.bias)
         for view, (start, stop) in enumerate(pairwise(bounds.tolist())):
-            entries = slice(self.indptr[start], self.indptr[stop])
             own = slice(None) if self.bounds is None else slice(view * n_classes, (view + 1) * n_classes)
-            found.append(replace(
+            part = replace(
                 self, bias=self.bias if view == 0 else np.zeros(n_classes), default=self.default[own],
-                indptr=self.indptr[start : stop + 1] - self.indptr[start], classes=self.classes[entries],
-                deltas=self.deltas[entries], base=None if self.base is None else self.base[start:stop], bounds=None,
-            ))  # fmt: skip
+                base=None if self.base is None else self.base[start:stop], bounds=None,
+            )  # fmt: skip
+            if self.rows is None:
+                indptr = self.indptr[start : stop + 1]
+                entries = slice(indptr[0], indptr[-1])
+                part = replace(
+                    part, indptr=indptr - indptr[0], classes=self.classes[entries], deltas=self.deltas[entries]
+                )
+            else:
+                part = replace(part, rows=self.rows[start:stop])
+            found.append(part)
         return tuple(found)
 
     def list_defaults(self, n_views: int) -> Floats:
@@ -186,5 +199,6 @@ class SparseWeights:
         dense = np.stack([self.default_of(columns, k) for k in range(len(self.bias))])
         if self.base is not None and self.base_scale is not None:
             dense += np.outer(self.base_scale, self.base)
-        dense[self.classes, np.repeat(columns, np.diff(self.indptr))] += self.deltas
+        bounds, entries = entries_of(self.indptr, self.rows_of(columns))
+        dense[self.classes[entries], np.repeat(columns, np.diff(bounds))] += self.deltas[entries]
         return dense

@@ -347,7 +347,7 @@ class OddsOfLabels:
     def _mean_weights(self, columns: NDArray[np.int32]) -> Floats:
         """Return the mean weight of some columns in S, over all labels."""
         scorer, n_labels = self._model.scorer, len(self._model.labels)
-        bounds, entries = entries_of(scorer.indptr, columns)
+        bounds, entries = entries_of(scorer.indptr, scorer.rows_of(columns))
         owners = np.repeat(np.arange(len(columns)), np.diff(bounds))
         is_second = scorer.classes[entries] >= n_labels
         sums = np.bincount(owners[is_second], weights=scorer.deltas[entries[is_second]], minlength=len(columns))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration
+from nbtext.bayes.class_statistics import ClassStatistics, Totals
 from nbtext.bayes.diagnostics import Hyperparameters, Unlabeled
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
@@ -43,6 +44,24 @@ def are_labels_of(label_type: str, labels: Iterable[str]) -> bool:
         return all(str(LABEL_TYPES[label_type](label)) == label for label in labels)
     except (ValueError, KeyError, OverflowError):
         return False
+
+
+@dataclass(frozen=True)
+class DocumentNumbers:
+    """The number of training documents, and that of the documents of each label, in the order of the labels."""
+
+    total: int
+    of_labels: tuple[int, ...]
+
+    @classmethod
+    def of(cls, statistics: ClassStatistics) -> DocumentNumbers:
+        return cls(int(statistics.n_documents), tuple(statistics.class_documents.astype(np.int64).tolist()))
+
+    def empty_statistics(self, n_features: int, *, is_exclusive: bool) -> ClassStatistics:
+        """Return class statistics with these documents, and without features."""
+        bounds, none = np.zeros(n_features + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        totals = None if is_exclusive else Totals(self.total, bounds[1:], bounds[1:])
+        return ClassStatistics(np.array(self.of_labels), bounds, none.astype(np.int32), none, none, totals=totals)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +110,10 @@ class FittedModel:
         If the labels were given as an indicator matrix: the number of its columns. Then the labels are their numbers.
     input : ModelInput
         What a document was in the sources that the model was trained on, and its fields.
+    documents : DocumentNumbers, optional
+        How many documents a model was trained on whose file has no counts. None: the counts have it.
+    full_features : int, optional
+        How many features there were before the model was made smaller; see `artifact.reduction`. None: it was not.
     """
 
     task: Task
@@ -108,6 +131,8 @@ class FittedModel:
     label_type: str = "str"
     input: ModelInput = UNKNOWN_INPUT
     label_columns: int | None = None
+    documents: DocumentNumbers | None = None
+    full_features: int | None = None
 
     def check_takes_texts(self) -> None:
         """Raise ModelError if the features are the columns of a matrix that TextClassifier was fitted to."""
@@ -189,23 +214,41 @@ class FittedModel:
 class TrainedModel:
     """A fitted model and the counts that it was fitted to: what a model file holds.
 
-    Predicting does not need the counts, so a model file's are read when they are first used.
+    Predicting does not need the counts, so a model file's are read when they are first used. That of a linear model has
+    none, unless it was trained with `keep_sample`.
+
+    load_counts  returns the counts; None: there are none
     """
 
     fitted: FittedModel
-    load_counts: Callable[[], CorpusCounts]
+    load_counts: Callable[[], CorpusCounts] | None
 
     @cached_property
     def counts(self) -> CorpusCounts:
+        """The counts; ModelError if there are none."""
+        if self.load_counts is None:
+            if self.fitted.full_features is not None:
+                what = "the model was made smaller: it holds no counts, so it cannot grow or be trained on"
+                raise ModelError(what, hint="use the model in full, or train it again")
+            what = "the model holds no counts of its training documents, and this needs them"
+            raise ModelError(what, hint="train it with --keep-sample N, which also keeps counts, or on the texts")
         return self.load_counts()
 
+    @property
+    def statistics(self) -> ClassStatistics:
+        """The class statistics of the counts; if there are none, those of documents without features."""
+        numbers, fitted = self.fitted.documents, self.fitted
+        if self.load_counts is not None or numbers is None:
+            return self.counts.statistics
+        return numbers.empty_statistics(fitted.scorer.n_features, is_exclusive=fitted.task.is_exclusive)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return make_trained_model, (self.fitted, self.counts)
+        return make_trained_model, (self.fitted, None if self.load_counts is None else self.counts)
 
 
-def make_trained_model(fitted: FittedModel, counts: CorpusCounts) -> TrainedModel:
-    """Return a model whose counts are in memory."""
-    return TrainedModel(fitted, lambda: counts)
+def make_trained_model(fitted: FittedModel, counts: CorpusCounts | None) -> TrainedModel:
+    """Return a model whose counts are in memory; None: it has none."""
+    return TrainedModel(fitted, None if counts is None else lambda: counts)
 
 
 def parts_fitted_to_documents(model: FittedModel) -> tuple[str, ...]:

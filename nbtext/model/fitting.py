@@ -14,7 +14,7 @@ from nbtext.bayes.decision_offsets import Goals, find_goals
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.few_documents import SMOOTHINGS, find_better, is_few
 from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus, count_hapaxes
-from nbtext.bayes.scorer import Floats
+from nbtext.bayes.scorer import Floats, round_to_float32
 from nbtext.bayes.settings import AUTO, COMPARED_MODELS, DECISION_METRICS, FEW_DOCUMENTS_MODEL, ModelSettings
 from nbtext.bayes.smoothing import Selection, choose_documents, compare_event_models, search_smoothing, select_smoothing
 from nbtext.errors import ModelError
@@ -24,7 +24,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CALIBRATION_SIZE, CorpusCounts
-from nbtext.model.fitted_model import FittedModel, TrainedModel
+from nbtext.model.fitted_model import DocumentNumbers, FittedModel, TrainedModel
 from nbtext.model.task import OneLabel, Task
 
 if TYPE_CHECKING:
@@ -187,7 +187,12 @@ def _fit_linear_model(
         n_known = n_known * (np.diff(sample.indptr) > 0)
         scorer, hyperparameters, fit = learn_labels(data, model_settings, lengths=n_known, jobs=jobs)
         task = SeveralLabels.of(labels, statistics, scorer, fit)
-    return FittedModel(task, features, model_settings, counts.vocabulary, columns, weighting, scorer, hyperparameters)
+    if weighting.idf is not None:
+        weighting = replace(weighting, idf=round_to_float32(weighting.idf))
+    return FittedModel(
+        task, features, model_settings, counts.vocabulary, columns, weighting, scorer.round().share_rows(),
+        hyperparameters, documents=DocumentNumbers.of(statistics),
+    )  # fmt: skip
 
 
 def _select_event_model(
@@ -357,7 +362,7 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64],
     ------
     ModelError : the model is not an event model
     """
-    fitted, counts = model.fitted, model.counts
+    fitted = model.fitted
     fitted.check_one_label("give leave-one-out probabilities of one label")
     settings = fitted.model_settings
     if settings.is_linear or fitted.unlabeled is not None:
@@ -365,6 +370,7 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64],
         raise ModelError(
             f"leave-one-out needs a Naive Bayes model of labeled documents, not {settings.model}", hint=hint
         )
+    counts = model.counts
     rows = np.arange(len(counts.sample)).astype(object)
     counts = replace(counts, sample=replace(counts.sample, groups=rows))
     corpus = make_left_out(fitted, counts, is_separate=settings.is_separate)

@@ -303,13 +303,14 @@ def growth_sample_size(model: TrainedModel) -> int | None:
 
 def check_growth(model: TrainedModel) -> None:
     """Raise ModelError unless the model's counts can be added to, and subtracted from, exactly."""
-    counts, settings, again = model.counts, model.fitted.model_settings, "train it again on all documents"
+    settings, again = model.fitted.model_settings, "train it again on all documents"
     if model.fitted.unlabeled is not None:
         hint = f"{again}, or first fit the labeled documents alone: nbtext train MODEL -o ANOTHER"
         raise ModelError("the model was also trained on unlabeled documents, whose counts it does not store", hint=hint)
     if settings.is_linear:
         what = f"documents cannot be added to or removed from {settings.model} models"
         raise ModelError(f"{what}, which are not fitted to sums of counts", hint=again)
+    counts = model.counts
     if not counts.statistics.knows_documents:
         what = (
             "documents cannot be added to or removed from this model of a scikit-learn pipeline, which does not store"

@@ -42,10 +42,10 @@ class FeatureView:
 
     feature: str
     log_odds: float  # its weight in the class minus the mean of its weights in the others
-    z: float  # log-odds ratio of the class against all others, in standard deviations
+    z: float | None  # log-odds ratio of the class against all others, in standard deviations; None: no counts
     mutual_information: float | None  # of its binary counts and the label, in nats; the same in every class
     chi_squared: float | None  # of its occurrences and the label; the same in every class; None: several labels
-    occurrences: float  # in the class
+    occurrences: float | None  # in the class; None: no counts
     documents: float | None  # of the class that have it; None if they were not counted
 
 
@@ -55,7 +55,7 @@ class Inspector:
     def __init__(self, model: TrainedModel, names: Names | None = None) -> None:
         self._model, self._names = model, names or {}
         self.labels, self._scorer = model.fitted.labels, model.fitted.scorer
-        self.statistics = used_statistics(model)
+        self.statistics, self.has_counts = used_statistics(model), model.load_counts is not None
         self.has_association = self.statistics.totals is None  # of a feature and the one label of a document
         self._n_others = len(self.labels) - 1  # labels that a label is compared with
         if not self.has_association:  # the weights of the first score are already against the rest
@@ -91,6 +91,12 @@ class Inspector:
 
     def best(self, k: int, by: str, n_features: int) -> NDArray[np.int64]:
         """Return the columns of the n most characteristic features of a class, best first; ties by column."""
+        fitted = self._model.fitted
+        if not self.has_counts and by != "log-odds":
+            what = "the model holds no counts of its training documents"
+            hint = "use --by log-odds"
+            hint += ", or train with --keep-sample N, which also keeps counts" * (fitted.full_features is None)
+            raise ModelError(what, where=f"--by {by}", hint=hint)
         if not self.has_association and by in ("mi", "chi2"):
             what = "association with the label is not defined for documents with several labels"
             raise ModelError(what, where=f"--by {by}", hint="use --by z, log-odds or frequency")
@@ -158,13 +164,13 @@ class Inspector:
         )
         counts = documents if self._counts_documents else occurrences
         z = z_scores(counts, self._total(k), self._everywhere[columns], self._whole)
-        is_known = statistics.knows_documents
+        has_counts, is_known = self.has_counts, self.has_counts and statistics.knows_documents
         for place, j in enumerate(columns.tolist()):
             yield FeatureView(
-                self.name(j), float(log_odds[place]), float(z[place]),
+                self.name(j), float(log_odds[place]), float(z[place]) if has_counts else None,
                 float(self.mutual_information[j]) if is_known and self.has_association else None,
-                float(self.chi_squared[j]) if self.has_association else None,
-                occurrences[place].item(), documents[place].item() if is_known else None,
+                float(self.chi_squared[j]) if has_counts and self.has_association else None,
+                occurrences[place].item() if has_counts else None, documents[place].item() if is_known else None,
             )  # fmt: skip
 
     @property
@@ -241,6 +247,8 @@ class Inspector:
 
 def used_statistics(model: TrainedModel) -> ClassStatistics:
     """Return the class statistics of the features that the model uses, in the order of its columns."""
+    if model.load_counts is None:
+        return model.statistics
     counts, features = align_to_vocabulary(model.counts, model.fitted.feature_settings), model.fitted.vocabulary
     if features is None or counts.vocabulary is None or len(features) == len(counts.vocabulary):
         return counts.statistics
@@ -311,7 +319,7 @@ class LabelView:
 
     label: str
     documents: float
-    occurrences: float  # of features, in all its documents
+    occurrences: float | None  # of features, in all its documents; None: the model holds no counts
     prior: float | None  # a probability; None if the model has no prior
     bias: float  # the score of a document without features, including the prior
     features: tuple[FeatureView, ...]  # the most characteristic ones, by decreasing criterion `by`
@@ -364,7 +372,7 @@ class Inspection:
     documents: float  # a whole number, or the sum of their weights if older documents weigh less
     n_labels: int
     n_features: int
-    occurrences: float
+    occurrences: float | None  # None: the model holds no counts
     smoothing: float | None  # of an event model
     C: float | None  # inverse regularization strength of a linear model
     is_converged: bool | None  # whether the solver of a linear model met its tolerance
@@ -428,7 +436,8 @@ def inspect(
     SettingsError
         The model lacks a label.
     """
-    by = by or ("log-odds" if model.fitted.model_settings.is_linear else "z")
+    has_z = model.load_counts is not None and not model.fitted.model_settings.is_linear
+    by = by or ("z" if has_z else "log-odds")
     inspector, fitted = Inspector(model, names), model.fitted
     settings, scorer, hyperparameters = fitted.model_settings, fitted.scorer, fitted.hyperparameters
     statistics, expected, temperature = inspector.statistics, fitted.estimate, fitted.calibration.temperature
@@ -437,9 +446,10 @@ def inspect(
     views = []
     for k in classes:
         shown = tuple(inspector.views(k, inspector.best(k, by, n_features)))
-        sizes = statistics.class_documents[k].item(), statistics.class_occurrences[k].item()
+        occurrences = statistics.class_occurrences[k].item() if inspector.has_counts else None
         prior = None if settings.is_linear else float(priors[k])
-        views.append(LabelView(fitted.labels[k], *sizes, prior, scorer.bias_of(k), shown))
+        n_documents = statistics.class_documents[k].item()
+        views.append(LabelView(fitted.labels[k], n_documents, occurrences, prior, scorer.bias_of(k), shown))
     confused = tuple(
         ConfusionView(fitted.labels[pair.first], fitted.labels[pair.second], pair.first_as_second, pair.second_as_first)
         for pair in getattr(expected, "confused", ())
@@ -450,7 +460,7 @@ def inspect(
         documents=statistics.n_documents,
         n_labels=len(fitted.labels),
         n_features=statistics.n_features,
-        occurrences=statistics.feature_occurrences.sum().item(),
+        occurrences=statistics.feature_occurrences.sum().item() if inspector.has_counts else None,
         smoothing=hyperparameters.smoothing if hyperparameters.C is None else None,
         C=hyperparameters.C,
         is_converged=hyperparameters.is_converged if hyperparameters.C is not None else None,

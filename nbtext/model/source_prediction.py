@@ -49,7 +49,7 @@ def batch_predictor(model: FittedModel, decisions: DecisionSettings) -> Callable
     """Return the function that predicts a batch, with explanations if the decisions ask for them."""
     model.task.check(decisions, model.labels)
     if decisions.explain is None:
-        return partial(Predictor(model).predict_batch, decisions=decisions)
+        return partial(Predictor(model, is_brief=True).predict_batch, decisions=decisions)
     from nbtext.model.explanation import Explainer
 
     return partial(Explainer(model).predict_batch, decisions=decisions)

@@ -92,11 +92,10 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each line of a summary of the model."""
     yield "model", inspection.model
     sizes = f"{number_of(inspection.n_labels, 'label')}, {number_of(inspection.n_features, 'feature')}"
-    documents, occurrences = (
-        number_of(inspection.documents, "document"),
-        number_of(inspection.occurrences, "occurrence"),
-    )
-    yield "training", f"{documents}, {sizes}, {occurrences} of features"
+    found = f"{number_of(inspection.documents, 'document')}, {sizes}"
+    if inspection.occurrences is not None:
+        found += f", {number_of(inspection.occurrences, 'occurrence')} of features"
+    yield "training", found
     if inspection.decisions is not None:
         yield from _multilabel_lines(inspection, inspection.decisions)
     elif inspection.C is None:
@@ -237,10 +236,10 @@ def _word_parts(word: WordView) -> Iterator[RenderableType]:
     rows = (
         (
             printable(label),
-            f"{view.occurrences:,.6g}",
+            _known(view.occurrences, ",.6g"),
             _known(view.documents, ",.6g" if isinstance(view.documents, float) else ","),
             f"{view.log_odds:+.3f}",
-            f"{view.z:+.1f}",
+            _known(view.z, "+.1f"),
         )
         for label, view in word.classes
     )

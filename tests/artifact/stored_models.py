@@ -36,6 +36,8 @@ KINDS: dict[str, tuple[dict[str, Any], list[Any]]] = {
     "several-labels-with-sample": ({"keep_sample": 100}, LISTS),
     "several-labels-linear": ({"model": "svm"}, LISTS),
     "linear": ({"model": "svm", "tf": "log", "idf": "smooth", "norm": "l2"}, LABELS),
+    "linear-without-counts": ({"model": "nbsvm", "tf": "binary", "idf": "smooth", "norm": "l2"}, LABELS),
+    "several-labels-without-counts": ({"model": "nbsvm", "ngrams": (1, 2)}, LISTS),
     "hashed-bernoulli": ({"model": "bernoulli", "hash_bits": 5}, LABELS),
     "categorical": ({"model": "categorical", "values": 3}, LABELS),
     "gaussian": ({"model": "gaussian"}, LABELS),
@@ -51,7 +53,7 @@ def answer(name: str, classifier: TextClassifier) -> dict[str, Any]:
     return {
         "labels": [list(each) for each in found] if isinstance(found, list) else found.tolist(),
         "probabilities": classifier.predict_proba(questions).tolist(),
-        "documents": classifier.counts_.statistics.n_documents,
+        "documents": classifier.model_.statistics.n_documents,
     }
 
 

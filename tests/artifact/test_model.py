@@ -315,10 +315,9 @@ def test_a_missing_field_has_its_default(section: str, kind: type, tmp_path: Pat
 
 NEWER = (
     ("task.name", "tree", "does not know the task 'tree'"),
-    ("counts", None, "has no counts"),
     ("later", 1, 'does not know its entry "later"'),
     ("scorer.later", np.zeros(3), 'does not know its entry "scorer.later"'),
-    ("scorer.deltas", {"dtype": "<f4", "shape": [3], "offset": 0, "checksum": 0}, "arrays of the type '<f4'"),
+    ("scorer.deltas", {"dtype": "<f2", "shape": [3], "offset": 0, "checksum": 0}, "arrays of the type '<f2'"),
     ("scorer.deltas", {"dtype": "bfloat16", "shape": [3], "offset": 0, "checksum": 0}, "of the type 'bfloat16'"),
     ("scorer.deltas", {"dtype": "|i1", "scales": [0.1], "shape": [3], "offset": 0, "checksum": 0}, 'know "scales"'),
 )  # fmt: skip
@@ -326,7 +325,7 @@ NEWER = (
 
 @pytest.mark.parametrize(("where", "value", "message"), NEWER)
 def test_what_a_later_program_may_write(where: str, value: Any, message: str, tmp_path: Path) -> None:
-    """Other tasks and types of weights, models without counts, and new entries need a newer nbtext."""
+    """Other tasks and types of weights, and new entries need a newer nbtext."""
     path = tmp_path / "model.joblib"
     save_model(TextClassifier().fit(TEXTS, LABELS), path)
     change(path, put(where, value))

@@ -303,7 +303,7 @@ def test_loading_imports_neither_joblib_nor_scipy(tmp_path: Path) -> None:
 def test_what_is_no_plain_data_is_not_saved(tmp_path: Path) -> None:
     """save takes plain data only, and arrays of types that load accepts."""
     for value in (object(), {1}, np.array(["a"]), np.array([None]), np.zeros(1, dtype=[("a", "i4")]), 1j, b"x",
-                  np.zeros(1, dtype=np.float32), np.zeros(1, dtype=bool)):  # fmt: skip
+                  np.zeros(1, dtype=np.float16), np.zeros(1, dtype=bool)):  # fmt: skip
         with pytest.raises(TypeError):
             save({"a": value}, str(tmp_path / "model"))
     assert not list(tmp_path.iterdir())

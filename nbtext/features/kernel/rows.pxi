@@ -30,23 +30,27 @@ cdef class Weights:
 
     def __init__(self, source):
         self.source = source
-        self.held = (source.bias, source.default, source.base, source.base_scale, source.indptr, source.classes, source.deltas)
-        bias, default, base, base_scale, indptr, classes, deltas = self.held
+        self.held = (source.bias, source.default, source.base, source.base_scale, source.indptr, source.classes, source.deltas, source.rows)
+        bias, default, base, base_scale, indptr, classes, deltas, rows = self.held
         cdef const double[::1] bias_view = bias, default_view = default, deltas_view = deltas, base_view, scale_view
         cdef const int64_t[::1] indptr_view = indptr
-        cdef const int32_t[::1] classes_view = classes
+        cdef const int32_t[::1] classes_view = classes, rows_view
+        cdef size_t n_features = len(indptr) - 1 if rows is None else len(rows)
         if len(default) != len(bias) or len(classes) != len(deltas) or len(indptr) == 0 or (base is None) != (base_scale is None):
             raise ValueError("the arrays of the scorer do not fit each other")
         self.scorer = Scorer(
-            len(bias), len(indptr) - 1, len(deltas), NULL, NULL, NULL, NULL, &indptr_view[0], NULL, NULL, NULL
+            len(bias), n_features, len(indptr) - 1, len(deltas), NULL, NULL, NULL, NULL, NULL, &indptr_view[0], NULL, NULL, NULL
         )
+        if rows is not None and n_features:
+            rows_view = rows
+            self.scorer.rows = &rows_view[0]
         if len(bias):
             self.scorer.bias, self.scorer.default = &bias_view[0], &default_view[0]
         if len(deltas):
             self.scorer.classes, self.scorer.deltas = &classes_view[0], &deltas_view[0]
         if base is not None:
             base_view, scale_view = base, base_scale
-            if len(base) != len(indptr) - 1 or len(base_scale) != len(bias):
+            if <size_t> len(base) != n_features or len(base_scale) != len(bias):
                 raise ValueError("the base of the scorer does not fit its other arrays")
             if len(base) and len(bias):
                 self.scorer.base, self.scorer.base_scale = &base_view[0], &scale_view[0]
@@ -58,16 +62,17 @@ cdef class Weights:
         """Expand the deltas to a dense matrix if it is not much larger: then each feature is one contiguous read."""
         cdef Scorer* scorer = &self.scorer
         cdef size_t feature, size = scorer.n_features * scorer.n_classes
-        cdef int64_t entry
+        cdef int64_t entry, row
         cdef double* dense
         if size == 0 or size > MAX_EXPANSION * scorer.n_entries:
             return 0
         reserve_zeros(&self.dense, size, sizeof(double))
         dense = <double*> self.dense.data
         for feature in range(scorer.n_features):
-            if not is_sound(scorer, feature):
+            row = row_of(scorer, feature)
+            if row < 0:
                 return 0
-            for entry in range(scorer.indptr[feature], scorer.indptr[feature + 1]):
+            for entry in range(scorer.indptr[row], scorer.indptr[row + 1]):
                 if not 0 <= scorer.classes[entry] < <int64_t> scorer.n_classes:
                     return 0
                 dense[feature * scorer.n_classes + scorer.classes[entry]] += scorer.deltas[entry]
@@ -86,6 +91,43 @@ cdef inline int compare_terms(const Terms* a, size_t i, const Terms* b, size_t k
     cdef int64_t length_a = a.offsets[i + 1] - a.offsets[i], length_b = b.offsets[k + 1] - b.offsets[k]
     cdef int difference = memcmp(a.blob + a.offsets[i], b.blob + b.offsets[k], min(length_a, length_b))
     return difference if difference else (length_a > length_b) - (length_a < length_b)
+
+
+def are_ascending(blob, offsets):
+    """Return whether each name is greater than the one before it."""
+    check_terms(blob, offsets)
+    cdef const uint8_t[::1] text = blob
+    cdef const int64_t[::1] bounds = offsets
+    cdef Terms terms = Terms(&text[0], &bounds[0], len(offsets) - 1)
+    cdef size_t i
+    for i in range(1, terms.count):
+        if compare_terms(&terms, i - 1, &terms, i) >= 0:
+            return False
+    return True
+
+
+def find_terms(blob, offsets, wanted_blob, wanted_offsets):
+    """Return the place of each wanted term among sorted terms; −1 if it is not there."""
+    check_terms(blob, offsets)
+    check_terms(wanted_blob, wanted_offsets)
+    cdef const uint8_t[::1] text = blob, wanted_text = wanted_blob
+    cdef const int64_t[::1] bounds = offsets, wanted_bounds = wanted_offsets
+    cdef Terms terms = Terms(&text[0], &bounds[0], len(offsets) - 1)
+    cdef Terms wanted = Terms(&wanted_text[0], &wanted_bounds[0], len(wanted_offsets) - 1)
+    cdef size_t i, low, high, middle
+    places = np.full(wanted.count, -1, dtype=np.int64)
+    cdef int64_t[::1] found = places
+    for i in range(wanted.count):
+        low, high = 0, terms.count
+        while low < high:
+            middle = (low + high) // 2
+            if compare_terms(&terms, middle, &wanted, i) < 0:
+                low = middle + 1
+            else:
+                high = middle
+        if low < terms.count and compare_terms(&terms, low, &wanted, i) == 0:
+            found[i] = low
+    return places
 
 
 cdef size_t merge_terms(

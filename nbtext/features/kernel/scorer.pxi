@@ -44,22 +44,25 @@ cdef extern from *:
 cdef struct Scorer:
     size_t n_classes
     size_t n_features
+    size_t n_rows
     size_t n_entries
     const double* bias
     const double* default
     const double* base  # or NULL
     const double* base_scale
+    const int32_t* rows  # of the features, or NULL: feature j has row j
     const int64_t* indptr
     const int32_t* classes
     const double* deltas
     const double* dense  # deltas as a dense matrix (n_features, n_classes) if that is hardly larger, or NULL
 
 
-cdef inline bint is_sound(const Scorer* scorer, int64_t feature) noexcept nogil:
-    """Return whether a feature and its bounds are valid; the arrays may come from an untrusted model."""
-    return 0 <= feature < <int64_t> scorer.n_features and (
-        scorer.dense != NULL or 0 <= scorer.indptr[feature] <= scorer.indptr[feature + 1] <= <int64_t> scorer.n_entries
-    )
+cdef inline int64_t row_of(const Scorer* scorer, int64_t feature) noexcept nogil:
+    """Return the row that has the entries of a feature; −1 if the arrays, which may be an untrusted model's, are wrong."""
+    cdef int64_t row = feature if scorer.rows == NULL else scorer.rows[feature]
+    if not 0 <= row < <int64_t> scorer.n_rows:
+        return -1
+    return row if 0 <= scorer.indptr[row] <= scorer.indptr[row + 1] <= <int64_t> scorer.n_entries else -1
 
 
 cdef inline bint add_scores(
@@ -93,20 +96,27 @@ cdef inline bint sum_deltas(
 ) noexcept nogil:
     """Add up the deltas of the features; return False if the arrays of the scorer do not match."""
     cdef size_t i
+    cdef int64_t row
     memset(scores, 0, scorer.n_classes * sizeof(double))
     for i in range(count):
         if i + 2 * AHEAD < count:
-            nb_prefetch(&scorer.indptr[features[i + 2 * AHEAD]])
-            nb_prefetch(scorer.classes + scorer.indptr[features[i + AHEAD]])
-            nb_prefetch(scorer.deltas + scorer.indptr[features[i + AHEAD]])
-        if not is_sound(scorer, features[i]) or not add_deltas(scorer, features[i], values[i], scores):
+            if scorer.rows != NULL:
+                nb_prefetch(&scorer.rows[features[i + 2 * AHEAD]])
+            else:
+                nb_prefetch(&scorer.indptr[features[i + 2 * AHEAD]])
+            row = row_of(scorer, features[i + AHEAD])
+            if row >= 0:
+                nb_prefetch(scorer.classes + scorer.indptr[row])
+                nb_prefetch(scorer.deltas + scorer.indptr[row])
+        row = row_of(scorer, features[i])
+        if row < 0 or not add_deltas(scorer, row, values[i], scores):
             return False
     return True
 
 
-cdef inline bint add_deltas(const Scorer* scorer, int32_t feature, double value, double* scores) noexcept nogil:
+cdef inline bint add_deltas(const Scorer* scorer, int64_t row, double value, double* scores) noexcept nogil:
     """Add the deltas of a feature; if it has all classes, which ascend, they are not looked up."""
-    cdef int64_t entry, start = scorer.indptr[feature], end = scorer.indptr[feature + 1], last = scorer.n_classes - 1
+    cdef int64_t entry, start = scorer.indptr[row], end = scorer.indptr[row + 1], last = scorer.n_classes - 1
     cdef const double* deltas = scorer.deltas
     if end - start == last + 1 and start < end and scorer.classes[start] == 0 and scorer.classes[end - 1] == last:
         for entry in range(last + 1):
