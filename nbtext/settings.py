@@ -332,6 +332,17 @@ def parse_time(units: Mapping[str, float], default_unit: str, example: str) -> C
     return parse
 
 
+SIZES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 1 << 10, "MI": 1 << 20, "GI": 1 << 30}
+
+
+def parse_bytes(text: str) -> int:
+    """Return a number of bytes, such as 300KB, 2MB, 1.5MiB or 4096; ValueError if it is not one."""
+    found = re.fullmatch(r"([0-9.]+) ?(|[kmg]|[kmg]i)b?", text.strip(), re.IGNORECASE)
+    if found is None or found[1].count(".") > 1 or found[1] == ".":
+        raise ValueError(f"{text!r} is not a size; write 300KB, 2MB or a number of bytes")
+    return int(float(found[1]) * SIZES[found[2].upper()])
+
+
 def parse_number_or_auto(auto: str | None) -> Callable[[str], str | float | None]:
     """Make a parser of a number, or of `auto`, which becomes the given value."""
 

@@ -1,17 +1,27 @@
-"""`nbtext export`: a model for other programs."""
+"""`nbtext export`: a model for other programs, or a smaller one."""
 
 from __future__ import annotations
 
 from nbtext.cli.command import command
-from nbtext.cli.options import ResultSettings, RunSettings, debug_only, model_argument, new_model
-from nbtext.cli.running import binary_output
+from nbtext.cli.options import (
+    ResultSettings,
+    RunSettings,
+    labeled_input,
+    max_model_bytes,
+    model_argument,
+    new_model,
+    run,
+)
+from nbtext.cli.running import binary_output, open_documents, say
+from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError
 from nbtext.export.formats import EXPORTERS, format_of
 from nbtext.output import escape_formulas
 from nbtext.records import dataclass
-from nbtext.settings import part, refuse, setting
+from nbtext.settings import Needs, part, refuse, setting
 
-SUFFIXES = ", ".join(suffix for exporter in EXPORTERS.values() for suffix in exporter.suffixes)
+MODEL = "joblib"  # the format of a model file
+SUFFIXES = ", ".join((*(suffix for exporter in EXPORTERS.values() for suffix in exporter.suffixes), f".{MODEL}"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,23 +30,32 @@ class Export:
 
     model: str = model_argument()
     to: str | None = setting(
-        None, f"Format. The suffix of -o implies it: {SUFFIXES}.", choices=tuple(EXPORTERS), metavar="FORMAT"
+        None, f"Format. The suffix of -o implies it: {SUFFIXES}.", choices=(*EXPORTERS, MODEL), metavar="FORMAT"
     )
+    max_model_bytes: int | None = max_model_bytes()
+    documents: tuple[str, ...] = setting(
+        (), "Labeled documents that the model was not trained on; may be repeated. A smaller model is calibrated and "
+        "estimated on them. Without them, and without --keep-sample in training, it keeps the calibration.",
+        file="source", is_repeated=True, title="Model",
+    )  # fmt: skip
     result: ResultSettings = part(ResultSettings, without=("output", "to"))
     output: str | None = new_model("File to write.", file="output")
-    run: RunSettings = debug_only()
+    input: InputSettings = labeled_input()
+    run: RunSettings = run()
 
 
 @command(
     Export,
-    common="-m --to -o",
+    common="-m --to -o --max-model-bytes",
     example="nbtext export letters.joblib -o letters.mjs",
     notes="".join(f"{exporter.name}: {exporter.summary}\n\n" for exporter in EXPORTERS.values())
+    + f"{MODEL}: A smaller model for nbtext; needs --max-model-bytes.\n\n"
     + "Memory holds the model and the weights of all features for all labels (js and c: only weights that differ from "
     "the default weight of the label).",
+    rules=[Needs("documents", "max_model_bytes")],
 )
 def export(given: Export) -> None:
-    """Export a model for other programs: C, JavaScript, scikit-learn, spreadsheets.
+    """Export a model for other programs: C, JavaScript, scikit-learn, spreadsheets. Or make it smaller.
 
     The exported model predicts the same labels and calibrated probabilities. In scikit-learn, the calibration is a
     separate step. Models with --hash-bits, gaussian models and categorical models cannot be exported. Multi-label
@@ -44,15 +63,37 @@ def export(given: Export) -> None:
     --separate-fields cannot be exported as c, js and sklearn-json; those with their own --token-pattern not as c
     and js.
     """
-    from nbtext.artifact.model import load_model
+    from nbtext.artifact.model import load_model, save_model
     from nbtext.export import formats
 
-    chosen = given.to or format_of(given.output or "-")
+    output = given.output or "-"
+    chosen = given.to or (MODEL if output.lower().endswith(f".{MODEL}") else format_of(output))
     if chosen is None:
         what = "is needed, because the suffix of -o does not name a format"
-        raise SettingsError(what, where="--to", hint=f"choose one of {', '.join(EXPORTERS)}")
+        raise SettingsError(what, where="--to", hint=f"choose one of {', '.join((*EXPORTERS, MODEL))}")
+    if chosen == MODEL and given.max_model_bytes is None:
+        what = f"{MODEL} is the format that the model has"
+        raise SettingsError(what, where="--to", hint="give --max-model-bytes, or copy the file")
     if given.result.spreadsheet_safe and chosen != "csv":
         raise refuse("spreadsheet_safe", f"the format is {chosen}, not csv")
     escape = escape_formulas if given.result.spreadsheet_safe else None
-    target = binary_output(given.output)
-    formats.export(load_model(given.model).fitted, chosen, target, escape=escape)
+    target, trained = binary_output(given.output), load_model(given.model)
+    if given.max_model_bytes is not None:
+        from nbtext.artifact.reduction import limit_size
+        from nbtext.model.source_counting import check_fields, count_source
+        from nbtext.report.training import format_reduction
+
+        counts, features = None, trained.fitted.feature_settings
+        if given.documents:
+            with open_documents(given.documents, given.input, given.run, trained_on=trained.fitted.input) as opened:
+                check_fields(features.fields, opened[0].field_names)
+                counts = count_source(
+                    opened[0], features, jobs=given.run.jobs, sample_size=None, on_batch=opened[1], allows_several=True
+                )
+        reduction = limit_size(trained, given.max_model_bytes, documents=counts, jobs=given.run.jobs)
+        trained = reduction.model
+        say(format_reduction(reduction), quiet=given.run.quiet)
+    if chosen == MODEL:
+        save_model(trained, target)
+    else:
+        formats.export(trained.fitted, chosen, target, escape=escape)

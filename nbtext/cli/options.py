@@ -12,7 +12,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.parallel import available_cpus
 from nbtext.records import dataclass
 from nbtext.report.records import OUTPUT_FORMATS
-from nbtext.settings import check_settings, list_settings, part, setting
+from nbtext.settings import check_settings, list_settings, parse_bytes, part, setting
 
 MAX_JOBS = 4096
 
@@ -64,6 +64,7 @@ class ResultSettings:
     )
 
 
+MAX_MODEL_BYTES = 1 << 50
 TO_PIPE = "standard output, unless it is a terminal"
 NOT_FOR_COUNTS = ("label", "label_separator", "label_fields", "single_label", "exclude_ids")
 LABEL_FIELD = "Column, JSON key or mail header of the label. The label is ignored, but its name helps to recognize the "
@@ -88,6 +89,16 @@ def model_argument(file: str = "model") -> Any:
 def new_model(help: str = "Model file to write.", default_help: str = TO_PIPE, file: str = "new model") -> Any:
     """Return the field of -o, for a model or another binary result."""
     return setting(None, help, flags=("-o", "--output"), file=file, default_help=default_help)
+
+
+def max_model_bytes() -> Any:
+    """Return the field of --max-model-bytes, of commands that write a model."""
+    return setting(
+        None, "Maximum size of the model file, such as 300KB or 2MB. A larger model keeps the features whose weights "
+        "do most, with weights in 8 bits, and no counts: it cannot grow. Its probabilities are calibrated again, and "
+        "its accuracy is estimated, on documents that are held out.",
+        parse=parse_bytes, low=1, high=MAX_MODEL_BYTES, metavar="SIZE", default_help="any size", title="Model",
+    )  # fmt: skip
 
 
 def labeled_input() -> Any:

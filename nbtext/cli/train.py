@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.settings import AUTO, BEST, ModelSettings
 from nbtext.cli.command import command
-from nbtext.cli.options import ResultSettings, RunSettings, new_model, refuse_for_counts, run, sources, trained_model
+from nbtext.cli.options import (
+    ResultSettings,
+    RunSettings,
+    max_model_bytes,
+    new_model,
+    refuse_for_counts,
+    run,
+    sources,
+    trained_model,
+)
 from nbtext.cli.running import (
     are_read_again,
     is_matrix_alone,
@@ -56,6 +65,7 @@ class Train:
     input: InputSettings = part(InputSettings)
     features: FeatureSettings = part(FeatureSettings)
     model_settings: Mapping[str, Any] = trained_model()
+    max_model_bytes: int | None = max_model_bytes()
     search: SearchSettings = part(SearchSettings)
     unlabeled: tuple[str, ...] = setting(
         (), "Documents to train on without their labels; may be repeated. Needs --em or --keywords.",
@@ -97,6 +107,8 @@ class Train:
         *(Excludes(name, "model=best") for name in ("unlabeled", "keywords", "cluster")),
         *(Excludes(name, "cluster") for name in ("unlabeled", "keywords")),
         Excludes("holdout", "keywords"),
+        Excludes("max_model_bytes", "keep_sample", because="a smaller model holds no counts"),
+        *(Excludes("max_model_bytes", name) for name in ("unlabeled", "keywords")),
     ],
 )
 def train(given: Train) -> None:
@@ -107,19 +119,28 @@ def train(given: Train) -> None:
     """
     with model_output(given.output) as target:
         trained = _train(replace(given, input=replace(given.input, holdout=given.holdout)))
-        evaluation = None
+        saved, reduction, evaluation = trained, None, None
+        if given.max_model_bytes is not None:
+            from nbtext.artifact.reduction import limit_size
+
+            reduction = limit_size(trained, given.max_model_bytes, jobs=given.run.jobs)
+            saved = reduction.model
         if given.holdout:  # evaluate the model on the documents that it was not trained on
             from nbtext.evaluation.predicted import evaluate_model
 
             held_out, run = replace(given.input, holdout=given.holdout, is_holdout=True), replace(given.run, quiet=True)
             with open_documents(given.sources, held_out, run) as (source, on_batch):
-                evaluation = evaluate_model(trained.fitted, source, jobs=run.jobs, on_batch=on_batch)
-        save(trained, target, quiet=given.run.quiet)
+                evaluation = evaluate_model(saved.fitted, source, jobs=run.jobs, on_batch=on_batch)
+        save(saved, target, quiet=given.run.quiet)
+        if reduction is not None:
+            from nbtext.report.training import format_reduction
+
+            say(format_reduction(reduction), quiet=given.run.quiet)
         if not (given.run.quiet or is_model_alone(given.sources, given.input) or given.keywords is not None):
             from nbtext.bayes.diagnostics import LeaveOneOutEstimate
             from nbtext.report.first_look import format_first_look, look_at
 
-            estimate = trained.fitted.estimate
+            estimate = saved.fitted.estimate
             accuracy = (estimate.accuracy, estimate.documents) if isinstance(estimate, LeaveOneOutEstimate) else None
             for line in format_first_look(look_at(trained.counts), accuracy):
                 say(line)

@@ -40,6 +40,7 @@ enum { WORD, CHAR, CHAR_WB };
 typedef struct { int analyzer, has_marks, shortest, longest, norm, first, n_features; } View;
 """
 VALUES_PER_LINE = 12
+MAX_BYTE = 256  # classes whose numbers take a byte
 NORMS = {"none": 0, "l1": 1, "l2": 2}
 PLAIN = frozenset(string.ascii_letters + string.digits + " _")
 SIGMA, DOTTED_I = "Σ", "İ"  # classify.c has code for their lower case, which a table cannot express
@@ -60,7 +61,8 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
     """Yield the parts of a C99 file.
 
     `nbtext_classify` returns the labels and probabilities of `predict`; `main` classifies each line of its input.
-    Weights are stored sparse, as in the scorer. The tables of word characters and lower case are those of this Python.
+    Weights are stored sparse, as in the scorer; those of a smaller model are in 8 bits. The tables of word characters
+    and lower case are those of this Python.
     """
     settings, calibration, scorer = model.feature_settings, model.calibration, model.scorer
     parameters, views, n_features = probability_parameters(model), list(named_views(model)), scorer.n_features
@@ -100,12 +102,16 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
     for name, numbers in (
         ("bias", scorer.bias), ("by_default", scorer.list_defaults(len(views))),
         ("base", scorer.base), ("base_scale", scorer.base_scale),
-        ("deltas", scorer.deltas), ("idf", idf), *own,
+        ("deltas", scorer.deltas if scorer.scales is None else None), ("scales", scorer.scales), ("idf", idf), *own,
     ):  # fmt: skip
         yield _format_table("double ", f"{name}[]", map(repr, () if numbers is None else numbers.tolist()))
-    rows = np.zeros(0) if scorer.rows is None else scorer.rows
-    for name, places in (("rows", rows), ("starts", scorer.indptr), ("classes", scorer.classes)):
-        yield _format_table("int32_t ", f"{name}[]", map(str, places.tolist()))
+    none = np.zeros(0, dtype=np.int32)
+    for kind, name, places in (
+        ("int32_t ", "rows", none if scorer.rows is None else scorer.rows), ("int32_t ", "starts", scorer.indptr),
+        ("int8_t ", "codes", none if scorer.scales is None else scorer.codes),
+        ("uint8_t " if len(scorer.bias) <= MAX_BYTE else "int32_t ", "classes", scorer.classes),
+    ):  # fmt: skip
+        yield _format_table(kind, f"{name}[]", map(str, places.tolist()))
     yield _format_table("View ", "views[]", _list_views(views))
     yield _unicode_tables()
     yield files("nbtext.export").joinpath("classify.c").read_bytes()

@@ -190,7 +190,8 @@ static void add_scores(const View *view, const long *columns, const double *weig
     for (size_t i = 0; i < n; i++) {
         long j = columns[i], row = N_ROWS ? (long) rows[j] : j;
         for (int k = 0; k < N_BIAS; k++) scores[k] += weights[i] * (own[k] + (N_BASE ? base_scale[k] * base[j] : 0));
-        for (int32_t e = starts[row]; e < starts[row + 1]; e++) scores[classes[e]] += weights[i] * deltas[e];
+        for (int32_t e = starts[row]; e < starts[row + 1]; e++)
+            scores[classes[e]] += weights[i] * (N_SCALES ? codes[e] * scales[classes[e]] : deltas[e]);
     }
 }
 

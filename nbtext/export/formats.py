@@ -7,10 +7,14 @@ import io
 import json
 import sys
 import unicodedata
+import zlib
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Any
+
+import numpy as np
 
 from nbtext.errors import ModelError, in_python_terms
 from nbtext.export.c_source import C_SOURCE
@@ -30,12 +34,19 @@ from nbtext.model.fitted_model import FittedModel
 from nbtext.output import atomic_output
 
 CSV_ROWS = 4096  # written at once
+UNPACKING = b"""const bytes = Uint8Array.from(atob("PACKED"), (letter) => letter.charCodeAt(0));
+const json = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+export const model = JSON.parse(await new Response(json).text());
+model.starts = [0];
+for (const width of model.widths) model.starts.push(model.starts.at(-1) + width);
+model.deltas = model.codes.map((code, entry) => code * model.scales[model.classes[entry]]);
+"""
 
 
 def javascript(model: FittedModel) -> Iterator[bytes]:
     """Yield the parts of an ECMAScript module whose `classify(text)` returns the labels and probabilities of `predict`.
 
-    Weights are stored sparse, as in the scorer.
+    Weights are stored sparse, as in the scorer. Those of a smaller model are in 8 bits, and all is compressed.
     """
     scorer, settings = model.scorer, model.feature_settings
     # a regular expression of the characters to remove from a decomposed text
@@ -72,8 +83,13 @@ def javascript(model: FittedModel) -> Iterator[bytes]:
     }
     if several := several_labels_parameters(model):
         data["several"] = several
-    # in an HTML page, no text of the model may end the script element
-    yield f"export const model = {json.dumps(data, allow_nan=False)};\n".replace("<", "\\u003c").encode("ascii")
+    if scorer.scales is not None:
+        data |= {"starts": None, "widths": _numbers(np.diff(scorer.indptr))}
+        data |= {"deltas": None, "codes": _numbers(scorer.codes), "scales": _numbers(scorer.scales)}
+        packed = b64encode(zlib.compress(json.dumps(data, allow_nan=False, separators=(",", ":")).encode("ascii"), 9))
+        yield UNPACKING.replace(b"PACKED", packed)
+    else:  # in an HTML page, no text of the model may end the script element
+        yield f"export const model = {json.dumps(data, allow_nan=False)};\n".replace("<", "\\u003c").encode("ascii")
     formulas = ", ".join(
         f"(count, length) => {format_weight(view.weighting, log='Math.log', maximum='Math.max')}"
         for view in model.views

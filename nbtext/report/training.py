@@ -19,6 +19,7 @@ from nbtext.report.terminal import new_table, show_features
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from nbtext.artifact.reduction import Reduction
     from nbtext.bayes.smoothing import Selection
     from nbtext.evaluation.search import Candidate, CandidateResult, Search
     from nbtext.model.difference import Change, Difference
@@ -32,7 +33,7 @@ FITTED = ("calibration", "nonconformity", "decision_offsets")  # to documents, b
 
 def format_training_summary(model: TrainedModel) -> str:
     """Format the sizes of a model, its smoothing, and its estimated accuracy and log-loss for new documents."""
-    statistics, fitted = model.counts.statistics, model.fitted
+    statistics, fitted = model.statistics, model.fitted
     settings, chosen, expected = fitted.model_settings, fitted.hyperparameters, fitted.estimate
     n_labels, is_single = len(fitted.labels), statistics.totals is None
     labels = number_of(n_labels, "label")
@@ -50,9 +51,9 @@ def format_training_summary(model: TrainedModel) -> str:
     if n_labels == 1 and is_single:
         return f"{found}; there is only one label, which is predicted for every document"
     if expected is None:
-        is_fitted = chosen.C is None or settings.calibrate
+        is_fitted = chosen.C is None or settings.calibrate or fitted.full_features is not None
         return found if is_fitted else f"{found}; no estimate without calibration (nbtext evaluate --folds gives one)"
-    is_left_out = chosen.C is None and fitted.unlabeled is None
+    is_left_out = chosen.C is None and fitted.unlabeled is None and fitted.full_features is None
     judge = "leave-one-out" if is_left_out else f"{settings.folds} folds"
     if expected.held_out:  # nothing was left out for these
         judge = f"{number_of(expected.documents, 'document')}, {expected.held_out:,} of them not in the training set"
@@ -68,6 +69,18 @@ def format_training_summary(model: TrainedModel) -> str:
         both = (expected.other, expected.metric) if settings.is_separate else (expected.metric, expected.other)
         found += f"; {format_repeated(next(iter(expected.HEADLINE)), *both)}"
     return found
+
+
+def format_reduction(reduction: Reduction) -> str:
+    """Format what a smaller model has lost."""
+    fitted = reduction.model.fitted
+    if fitted.full_features is None:
+        return f"the model in full is small enough: {reduction.n_bytes:,} bytes"
+    found = f"kept {fitted.scorer.n_features:,} of {number_of(fitted.full_features, 'feature')}"
+    if reduction.accuracy is None:
+        return f"{found}; calibrated as the model in full, and not estimated again, because no documents were held out"
+    small, full = reduction.accuracy
+    return f"{found}; estimated accuracy {small:.4f} ({full:.4f} in full)"
 
 
 def format_decisions(model: TrainedModel) -> list[str]:
@@ -166,7 +179,7 @@ def format_approximation(model: TrainedModel) -> str | None:
     said = [f"approximate ({whose}): {', '.join(there)}"] if there else []
     said += [f"not fitted, because there are too few documents: {', '.join(missing)}"] if missing else []
     advice = "; refit them with nbtext calibrate "
-    if model.counts.statistics.is_decayed:
+    if model.statistics.is_decayed:
         advice += "on documents that the model was not trained on"
     else:
         advice += "or train with --keep-sample N to retain the documents that they are fitted to"

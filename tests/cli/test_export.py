@@ -35,7 +35,7 @@ def test_errors(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
     problem = "--to: is needed, because the suffix of -o does not name a format"
     for output in ([], ["-o", "x.unknown"]):
         result = nbtext("export", model, *output)
-        assert (result.status, result.err) == (2, f"nbtext: {problem}; choose one of {', '.join(EXPORTERS)}\n")
+        assert (result.status, result.err) == (2, f"nbtext: {problem}; choose one of {', '.join(EXPORTERS)}, joblib\n")
     result = nbtext("export", hashed, "--to", "csv", "-o", "out.csv").refused(1)
     assert result.err == "nbtext: hashed features have no names to export; train without --hash-bits\n"
     nbtext("export", model, "--to", "csv", "-o", "nowhere/out.csv").refused(1)

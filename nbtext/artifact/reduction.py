@@ -1,0 +1,302 @@
+"""Models of a limited size: fewer features, weights in 8 bits, and a calibration that is fitted to what is left.
+
+The features that are kept are those with the largest ‖w‖ · √df: the Euclidean norm of the weights over the classes,
+times the root of the number of documents that have the feature. This looks at the scorer alone, whatever model was
+compiled to it. Only kept features are known: a smaller model's document lengths, norms and coverage count no others.
+
+The accuracy and the calibration come from documents that a model has not seen. Without others, some training documents
+are held out: a model of the rest is trained, made smaller in the same way, and scores them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.artifact.model import measure_model
+from nbtext.bayes.calibration import Calibration, fit_scaled_temperature
+from nbtext.bayes.decision_offsets import find_goals
+from nbtext.bayes.diagnostics import LeaveOneOutEstimate
+from nbtext.bayes.scorer import Floats, round_to_float32
+from nbtext.bayes.settings import CONFIDENCE, DECISION_METRICS
+from nbtext.bayes.smoothing import Scored, Selection, Unanswered, judge
+from nbtext.errors import ModelError, SettingsError
+from nbtext.features.csr import running_sums
+from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
+from nbtext.features.weighting import inverse_document_frequencies
+from nbtext.model.corpus_counts import CorpusCounts, align_documents
+from nbtext.model.fitted_model import DocumentNumbers, FittedModel, TrainedModel, make_trained_model
+from nbtext.model.fitting import fit_model
+from nbtext.model.inspection import used_statistics
+from nbtext.model.task import OneLabel
+from nbtext.records import dataclass
+
+CALIBRATION_SIZE = 2048  # training documents that are held out, at least, if there are so many
+MAX_TRIALS = 12  # numbers of features whose file is measured
+FIRST_BYTES = 8  # of a feature, for the first trial
+ENOUGH = 0.98  # share of the allowed bytes with which the search for the number of features ends
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A model of a limited size: a smaller one, without counts, or the one in full if that is small enough.
+
+    n_bytes   of its file
+    accuracy  the estimated accuracy of the smaller model, and of the one in full; None: no documents were held out
+    """
+
+    model: TrainedModel
+    n_bytes: int
+    accuracy: tuple[float, float] | None = None
+
+
+class HeldOut(NamedTuple):
+    """Documents that were not used for a model, over its features."""
+
+    model: FittedModel
+    document_frequencies: Floats
+    documents: DocumentCounts
+
+
+def limit_size(
+    model: TrainedModel, max_bytes: int, *, documents: CorpusCounts | None = None, jobs: int = 1
+) -> Reduction:
+    """Return a model whose file has at most so many bytes.
+
+    Parameters
+    ----------
+    documents : CorpusCounts, optional
+        Labeled documents that the model was not trained on. None: some of its training documents are held out, if it
+        retains them.
+    jobs : int
+        Number of threads.
+
+    Raises
+    ------
+    ModelError
+        The model cannot be made smaller in this way.
+    SettingsError
+        No model is so small; or a target of recall or precision is not met.
+    """
+    full = model.fitted
+    if (n_bytes := measure_model(model)) <= max_bytes:
+        return Reduction(model, n_bytes)
+    if full.full_features is not None:
+        raise ModelError("the model was made smaller before", hint="use the model in full")
+    if full.vocabulary is None or full.scorer.derivation is not None:
+        kind = "hashed features" if full.vocabulary is None else f"a {full.model_settings.model} model"
+        hint = "use fewer --hash-bits" if full.vocabulary is None else "use another model"
+        raise ModelError(f"{kind} cannot be made smaller: features are chosen by their weights", hint=hint)
+    numbers = DocumentNumbers.of(model.statistics)
+    frequencies = _document_frequencies(model, documents)
+    order = rank_features(full, frequencies)
+    n_features = _find_number(full, order, numbers, max_bytes)
+    held_out: Iterator[HeldOut] = iter(())
+    if not full.task.is_exclusive or full.unlabeled is not None:
+        pass  # nothing calibrates several labels again, or models of unlabeled documents
+    elif documents is not None:
+        aligned = align_documents(documents.sample, documents.vocabulary, full.vocabulary)
+        held_out = iter([HeldOut(full, frequencies, _number_classes(aligned, documents.labels, full.labels))])
+    else:
+        held_out = _hold_out(model, jobs)
+    selection, accuracies = _judge(full, held_out, n_features, numbers)
+    task = full.task.with_estimate(None)
+    if selection is not None:
+        assert isinstance(task, OneLabel)  # labels exclude each other
+        task = replace(task, calibration=selection.calibration, estimate=selection.estimate)
+    judged = replace(full, task=task)  # whose file has other bytes
+    n_features = _find_number(judged, order[:n_features], numbers, max_bytes)
+    small = make_trained_model(keep_features(judged, order[:n_features], numbers), None)
+    return Reduction(small, measure_model(small), accuracies)
+
+
+def rank_features(model: FittedModel, document_frequencies: Floats) -> NDArray[np.int64]:
+    """Return the features with a weight, the most important first; ties by column."""
+    scorer = model.scorer
+    squares = np.zeros(len(scorer.indptr) - 1)
+    is_filled = np.diff(scorer.indptr) > 0
+    if is_filled.any():
+        squares[is_filled] = np.add.reduceat(scorer.deltas**2, scorer.indptr[:-1][is_filled])
+    importance = squares[scorer.rows_of(np.arange(scorer.n_columns))] * document_frequencies
+    order: NDArray[np.int64] = np.argsort(-importance, kind="stable")
+    return np.asarray(order[importance[order] > 0])
+
+
+def keep_features(model: FittedModel, features: NDArray[np.int64], numbers: DocumentNumbers) -> FittedModel:
+    """Return a model of these features only, with weights in 8 bits; those whose weights become 0 go, too.
+
+    numbers  of the training documents
+    """
+    columns = np.sort(features)
+    scorer = model.scorer.restrict(columns).quantize()
+    is_used = np.diff(scorer.indptr) > 0
+    columns, scorer = columns[is_used], scorer.restrict(np.flatnonzero(is_used))
+    if scorer.base is not None and scorer.base_scale is not None:
+        # what all classes have in common changes no probability
+        is_common = model.task.is_exclusive and np.ptp(scorer.base_scale) == 0
+        base = None if is_common else round_to_float32(scorer.base)
+        scorer = replace(scorer, base=base, base_scale=None if is_common else scorer.base_scale)
+    weighting, vocabulary = model.weighting.restrict(columns), model.vocabulary
+    if weighting.idf is not None:
+        weighting = replace(weighting, idf=round_to_float32(weighting.idf))
+    task = model.task
+    if isinstance(task, OneLabel):
+        task = replace(task, calibration=_round(task.calibration))
+    return replace(
+        model, task=task, scorer=scorer, weighting=weighting, columns=None, documents=numbers,
+        vocabulary=None if vocabulary is None else vocabulary.restrict(columns),
+        feature_settings=replace(model.feature_settings, vocabulary=None),
+        model_settings=replace(model.model_settings, keep_sample=None), full_features=model.scorer.n_features,
+    )  # fmt: skip
+
+
+def _round(calibration: Calibration) -> Calibration:
+    """Return a calibration without likelihoods, which need all features, and with large tables in float32."""
+    quantiles, posteriors = calibration.nonconformity, calibration.mean_posteriors
+    if quantiles is not None:
+        quantiles = replace(quantiles, points=round_to_float32(quantiles.points))
+    if posteriors is not None:
+        posteriors = replace(posteriors, means=round_to_float32(posteriors.means))
+    return replace(
+        calibration, likelihoods=None, outlier_threshold=None, nonconformity=quantiles, mean_posteriors=posteriors
+    )
+
+
+def _find_number(model: FittedModel, order: NDArray[np.int64], numbers: DocumentNumbers, max_bytes: int) -> int:
+    """Return a number of features with which the file has at most so many bytes, and little less.
+
+    raises  SettingsError: no model is so small
+    """
+
+    def measure(n_features: int) -> int:
+        return measure_model(make_trained_model(keep_features(model, order[:n_features], numbers), None))
+
+    low, high = min(1, len(order)), len(order)  # of which one fits, and one perhaps not
+    smallest = measure(low)
+    if smallest > max_bytes:
+        what = f"{max_bytes:,} bytes are too few: the smallest possible model has {smallest:,}"
+        raise SettingsError(what, where="max_model_bytes", hint=f"allow {smallest:,} bytes or more")
+    trial = min(high, max(low, max_bytes // FIRST_BYTES))
+    for _ in range(MAX_TRIALS):
+        size = measure(trial)
+        if size > max_bytes:
+            high = trial - 1
+        else:
+            low = trial
+        if low >= high or ENOUGH * max_bytes <= size <= max_bytes:
+            break
+        n_next = (ENOUGH + 1) / 2 * (max_bytes - smallest) * trial / max(1, size - smallest)
+        trial = min(high, max(low + 1, int(n_next)))
+    return low
+
+
+def _document_frequencies(model: TrainedModel, documents: CorpusCounts | None) -> Floats:
+    """Return the number of documents that have each feature of a model: by its counts, its idf, or other documents.
+
+    If none of them tells, it is 1 for each.
+    """
+    fitted, n_features = model.fitted, model.fitted.scorer.n_features
+    if model.load_counts is not None:
+        return used_statistics(model).document_frequencies.astype(np.float64)
+    idf, n_documents = fitted.weighting.idf, model.statistics.n_documents
+    if idf is not None:
+        by_frequency = inverse_document_frequencies(
+            np.arange(1, n_documents + 1), n_documents=int(n_documents), idf=fitted.feature_settings.idf
+        )[::-1]  # ascending
+        middles = (by_frequency[1:] + by_frequency[:-1]) / 2
+        return np.asarray(n_documents - np.searchsorted(middles, idf), dtype=np.float64)
+    found = np.ones(n_features)
+    if documents is not None:
+        aligned = align_documents(documents.sample, documents.vocabulary, fitted.vocabulary)
+        found += np.bincount(aligned.indices, minlength=n_features)
+    return found
+
+
+def _hold_out(model: TrainedModel, jobs: int) -> Iterator[HeldOut]:
+    """Yield models of most of the training documents, and the other ones: none, if the model retains too few."""
+    if model.load_counts is None:
+        return
+    fitted, counts = model.fitted, model.counts
+    settings, sample = fitted.model_settings, counts.sample
+    n_folds = settings.folds
+    if len(counts.labels) < 2 or len(sample) < n_folds or counts.statistics.is_decayed:
+        return
+    folds = stratified_folds(
+        sample.classes, n_folds, seed=settings.seed, contents=None if settings.is_separate else sample.hashes,
+        class_documents=counts.statistics.class_documents,
+    )  # fmt: skip
+    sizes = np.bincount(folds[folds != NEVER_HELD_OUT], minlength=n_folds)
+    n_folds = min(n_folds, int(np.searchsorted(running_sums(sizes), CALIBRATION_SIZE)))
+    C = fitted.hyperparameters.C
+    plain = replace(
+        settings, calibrate=False, optimize=None, min_recall=(), min_precision=(), confidence=CONFIDENCE,
+        C=settings.C if C is None else C, smoothing=fitted.hyperparameters.smoothing if C is None else None,
+    )  # fmt: skip
+    for fold in range(n_folds):
+        is_held_out = folds == fold
+        rest = counts.without(is_held_out).drop_unused_features()
+        selection = None if C is not None else Selection(fitted.hyperparameters)
+        part = fit_model(rest, fitted.feature_settings, plain, jobs=jobs, selection=selection)
+        documents = sample.take(np.flatnonzero(is_held_out))
+        frequencies = used_statistics(make_trained_model(part, rest)).document_frequencies.astype(np.float64)
+        yield HeldOut(part, frequencies, align_documents(documents, counts.vocabulary, part.vocabulary))
+
+
+def _number_classes(documents: DocumentCounts, labels: tuple[str, ...], known: tuple[str, ...]) -> DocumentCounts:
+    """Return documents with the numbers of their labels in a model; ModelError if it lacks one."""
+    places = {label: k for k, label in enumerate(known)}
+    if unknown := [label for label in labels if label not in places]:
+        raise ModelError(f"the model has no label {unknown[0]!r}", hint="leave out its documents")
+    numbers = np.array([places[label] for label in labels], dtype=np.int32)
+    return replace(documents, classes=numbers[documents.classes])
+
+
+def _judge(
+    full: FittedModel, held_out: Iterator[HeldOut], n_features: int, numbers: DocumentNumbers
+) -> tuple[Selection | None, tuple[float, float] | None]:
+    """Calibrate a smaller model with documents that models of the same size have not seen.
+
+    Returns
+    -------
+    What was fitted to their scores, and the accuracy on them of the smaller model and of the one in full; None
+    if no documents were held out.
+    """
+    scores: list[Floats] = []
+    lengths: list[Floats] = []
+    classes: list[NDArray[np.int32]] = []
+    known: list[NDArray[np.bool_]] = []
+    n_right = 0
+    for part, frequencies, documents in held_out:
+        share = part.scorer.n_features / full.scorer.n_features
+        kept = rank_features(part, frequencies)[: max(1, round(n_features * share))]
+        small = keep_features(part, kept, numbers)
+        aligned = align_documents(documents, part.vocabulary, small.vocabulary)
+        found, own_lengths, is_known = small.evidence(aligned)
+        scores, lengths = [*scores, found], [*lengths, own_lengths]
+        classes, known = [*classes, documents.classes], [*known, is_known]
+        whole, own_lengths, is_known = part.evidence(documents)
+        posterior = replace(full.calibration, temperature=None).log_posterior(whole, None)
+        n_right += int((is_known & (full.calibration.decide(posterior) == documents.classes)).sum())
+    if not classes:
+        return None, None
+    all_scores, all_lengths, all_classes = np.concatenate(scores), np.concatenate(lengths), np.concatenate(classes)
+    is_known = np.concatenate(known)
+    first = Scored(all_scores[is_known], all_lengths[is_known], all_classes[is_known])
+    n_unknown = int((~is_known).sum())
+    unanswered = Unanswered(np.tile(full.log_prior, (n_unknown, 1)), all_classes[~is_known])
+    settings, calibration = full.model_settings, full.calibration
+    goals = find_goals(settings, full.labels)
+    has_adjustment = calibration.prior_adjustment is not None and goals.optimize in (None, *DECISION_METRICS)
+    selection = Selection(full.hyperparameters)
+    if settings.calibrate and len(first.classes):
+        selection = selection._replace(calibration=Calibration(fit_scaled_temperature(*first)))
+    selection = judge(selection, first, unanswered, goals=replace(goals, adjusts_prior=has_adjustment))
+    if isinstance(full.estimate, LeaveOneOutEstimate) and selection.estimate is not None:
+        selection = selection._replace(estimate=replace(selection.estimate, duplicates=full.estimate.duplicates))
+    accuracy = selection.estimate.accuracy if selection.estimate is not None else 0.0
+    return selection, (accuracy, n_right / len(all_classes))

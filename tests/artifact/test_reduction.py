@@ -1,0 +1,350 @@
+"""Models of a limited size: which features stay, what their weights become, and what the calibration is fitted to."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stored import change, load, put
+
+from nbtext import TextClassifier, load_model, save_model
+from nbtext.artifact import storage
+from nbtext.artifact.model import measure_model
+from nbtext.artifact.reduction import keep_features, limit_size, rank_features
+from nbtext.bayes.scorer import LinearScorer
+from nbtext.errors import ArtifactError, ModelError, SettingsError
+from nbtext.model.fitted_model import DocumentNumbers, TrainedModel
+from nbtext.model.predictor import Predictor
+
+LETTERS = Path(__file__).parents[2] / "corpora" / "letters"
+TFIDF: dict[str, Any] = {"tf": "binary", "idf": "smooth", "norm": "l2"}
+KINDS: dict[str, dict[str, Any]] = {
+    "auto": {},
+    "complement": {"model": "complement"},
+    "normalized complement": {"model": "complement", "normalize_weights": True},
+    "bernoulli": {"model": "bernoulli"},
+    "dirichlet": {"model": "dirichlet"},
+    "multinomial of tf-idf": {"model": "multinomial", **TFIDF},
+    "nbsvm": {"model": "nbsvm", "ngrams": (1, 2), **TFIDF},
+    "svm": {"model": "svm", "optimize": "macro_f1"},
+    "logistic": {"model": "logistic", "calibrate": False},
+    "characters": {"model": "nbsvm", "analyzer": "char_wb", "ngrams": (2, 4), "tf": "binary", "norm": "l2"},
+}
+
+
+def letters(half: str) -> tuple[list[str], list[str]]:
+    paths = sorted((LETTERS / half).glob("*/*"))
+    return [path.read_text(encoding="utf-8") for path in paths], [path.parent.name for path in paths]
+
+
+@pytest.fixture(scope="module", params=KINDS, ids=str)
+def trained(request: pytest.FixtureRequest) -> TrainedModel:
+    return TextClassifier(**KINDS[request.param]).fit(*letters("train")).model_
+
+
+def accuracy(model: TrainedModel) -> float:
+    texts, labels = letters("test")
+    task = model.fitted.task
+    _, classes = task.judge(*Predictor(model.fitted).score([texts]).evidence)
+    assert classes is not None
+    return float(np.mean([task.labels[k] == label for k, label in zip(classes.tolist(), labels, strict=True)]))
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_a_model_of_a_limited_size(trained: TrainedModel, share: float, tmp_path: Path) -> None:
+    """It has at most the bytes that are allowed, and little less; it predicts from its file as in memory."""
+    all_features = rank_features(trained.fitted, np.ones(trained.fitted.scorer.n_features))
+    largest = measure_model(small_of(trained, all_features))
+    smallest = measure_model(small_of(trained, all_features[:1]))
+    max_bytes = int(smallest + share * (largest - smallest))
+    found = limit_size(trained, max_bytes)
+    save_model(found.model, tmp_path / "small")
+    n_bytes = (tmp_path / "small").stat().st_size
+    assert 0.9 * max_bytes < n_bytes == found.n_bytes <= max_bytes
+    loaded = load_model(tmp_path / "small")
+    texts, _ = letters("test")
+    np.testing.assert_array_equal(
+        Predictor(loaded.fitted_).score([texts]).scores, Predictor(found.model.fitted).score([texts]).scores
+    )
+    assert loaded.fitted_.full_features == trained.fitted.scorer.n_features
+    save_model(loaded, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "small").read_bytes()
+    assert found.accuracy is not None
+    assert found.model.fitted.estimate.accuracy == found.accuracy[0]
+    assert abs(accuracy(found.model) - found.accuracy[0]) < 0.1
+    assert found.accuracy[0] > 0.8 and found.accuracy[1] > 0.85
+
+
+def small_of(model: TrainedModel, features: Any) -> TrainedModel:
+    small = keep_features(model.fitted, features, DocumentNumbers.of(model.statistics))
+    return TrainedModel(small, None)
+
+
+def test_all_features_in_8_bits_predict_the_same(trained: TrainedModel) -> None:
+    """The estimate of a model that keeps all features that documents share is that of the model in full, nearly."""
+    fitted = trained.fitted
+    small = small_of(trained, rank_features(fitted, np.ones(fitted.scorer.n_features)))
+    assert accuracy(small) == pytest.approx(accuracy(trained), abs=0.025)
+
+
+@given(
+    weights=st.lists(st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=3), min_size=1, max_size=9),
+    seed=st.integers(0, 99),
+)
+@settings(deadline=None)
+def test_weights_in_8_bits(weights: list[list[float]], seed: int) -> None:
+    """Each weight is a whole multiple of the scale of its class, and differs from the original by half of it."""
+    dense = np.array(weights)
+    n = len(dense)
+    scorer = LinearScorer(np.zeros(3), np.zeros(3), np.arange(n + 1) * 3, np.tile(np.arange(3, dtype=np.int32), n),
+                          dense.ravel())  # fmt: skip
+    found = scorer.quantize()
+    assert found.scales is not None
+    np.testing.assert_array_equal(found.codes * found.scales[found.classes], found.deltas)
+    assert (found.codes != 0).all()
+    largest = np.abs(dense).max(axis=0)
+    assert (np.abs(found.weights().T - dense) <= found.scales * 0.5000001).all()
+    assert np.allclose(found.scales[largest > 0] * 127, np.maximum(largest[largest > 0], 127e-100))
+
+
+def test_the_most_important_features_stay() -> None:
+    """Those with the largest norm of weights times the root of their document frequency; ties by column."""
+    model = TextClassifier(model="svm").fit(*letters("train"))
+    scorer, frequencies = model.fitted_.scorer, model.counts_.statistics.document_frequencies.astype(float)
+    importance = np.linalg.norm(scorer.weights(), axis=0) * np.sqrt(frequencies)
+    order = rank_features(model.fitted_, frequencies)
+    assert len(order) == (importance > 0).sum()
+    np.testing.assert_allclose(importance[order], np.sort(importance[importance > 0])[::-1])
+    small = keep_features(model.fitted_, order[:100], DocumentNumbers(1, (1,) * 6))
+    assert small.vocabulary is not None and model.fitted_.vocabulary is not None
+    assert set(small.vocabulary) <= {model.fitted_.vocabulary.term(j) for j in order[:100].tolist()}
+
+
+def test_frequencies_follow_from_the_idf(tmp_path: Path) -> None:
+    """A linear model without counts becomes the same smaller model as one with them."""
+    model = TextClassifier(model="nbsvm", ngrams=(1, 2), **TFIDF).fit(*letters("train"))
+    model.save(tmp_path / "model")
+    texts, labels = letters("test")
+    held_out = TextClassifier(ngrams=(1, 2)).fit(texts, labels).counts_
+    found = [limit_size(each.model_, 30_000, documents=held_out) for each in (model, load_model(tmp_path / "model"))]
+    assert list(found[0].model.fitted.vocabulary or ()) == list(found[1].model.fitted.vocabulary or ())
+    assert found[0].accuracy == found[1].accuracy
+    assert found[0].accuracy is not None
+    assert found[0].accuracy[0] == accuracy(found[0].model)
+    assert found[0].accuracy[1] == accuracy(model.model_)
+
+
+def test_only_kept_features_are_known(tmp_path: Path) -> None:
+    """Coverage, length and norm of a document count no others."""
+    model = TextClassifier(model="nbsvm", **TFIDF).fit(*letters("train")).model_
+    small = limit_size(model, 12_000).model.fitted
+    assert small.vocabulary is not None and model.fitted.vocabulary is not None
+    kept = small.vocabulary.term(3)
+    gone = next(term for term in model.fitted.vocabulary if term not in small.vocabulary.columns)
+    found = Predictor(small).score([[f"{kept} {gone} {gone}", kept]])
+    assert found.n_known.tolist() == [1, 1] and found.n_tokens.tolist() == [3, 1]
+    np.testing.assert_array_equal(found.scores[0], found.scores[1])
+
+
+def test_probabilities_are_calibrated_after_it() -> None:
+    """With the temperature of the model in full, the log-loss of new documents would be larger."""
+    model = TextClassifier(model="nbsvm", ngrams=(1, 2), **TFIDF).fit(*letters("train")).model_
+    found = limit_size(model, 12_000).model.fitted
+    texts, labels = letters("test")
+    classes = [found.labels.index(label) for label in labels]
+    evidence = Predictor(found).score([texts]).evidence
+    earlier = replace(found.task, calibration=model.fitted.calibration)
+    losses = [
+        -task.log_probabilities(*evidence)[np.arange(len(classes)), classes].mean() for task in (found.task, earlier)
+    ]
+    assert losses[0] < losses[1] - 0.01
+
+
+def test_several_labels() -> None:
+    """Their calibration stays, and nothing is estimated."""
+    texts, labels = letters("train")
+    lists = [[label] if k % 3 else [label, "third"] for k, label in enumerate(labels)]
+    for options in ({}, {"model": "svm"}):
+        model = TextClassifier(**options).fit(texts, lists).model_
+        found = limit_size(model, 20_000)
+        assert found.n_bytes <= 20_000 and found.accuracy is None
+        assert found.model.fitted.estimate is None
+        assert Predictor(found.model.fitted).score([texts]).scores.shape[0] == len(texts)
+
+
+def test_what_cannot_be_smaller(tmp_path: Path) -> None:
+    """It says why in one line: too few bytes, with the smallest size, which is possible; and models of other kinds."""
+    texts, labels = letters("train")
+    model = TextClassifier(model="svm").fit(texts, labels).model_
+    with pytest.raises(
+        SettingsError, match=r"^max_model_bytes: 900 bytes are too few: the smallest possible"
+    ) as refusal:
+        limit_size(model, 900)
+    smallest = int(str(refusal.value).rsplit("allow ")[1].split(" ")[0].replace(",", ""))
+    found = limit_size(model, smallest)
+    assert found.model.fitted.scorer.n_features <= 3 and found.n_bytes <= smallest
+    with pytest.raises(ModelError, match="made smaller before; use the model in full"):
+        limit_size(found.model, 100)
+    for options in ({"hash_bits": 14}, {"model": "gaussian"}, {"model": "categorical"}):
+        with pytest.raises(ModelError, match="cannot be made smaller"):
+            limit_size(TextClassifier(**options).fit(texts, labels).model_, 3000)
+    assert limit_size(model, 1 << 40).model is model
+
+
+def test_a_smaller_model_cannot_grow(tmp_path: Path) -> None:
+    """It holds no counts, and says so."""
+    model = TextClassifier().fit(*letters("train")).model_
+    save_model(limit_size(model, 20_000).model, tmp_path / "small")
+    with pytest.raises(ModelError, match="the model was made smaller: it holds no counts, so it cannot grow"):
+        load_model(tmp_path / "small").partial_fit(["a"], ["noise"])
+
+
+def test_documents_with_a_label_that_the_model_lacks() -> None:
+    texts, labels = letters("train")
+    other = TextClassifier().fit(texts, ["new", *labels[1:]]).counts_
+    with pytest.raises(ModelError, match="the model has no label 'new'"):
+        limit_size(TextClassifier(model="svm").fit(texts, labels).model_, 20_000, documents=other)
+
+
+WRONG = [
+    ("scorer.scales", put("scorer.scales", lambda scales: scales[1:])),
+    ("scorer.scales", put("scorer.scales", lambda scales: scales * 0)),
+    ("scorer.scales", put("scorer.scales", lambda scales: scales * -1)),
+    ("scorer.scales", put("scorer.scales", lambda scales: scales * np.nan)),
+    ("scorer.scales", put("scorer.scales", lambda scales: scales * 0 + 1e99)),
+    ("scorer.deltas", put("scorer.deltas", lambda codes: codes.astype(np.int16))),
+    ("scorer.deltas", put("scorer.deltas", lambda codes: codes.astype(np.float64))),
+    ("scorer.deltas", put("scorer.deltas", lambda codes: np.full(len(codes), -128, dtype=np.int8))),
+    ("scorer.deltas", put("scorer.deltas", lambda codes: codes[1:])),
+    ("scorer.deltas", put("scorer.deltas", [1, 2])),
+    ("scorer.classes", put("scorer.classes", lambda classes: classes + 6)),
+    ("scorer.deltas", lambda record: record["scorer"].pop("scales")),
+    ("full_features", put("full_features", -1)),
+    ("full_features", put("full_features", "many")),
+]
+
+
+@pytest.mark.parametrize(("key", "how"), WRONG, ids=[f"{number}-{key}" for number, (key, _) in enumerate(WRONG)])
+def test_wrong_content_is_refused(key: str, how: Any, tmp_path: Path) -> None:
+    """In one line that names the file and the key."""
+    path = tmp_path / "model"
+    save_model(limit_size(TextClassifier(model="svm").fit(*letters("train")).model_, 15_000).model, path)
+    change(path, how)
+    with pytest.raises(ArtifactError) as refusal:
+        load_model(path)
+    assert str(path) in str(refusal.value) and key in str(refusal.value)
+
+
+def test_scales_of_a_gaussian_model(tmp_path: Path) -> None:
+    """The weights of derived columns are not in 8 bits, so a file that says so is refused."""
+    TextClassifier(model="gaussian").fit(["aa bb", "bb cc"] * 3, ["x", "y"] * 3).save(tmp_path / "model")
+    n = len(load(tmp_path / "model")["scorer"]["bias"])
+    change(
+        tmp_path / "model", put("scorer.scales", np.ones(n)),
+        put("scorer.deltas", lambda deltas: np.sign(deltas).astype(np.int8)),
+    )  # fmt: skip
+    with pytest.raises(ArtifactError, match=r"do not belong to gaussian models"):
+        load_model(tmp_path / "model")
+
+
+ROWS = [np.arange(2000, dtype=np.uint16), np.zeros(5000, dtype=np.uint8), np.arange(600) % 7 / 4, np.zeros((30, 9)),
+        np.array([], dtype=np.uint8), np.array([3], dtype=np.uint64), np.repeat(np.arange(9), 999).astype(np.uint32),
+        np.array([5, 4] * 99, dtype=np.uint8), np.tile(np.array([-5, 127], dtype=np.int8), 99)]  # fmt: skip
+
+
+def test_compressed_arrays(tmp_path: Path) -> None:
+    """They are read as they were written; those that do not become smaller stay as they are."""
+    record = {f"a{number}": row for number, row in enumerate(ROWS)}
+    storage.save(record, str(tmp_path / "packed"), is_packed=True)
+    storage.save(record, str(tmp_path / "plain"))
+    assert (tmp_path / "packed").stat().st_size < 0.1 * (tmp_path / "plain").stat().st_size
+    found = storage.load(str(tmp_path / "packed"))
+    for name, row in record.items():
+        read = found[name].read()
+        np.testing.assert_array_equal(read, row)
+        assert read.shape == row.shape
+        assert found[name].is_differences or read.dtype == row.dtype
+    assert found["a4"].n_packed is None
+
+
+def packed(**changes: Any) -> dict[str, Any]:
+    """The header's entry of a compressed array of 1,000 zeros, with wrong values."""
+    return {"dtype": "|u1", "shape": [1000], "offset": 0, "checksum": 0, "zlib": 17} | changes
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"zlib": 0}, "impossible size"),
+        ({"zlib": -5}, "impossible size"),
+        ({"zlib": None}, "impossible size"),
+        ({"zlib": True}, "impossible size"),
+        ({"zlib": 17.0}, "impossible size"),
+        ({"zlib": 17, "shape": [(1 << 22) + 1]}, "impossible size"),
+        ({"zlib": 17, "shape": [1 << 40], "dtype": "<f8"}, "impossible size"),
+        ({"differences": False}, "differences"),
+        ({"differences": 1}, "differences"),
+        ({"differences": True, "dtype": "<f8"}, "differences"),
+        ({"differences": True, "dtype": "<u8"}, "differences"),
+        ({"differences": True, "dtype": "|i1"}, "differences"),
+        ({"differences": True, "shape": [10, 100]}, "differences"),
+        ({"lzma": 17}, 'does not know "lzma" of an array'),
+    ],
+)
+def test_impossible_compressed_arrays_are_refused(wrong: dict[str, Any], message: str, tmp_path: Path) -> None:
+    """Before memory is allocated for them."""
+    storage.save({"a": packed(**wrong)}, str(tmp_path / "model"))
+    with pytest.raises(ArtifactError, match=message):
+        storage.load(str(tmp_path / "model"))
+
+
+def test_differences_need_compression(tmp_path: Path) -> None:
+    place = packed(differences=True)
+    del place["zlib"]
+    storage.save({"a": place}, str(tmp_path / "model"))
+    with pytest.raises(ArtifactError, match="differences"):
+        storage.load(str(tmp_path / "model"))
+
+
+@pytest.mark.parametrize("n_items", [999, 1001, 1 << 22])
+def test_other_lengths_than_stated_are_refused(n_items: int, tmp_path: Path) -> None:
+    """No more than the stated bytes are decompressed, and no fewer are accepted."""
+    path = tmp_path / "model"
+    storage.save({"a": np.zeros(1000, dtype=np.uint8), "b": [0] * 9}, str(path), is_packed=True)
+    content = path.read_bytes()
+    text = b'"shape":[1000]'
+    wrong = b'"shape":[%d]' % n_items
+    start = content.index(b"{", len(storage.START) + 4)
+    stop = content.index(storage.BEFORE_LENGTH)
+    header = content[start:stop].replace(text, wrong)[len(storage.CHECKSUM % 0) :].rstrip(b" ")
+    header = header + b" " * (stop - start - len(storage.CHECKSUM % 0) - len(header))
+    sealed = storage.CHECKSUM % storage.crc32(header) + header
+    if len(sealed) != stop - start:
+        pytest.skip("the header has no room for the longer number")
+    path.write_bytes(content[:start] + sealed + content[stop:])
+    with pytest.raises(ArtifactError, match="cannot be decompressed"):
+        storage.load(str(path))["a"].read()
+
+
+def test_damaged_compressed_bytes(tmp_path: Path) -> None:
+    """Each flipped bit is noticed, by the checksum or by decompression."""
+    path = tmp_path / "model"
+    storage.save({"a": np.arange(3000, dtype=np.uint32) // 7}, str(path), is_packed=True)
+    content = path.read_bytes()
+    for place in range(len(content) - 40, len(content) - 2):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :])
+        with pytest.raises(ArtifactError, match="is damaged"):
+            storage.load(str(path))["a"].read()
+
+
+def test_unpacking_is_bounded() -> None:
+    """Bytes that decompress to more than stated, other bytes, and bytes that follow, are an error."""
+    bomb = np.frombuffer(storage.compress(bytes(1 << 24), 9), dtype=np.uint8)
+    for stored, n_bytes in ((bomb, 100), (bomb, 1 << 25), (bomb[:-4], 1 << 24), (bomb[4:], 1 << 24),
+                            (np.append(bomb, np.uint8(0)), 1 << 24)):  # fmt: skip
+        with pytest.raises(ArtifactError, match="cannot be decompressed"):
+            storage._unpack(stored, n_bytes)
+    assert len(storage._unpack(bomb, 1 << 24)) == 1 << 24
