@@ -18,9 +18,11 @@ from nbtext.artifact.storage import foreign_error
 from nbtext.bayes.calibration import LARGEST, TemperatureScaling
 from nbtext.bayes.class_statistics import MAX_COUNTED, ClassStatistics, Totals
 from nbtext.bayes.conformal import MAX_POINTS, Quantiles
-from nbtext.bayes.diagnostics import MAX_PAIRS, METHODS, LeaveOneOutEstimate, Proportion, Unlabeled
+from nbtext.bayes.diagnostics import MAX_PAIRS, METHODS, LeaveOneOutEstimate, Part, Proportion, Unlabeled
+from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.prevalence import MeanPosteriors
 from nbtext.bayes.scorer import MAX_CODE, SMALLEST_SCALE
+from nbtext.bayes.settings import SELECTABLE_MODELS as PART_MODELS
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.documents.formats import INPUT_UNITS
 from nbtext.documents.names import are_ascending, are_offsets, are_utf8, find_row_error
@@ -89,6 +91,9 @@ LIMITS = {
     "Unlabeled.log_prior": Limits(-MAX_NUMBER, 0),
     "Hyperparameters.smoothing": AT_LEAST_0,
     "Hyperparameters.C": AT_LEAST_0,
+    "Part.smoothing": Limits(0, HIGHEST),
+    "Part.C": AT_LEAST_0,
+    "Part.weight": Limits(0, HIGHEST),
     "OneLabel.log_prior": Limits(-MAX_NUMBER, 0, (LABELS,)),
     "SeveralLabels.log_prior": Limits(-MAX_NUMBER, 0, (LABELS,)),
     "SeveralLabels.priors": FOR_EACH_LABEL,
@@ -266,6 +271,12 @@ def _check_multilabel_fit(found: MultilabelFit, key: str, n_labels: int) -> None
         check_within(f"{key}.nonconformity.points", found.nonconformity.points, 0, 1)
 
 
+def _check_part(found: Part, key: str, n_labels: int) -> None:
+    _check_choice(f"{key}.model", found.model, (*PART_MODELS, *LINEAR_MODELS))
+    if (found.C is None) == (found.model in LINEAR_MODELS):
+        raise invalid_value(f"{key}.C", f"does not fit {found.model} models")
+
+
 def _check_unlabeled(found: Unlabeled, key: str, n_labels: int) -> None:
     _check_choice(f"{key}.method", found.method, METHODS)
     if len(found.log_prior) != n_labels:
@@ -344,6 +355,7 @@ CHECKS: dict[str, Callable[[Any, str, int], None]] = {
     "Proportion": _check_proportion,
     "MultilabelEstimate": _check_multilabel_estimate,
     "MultilabelFit": _check_multilabel_fit,
+    "Part": _check_part,
     "Unlabeled": _check_unlabeled,
     "ModelInput": _check_input,
     "Weighting": _check_weighting,

@@ -223,6 +223,17 @@ class ClassStatistics:
             totals=self.totals and self.totals.change(lambda counts: counts[columns]),
         )
 
+    def slice(self, start: int, stop: int | None) -> ClassStatistics:
+        """Return the statistics of the features from `start` up to `stop` (None: all further ones), without a copy."""
+        indptr = self.indptr[start : None if stop is None else stop + 1]
+        entries = slice(indptr[0], indptr[-1])
+        documents, is_binary = self.documents[entries], self.occurrences is self.documents
+        return ClassStatistics(
+            self.class_documents, indptr - indptr[0], self.classes[entries], documents,
+            documents if is_binary else self.occurrences[entries],
+            totals=self.totals and self.totals.change(lambda counts: counts[start:stop]),
+        )  # fmt: skip
+
     def align(
         self, columns: NDArray[Any], n_features: int, *, classes: NDArray[Any], n_classes: int
     ) -> ClassStatistics:

@@ -116,17 +116,37 @@ class RepeatedTexts:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """One of the models whose weighted scores a combination adds up.
+
+    view       the name of the view that it scores; empty if there is only one
+    model      its name
+    smoothing  of an event model; that of the combination multiplies it
+    C          inverse regularization strength of a linear model; None for an event model
+    weight     by which its scores are multiplied, at least 0
+    """
+
+    view: str
+    model: str
+    smoothing: float = 0.0
+    C: float | None = None
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Hyperparameters:
     """What is selected before a model is fitted.
 
     smoothing     of the event model
     C             inverse regularization strength of a linear model; None for an event model
     is_converged  whether the solver of a linear model met its tolerance with this C
+    parts         of a combination
     """
 
     smoothing: float
     C: float | None = None
     is_converged: bool = True
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ EVENT_MODELS: Mapping[str, EventModel] = Registry({
     "dirichlet": "nbtext.bayes.dirichlet:DIRICHLET",
     "categorical": "nbtext.bayes.categorical:CATEGORICAL",
     "gaussian": "nbtext.bayes.gaussian:GAUSSIAN",
+    "combined": "nbtext.bayes.combination:COMBINED",
 })  # fmt: skip
 
 LINEAR_MODELS: Mapping[str, Any] = Registry({  # of nbtext.linear.data.LinearModel, which is in a later layer

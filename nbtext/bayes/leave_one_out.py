@@ -397,7 +397,7 @@ class ScoredCorpus:
     def add(self, smoothings: Sequence[float], scores: Floats) -> None:
         """Add the scores of the next documents, (n_smoothings, n, n_classes)."""
         for smoothing, found in zip(smoothings, scores, strict=True):
-            self._scores[smoothing].append(found)
+            self._scores.setdefault(smoothing, []).append(found)
 
 
 def _represent_empty(corpus: LeaveOneOut, n_others: int) -> tuple[LeaveOneOut, int]:

@@ -69,6 +69,7 @@ def minimize(
     start: Floats,
     *,
     bound: float = np.inf,
+    lower: Floats | None = None,
     solve: Solve = solve_densely,
     tolerance: float = TOLERANCE,
     max_steps: int = MAX_STEPS,
@@ -79,6 +80,8 @@ def minimize(
     SciPy's optimizers do the same, but importing them takes longer than most trainings.
 
     bound      upper bound of the absolute value of each parameter
+    lower      their lower bounds; None: −bound. At its lower bound, a parameter that should decrease must have the
+               gradient 0
     solve      returns Newton's step, not negated, from the third value of `evaluate` and the gradient
     tolerance  of the loss, in its units: a step that gains no more is the last one
     is_minimum
@@ -95,7 +98,7 @@ def minimize(
                 break
             step = -solve(hessian, gradient)
             for _ in range(MAX_HALVINGS):
-                candidate = np.clip(at + step, -bound, bound)
+                candidate = np.clip(at + step, -bound if lower is None else lower, bound)
                 new = evaluate(candidate)
                 if new[0] <= loss or np.abs(step).max(initial=0) < TOLERANCE:
                     break

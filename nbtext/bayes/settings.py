@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 LOSSES = ("squared-hinge", "logistic")
 AUTO = "auto"
+COMBINED = "combined"  # the sum of Naive Bayes models over views; see `combination`
 BEST = "best"  # the model that a search selects
 OF_SOME_MODELS = (  # fields of ModelSettings that a model takes if its record names them
     "C", "smoothing", "prior", "loss", "interpolation", "ratio_smoothing", "values", "normalize_weights",

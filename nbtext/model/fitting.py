@@ -11,17 +11,19 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics, LabelSets, log_prior
 from nbtext.bayes.decision_offsets import Goals, find_goals
-from nbtext.bayes.diagnostics import Hyperparameters
+from nbtext.bayes.combination import combine, fit_parts, list_parts
+from nbtext.bayes.diagnostics import Hyperparameters, Part
+from nbtext.bayes.event_model import EventModel
 from nbtext.bayes.few_documents import SMOOTHINGS, find_better, is_few
 from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus, count_hapaxes
 from nbtext.bayes.scorer import Floats, round_to_float32
-from nbtext.bayes.settings import AUTO, COMPARED_MODELS, DECISION_METRICS, FEW_DOCUMENTS_MODEL, ModelSettings
+from nbtext.bayes.settings import AUTO, COMBINED, COMPARED_MODELS, DECISION_METRICS, FEW_DOCUMENTS_MODEL, ModelSettings
 from nbtext.bayes.smoothing import Selection, choose_documents, compare_event_models, search_smoothing, select_smoothing
 from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts, count_copies
 from nbtext.features.selection import is_selective, no_token, select_columns
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.vocabulary import Vocabulary
+from nbtext.features.vocabulary import Vocabulary, find_views
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CALIBRATION_SIZE, CorpusCounts
 from nbtext.model.fitted_model import DocumentNumbers, FittedModel, TrainedModel
@@ -62,14 +64,16 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     counts, columns = select_features(replace(counts, empty=counts.empty_documents), features)
     labels, has_prior = counts.labels, model_settings.prior is not None
     is_model_selected = is_model_selected or model_settings.model == AUTO
-    is_cut = is_model_selected and is_new is None and not model_settings.has_targets and features.is_counting
+    is_combined = model_settings.model == COMBINED
+    is_sampled = is_model_selected or is_combined  # documents that calibrate are enough to estimate, too
+    is_cut = is_sampled and is_new is None and not model_settings.has_targets and features.is_counting
     if is_cut and not is_few(counts.statistics):
         # one document more than needed, because the last of a sample may lack some of its duplicates
         counts = replace(counts, sample=counts.sample.first(CALIBRATION_SIZE + 1))
     n_hapax, n_features_hapax = count_unseen(counts, features, is_new)
     goals = find_goals(model_settings, labels)
     # a prior that is given, or that --optimize adjusts, is not adjusted again
-    adjusts_prior = is_model_selected and model_settings.calibrate and not has_prior
+    adjusts_prior = is_sampled and model_settings.calibrate and not has_prior
     adjusts_prior = adjusts_prior and model_settings.class_weight is None
     goals = replace(goals, adjusts_prior=adjusts_prior and goals.optimize in (None, *DECISION_METRICS))
     n_empty, empty = None, counts.empty
@@ -93,21 +97,54 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
         features, model_settings, corpus, smoothing = selected
     if is_linear:
         return _fit_linear_model(counts, columns, features, model_settings, n_hapax, jobs, check)
+    if is_combined and _has_binary(counts, features):  # it is at least as accurate as counts
+        features = replace(features, tf="binary")
     weighting = _weighting(counts, features, model_settings)
     statistics, sample = compute_sufficient_statistics(counts, weighting, model_settings)
     if not isinstance(selection, Selection):
         if corpus is None or is_new is not None:
-            size = CALIBRATION_SIZE if is_model_selected else None
+            size = CALIBRATION_SIZE if is_sampled else None
             corpus = choose_documents(leave_out(statistics, sample, model_settings), goals, size)
+        parts: tuple[Part, ...] = ()
+        if is_combined:
+            parts = list_parts(features.view, len(labels))
+            parts, corpus = fit_parts(corpus, parts, features.view, _bounds(features, counts), smoothing)
         selection = select_smoothing(corpus, smoothing, calibrate=model_settings.calibrate, goals=goals)
+        selection = selection._replace(hyperparameters=replace(selection.hyperparameters, parts=parts))
     hyperparameters, calibration, estimate = selection
-    scorer = model_settings.event_model.compile(statistics, smoothing=hyperparameters.smoothing)
+    if is_combined and not hyperparameters.parts:  # of equal weight
+        hyperparameters = replace(hyperparameters, parts=list_parts(features.view, len(labels)))
+    event_model = _event_model(features, model_settings, hyperparameters, counts)
+    scorer = event_model.compile(statistics, smoothing=hyperparameters.smoothing)
     log_priors = log_prior(statistics.class_documents, model_settings.prior_of(labels))
     task = OneLabel.of(labels, log_priors, statistics.class_documents, model_settings, calibration, estimate)
     return FittedModel(
         task, features, model_settings, counts.vocabulary, columns, weighting, scorer.with_prior(log_priors),
         hyperparameters, is_model_selected=is_model_selected, is_binary_selected=features.tf != tf,
     )  # fmt: skip
+
+
+def _has_binary(counts: CorpusCounts, features: FeatureSettings) -> bool:
+    """Return whether binary counts can be used in place of counts, because the settings ask for nothing else."""
+    is_plain = features.is_counting and features.tf == "count" and counts.weighting is None
+    return is_plain and counts.statistics.knows_documents
+
+
+def _bounds(features: FeatureSettings, counts: CorpusCounts) -> NDArray[np.int64] | None:
+    """Return the bounds of the columns of the views; None if there is only one view."""
+    if not features.view:
+        return None
+    assert counts.vocabulary is not None  # for the types: views are not hashed
+    return find_views(counts.vocabulary, features.view)
+
+
+def _event_model(
+    features: FeatureSettings, settings: ModelSettings, hyperparameters: Hyperparameters, counts: CorpusCounts
+) -> EventModel:
+    """Return the event model of the settings; a combination has the parts of the hyperparameters."""
+    if settings.model != COMBINED:
+        return settings.event_model
+    return combine(hyperparameters.parts, features.view, _bounds(features, counts))
 
 
 def _fit_several_labels(
@@ -214,8 +251,7 @@ def _select_event_model(
     document can be left out, it is the multinomial model.
     """
     statistics, given = counts.statistics, model_settings.smoothing
-    has_binary = features.is_counting and features.tf == "count" and counts.weighting is None
-    tfs = (features.tf, "binary") if has_binary and statistics.knows_documents else (features.tf,)
+    tfs = (features.tf, "binary") if _has_binary(counts, features) else (features.tf,)
 
     def list_candidates(names: Sequence[str]) -> list[tuple[FeatureSettings, ModelSettings, LeaveOneOut]]:
         found = []
@@ -348,8 +384,8 @@ def make_left_out(
     counts, _ = select_features(counts, features)
     weighted = compute_sufficient_statistics(counts, fitted.weighting, settings)
     n_hapax, _ = count_unseen(counts, features)
-    prior = settings.prior_of(counts.labels)
-    return LeaveOneOut(*weighted, n_hapax, settings.event_model, prior, jobs, is_separate=is_separate)
+    prior, model = settings.prior_of(counts.labels), _event_model(features, settings, fitted.hyperparameters, counts)
+    return LeaveOneOut(*weighted, n_hapax, model, prior, jobs, is_separate=is_separate)
 
 
 def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64], Floats]:

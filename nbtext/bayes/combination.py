@@ -1,0 +1,316 @@
+"""Combinations: the weighted sum of the scores of several models, over one view of a document or several.
+
+The weights are fitted to leave-one-out scores of the parts, which are exact and cost one pass, so that no document is
+held out. A weighted sum of linear scores is a linear score: a combination compiles to one scorer, and is an event model
+like the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.calibration import PRIOR_DEVIATION, PRIOR_MEAN, fit_scaled_temperature
+from nbtext.bayes.class_statistics import ClassStatistics
+from nbtext.bayes.decision_offsets import fit_prior_adjustment
+from nbtext.bayes.diagnostics import Part
+from nbtext.bayes.event_model import EventModel, LeftOut
+from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus
+from nbtext.bayes.newton import minimize
+from nbtext.bayes.scorer import Floats, LinearScorer, log_posterior
+from nbtext.features.csr import split_columns
+from nbtext.parallel import parallel_calls
+
+# The models of each view, and their smoothing. Leave-one-out would select less where documents quote one another, or
+# are of one subject, and the combination would be worse on others: on folds of the training documents of later mails,
+# and of other films, ...
+SMOOTHINGS = {"multinomial": 0.1, "complement": 1.0}
+MAX_SCORES = 1 << 22  # documents times labels times parts, to which weights are fitted
+ROUNDS = 2  # of fitting the weights, and the offsets of the labels
+DEVIATION = 1.0  # of the prior of a weight, relative to its mean
+
+
+class Placed(NamedTuple):
+    """One view of a combination: its columns, and its parts."""
+
+    start: int
+    stop: int | None  # None: the last column
+    parts: Sequence[Part]
+
+
+WHOLE = (Placed(0, None, tuple(Part("", name, smoothing, weight=0.5) for name, smoothing in SMOOTHINGS.items())),)
+
+
+def list_parts(views: Sequence[str], n_classes: int) -> tuple[Part, ...]:
+    """Return the parts of the model `combined`, of equal weight.
+
+    With two labels, complement Naive Bayes is the multinomial model, because the rest of a class is the other one.
+
+    views  the names of the views; empty: there is only one
+    """
+    names = tuple(SMOOTHINGS) if n_classes > 2 else ("complement",)  # noqa: PLR2004 - two labels
+    found = [Part(view, name, SMOOTHINGS[name]) for view in views or ("",) for name in names]
+    return tuple(replace(part, weight=1 / len(found)) for part in found)
+
+
+def combine(parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.int64] | None) -> EventModel:
+    """Return the event model that adds up the weighted scores of parts.
+
+    Its smoothing multiplies those of the parts.
+
+    views   the names of the views; empty: there is only one
+    bounds  (n_views + 1,), of the columns of the views; None: there is only one
+    """
+    ranges = [(0, None)] if bounds is None else list(pairwise(bounds.tolist()))
+    places = tuple(
+        Placed(*columns, [part for part in parts if part.view == view and part.weight > 0])
+        for view, columns in zip(views or ("",), ranges, strict=True)
+    )
+    return replace(
+        COMBINED,
+        compile=partial(compile_combination, places=places),
+        leave_one_out=partial(leave_out, places=places),
+        leave_one_out_counts=partial(leave_out_counts, places=places),
+        out_of_vocabulary=partial(weigh_unseen, places=places),
+    )
+
+
+def compile_combination(
+    statistics: ClassStatistics, *, smoothing: float, places: Sequence[Placed] = WHOLE
+) -> LinearScorer:
+    """Return the scorer of the weighted sum of all parts."""
+    n_classes, n_features = statistics.n_classes, statistics.n_features
+    bias, defaults = np.zeros(n_classes), np.zeros((len(places), n_classes))
+    deltas, base = np.zeros(len(statistics.classes)), np.zeros(n_features)
+    for default, (start, stop, parts) in zip(defaults, places, strict=True):
+        own, columns = statistics.slice(start, stop), slice(start, stop)
+        entries = slice(*statistics.indptr[[start, n_features if stop is None else stop]].tolist())
+        for part in parts:
+            scorer = EVENT_MODELS[part.model].compile(own, smoothing=smoothing * part.smoothing)
+            bias += part.weight * scorer.bias
+            default += part.weight * scorer.default
+            deltas[entries] += part.weight * scorer.deltas
+            if scorer.base is not None:  # the same for all classes: the scale of each is 1
+                base[columns] += part.weight * scorer.base
+    bounds = np.array([place.start for place in places] + [n_features]) if len(places) > 1 else None
+    return LinearScorer(
+        bias, defaults.ravel(), statistics.indptr, statistics.classes, deltas, base, np.ones(n_classes), bounds
+    )
+
+
+def _score_parts(
+    statistics: ClassStatistics, left_out: LeftOut, places: Sequence[Placed], smoothing: float
+) -> Iterator[tuple[Part, Floats]]:
+    """Yield each part, and its leave-one-out scores, (n, n_classes)."""
+    for own, rows, parts in _split(statistics, left_out, places):
+        for part in parts:
+            record, alpha = EVENT_MODELS[part.model], smoothing * part.smoothing
+            counted, is_whole = record.leave_one_out_counts, own.occurrences.dtype.kind == "i"
+            if counted is not None and is_whole and rows.documents.is_counted and alpha > 0:
+                yield part, counted(own, rows, smoothings=[alpha])[0]
+                continue
+            documents = rows.documents
+            scores = record.compile(own, smoothing=alpha).scores(documents.indptr, documents.indices, documents.counts)
+            yield part, record.leave_one_out(own, rows, scores, smoothing=alpha)
+
+
+def _split(
+    statistics: ClassStatistics, left_out: LeftOut, places: Sequence[Placed]
+) -> Iterator[tuple[ClassStatistics, LeftOut, Sequence[Part]]]:
+    """Yield the statistics, the left-out documents and the parts of each view."""
+    if len(places) == 1:
+        yield statistics, left_out, places[0].parts
+        return
+    documents = left_out.documents
+    bounds = np.array([place.start for place in places] + [statistics.n_features])
+    rows = split_columns(documents.indptr, documents.indices, bounds)
+    for (start, stop, parts), (entries, indptr, indices) in zip(places, rows, strict=True):
+        counts = documents.counts[entries]
+        own = replace(left_out, documents=replace(documents, indptr=indptr, indices=indices, counts=counts))
+        yield statistics.slice(start, stop), own, parts
+
+
+def leave_out(
+    statistics: ClassStatistics,
+    left_out: LeftOut,
+    scores: Floats,
+    *,
+    smoothing: float,
+    places: Sequence[Placed] = WHOLE,
+) -> Floats:
+    """Return leave-one-out scores: the weighted sum of those of the parts."""
+    total = np.zeros_like(scores)
+    for part, found in _score_parts(statistics, left_out, places, smoothing):
+        total += part.weight * found
+    return total
+
+
+def leave_out_counts(
+    statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float], places: Sequence[Placed] = WHOLE
+) -> Floats:
+    """Return leave-one-out scores for several smoothings, without a scorer."""
+    none = np.zeros((len(left_out), statistics.n_classes))
+    return np.stack([leave_out(statistics, left_out, none, smoothing=each, places=places) for each in smoothings])
+
+
+def weigh_unseen(
+    statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float, places: Sequence[Placed] = WHOLE
+) -> Floats:
+    """Return the mean weight of those features of each document that no remaining document has, (n, n_classes)."""
+    total, number = np.zeros((len(left_out), statistics.n_classes)), np.zeros(len(left_out))
+    for own, rows, parts in _split(statistics, left_out, places):
+        documents = rows.documents
+        is_unseen = own.document_frequencies[documents.indices] == rows.all_copies[documents.entry_documents]
+        n_unseen = documents.sum_entries(documents.counts * is_unseen)
+        number += n_unseen
+        for part in parts:
+            unseen = EVENT_MODELS[part.model].out_of_vocabulary
+            assert unseen is not None  # for the types
+            total += (part.weight * n_unseen)[:, None] * unseen(own, rows, smoothing=smoothing * part.smoothing)
+    return total / np.maximum(number, 1)[:, None]
+
+
+COMBINED = EventModel(
+    compile=compile_combination,
+    leave_one_out=leave_out,
+    leave_one_out_counts=leave_out_counts,
+    out_of_vocabulary=weigh_unseen,
+    prior="uniform",
+    smoothing=1.0,
+    has_pseudo_counts=False,  # not the same in all parts
+    is_generative=False,
+    is_in_nats=False,
+)
+
+
+def fit_parts(
+    corpus: ScoredCorpus, parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.int64] | None,
+    smoothing: float | None,
+) -> tuple[tuple[Part, ...], ScoredCorpus]:
+    """Fit the weights of parts to documents of a corpus; return the parts, and the documents scored by them.
+
+    The scores of documents that the weights were fitted to are held out from the fit: the weights of one half of the
+    documents score the other half.
+
+    smoothing  by which those of the parts are multiplied; None: by that of the model
+    """
+    judged = corpus.corpus
+    factor = (judged.model.smoothing or 1.0) if smoothing is None else smoothing
+    first = judged.first(max(1, MAX_SCORES // max(1, judged.statistics.n_classes * len(parts))))
+    jobs, classes, lengths = judged.jobs, first.documents.classes, first.lengths
+    if len(first.documents):
+        alone = [
+            replace(first, model=combine([replace(part, weight=1.0)], views, bounds), prior="uniform", jobs=1)
+            for part in parts
+        ]
+        calls = [partial(_score_known, each, factor) for each in alone]
+        scores = np.stack(parallel_calls(calls, jobs=jobs))
+        half = int(np.searchsorted(first.contents, first.contents[len(classes) // 2]))
+        weights, held_out = fit_weights(scores, lengths, classes, half)
+        parts = [replace(part, weight=weight) for part, weight in zip(parts, weights.tolist(), strict=True)]
+    model = combine(parts, views, bounds)
+    scored = ScoredCorpus(
+        replace(judged, model=model), replace(corpus.unanswered, model=model),
+        n_unjudged=corpus.n_unjudged, n_duplicates=corpus.n_duplicates,
+    )  # fmt: skip
+    if len(first.documents):
+        first = replace(first, model=model)
+        unseen = first.ignore_hapaxes(np.zeros_like(held_out), factor)  # which is subtracted from these scores later
+        scored.add([factor], (held_out - unseen + first.unanswered_log_posterior())[None])
+    return tuple(parts), scored
+
+
+def _score_known(corpus: LeaveOneOut, factor: float) -> Floats:
+    return corpus.ignore_hapaxes(corpus.scores(factor)[0], factor)
+
+
+def fit_weights(
+    scores: Floats, lengths: NDArray[Any] | None, classes: NDArray[Any], half: int
+) -> tuple[Floats, Floats]:
+    """Fit weights >= 0 by log-loss; return them, and sums of scores that are held out from the fit.
+
+    The loss is that of softmax(Σ_m w_m · scores_m / L^b + offsets), with a weak prior of the weights, which are equal
+    in units of the mean absolute score of each part, and of b. Only the weights are kept: the temperature, the label
+    noise and the offsets are fitted to the sums again, as for other models.
+
+    Parameters
+    ----------
+    scores : (n_parts, n, n_classes), left out or held out
+    lengths : (n,), known tokens; None if they are not known
+    classes : (n,), the true class of each document
+    half : the number of documents in the first half
+
+    Returns
+    -------
+    The weights, (n_parts,), whose sum is 1; and the weighted sums, (n, n_classes), of which each half has the weights
+    that were fitted to the other half.
+    """
+    centered = scores - np.einsum("mnk->mn", scores)[:, :, None] / scores.shape[2]
+    units = np.einsum("mnk->m", np.abs(centered)) / centered[0].size
+    units[units == 0] = 1.0  # such a part tells no labels apart
+    centered /= units[:, None, None]
+    near = fit_scaled_temperature(np.einsum("mnk->nk", centered), lengths, classes)
+    logs = np.zeros(len(classes)) if lengths is None else np.log(np.maximum(lengths, 1).astype(np.float64))
+    start = np.append(np.full(len(scores), 1 / (near.a * np.exp(near.b * logs.mean()))), near.b)
+    logs -= logs.mean()
+    lower = np.append(np.zeros(len(scores)), -np.inf)
+
+    def fit(rows: slice) -> Floats:
+        at, offsets = start, np.zeros(scores.shape[2])
+        own, own_classes, own_logs = np.ascontiguousarray(centered[:, rows]), classes[rows], logs[rows]
+        for _ in range(ROUNDS):
+            sums = np.einsum("mnk,m->nk", own, at[:-1]) * np.exp(-at[-1] * own_logs)[:, None]
+            offsets = fit_prior_adjustment(log_posterior(sums), own_classes, start=offsets)
+            evaluate = partial(
+                _evaluate, scores=own, logs=own_logs, classes=own_classes, offsets=offsets,
+                expected=start, lower=lower,
+            )  # fmt: skip
+            at = minimize(evaluate, at, lower=lower)
+        return np.asarray(at[:-1] / units)
+
+    weights = fit(slice(None))
+    total = weights.sum() or 1.0
+    held_out = np.einsum("mnk,m->nk", scores, weights / total)
+    halves = slice(0, half), slice(half, None)
+    if 0 < half < len(classes):
+        for fitted, other in (halves, halves[::-1]):
+            held_out[other] = np.einsum("mnk,m->nk", scores[:, other], fit(fitted) / total)
+    return weights / total, held_out
+
+
+def _evaluate(
+    at: Floats, *, scores: Floats, logs: Floats, classes: NDArray[Any], offsets: Floats, expected: Floats,
+    lower: Floats,
+) -> tuple[float, Floats, Floats]:
+    """Return the loss of `fit_weights` at (weights, b), its gradient and its expected Hessian.
+
+    A weight of 0 whose decrease would lower the loss stays 0: its gradient is 0 here (Bertsekas, Projected Newton
+    Methods for Optimization Problems with Simple Constraints, 1982).
+    """
+    m, n, n_classes = scores.shape
+    factors = np.exp(-at[-1] * logs)[:, None]
+    sums = np.einsum("mnk,m->nk", scores, at[:-1]) * factors
+    log_p = log_posterior(sums + offsets)
+    own = np.arange(n), classes
+    loss = -float(log_p[own].mean())
+    p = np.exp(log_p)
+    slopes = np.concatenate((scores * factors, (-logs[:, None] * sums)[None]))  # of the sums
+    weighted = slopes * p
+    means = np.einsum("mnk->mn", weighted)
+    gradient = (np.einsum("mn->m", means) - np.einsum("mn->m", slopes[:, *own])) / n
+    rows = np.reshape(weighted, (m + 1, -1)), np.reshape(slopes, (m + 1, -1))
+    hessian = (np.einsum("ik,jk->ij", *rows) - np.einsum("ik,jk->ij", means, means)) / n
+    deviations = np.append(DEVIATION * expected[:-1], PRIOR_DEVIATION[1])
+    distances = (at - np.append(expected[:-1], PRIOR_MEAN[1])) / deviations
+    loss += float(distances @ distances) / (2 * n)
+    gradient += distances / (deviations * n)
+    hessian += np.diag(deviations**-2.0 / n)
+    is_free = (at > lower) | (gradient < 0)
+    return loss, gradient * is_free, np.where(np.outer(is_free, is_free), hessian, np.eye(m + 1))
