@@ -41,7 +41,8 @@ from nbtext.model.sklearn_compat import (
     spread_rows,
     text_batch,
 )
-from nbtext.model.training import check_hashing, sample_size, train_on_counts, train_on_source
+from nbtext.model.source_counting import OnBatch
+from nbtext.model.training import check_hashing, count_for_model, sample_size, train_on_counts, train_on_source
 
 if TYPE_CHECKING:
     from nbtext.documents.matrix import Matrix
@@ -163,8 +164,17 @@ class TextClassifier:
         settings = self.model_settings
         check_hashing(self.feature_settings, settings)
         n_columns = count_columns(y)
-        counts, label_type, rows = self._count(X, y, sample_size(self.feature_settings, settings))
-        model = train_on_counts(counts, self.feature_settings, settings)
+        features, label_type, rows = self.feature_settings, "str", np.zeros(0, dtype=np.int64)
+        size, texts = sample_size(features, settings), X if is_matrix(X) else list_texts(X, features)
+
+        def count(each: FeatureSettings, on_batch: OnBatch | None = None) -> CorpusCounts:
+            nonlocal label_type, rows
+            counts, label_type, rows = self._count(texts, y, size, each)
+            return counts
+
+        is_counted = is_matrix(X)
+        features, counts = (features, count(features)) if is_counted else count_for_model(count, features, settings)
+        model = train_on_counts(counts, features, settings)
         fitted = replace(model.fitted, label_type=label_type, label_columns=n_columns)
         if is_matrix(X):
             fitted = replace(fitted, input=ModelInput(matrix_columns=X.shape[1]))
@@ -210,7 +220,8 @@ class TextClassifier:
         if self._model is None:
             return self.fit(X, y)
         growth.check_growth(self._model)
-        counts, _, _ = self._count(X, y, growth.growth_sample_size(self._model), self._model.fitted)
+        fitted = self._model.fitted
+        counts, _, _ = self._count(X, y, growth.growth_sample_size(self._model), fitted.feature_settings, fitted)
         model, n_columns = growth.update(self._model, counts), count_columns(y)
         if model.fitted.label_columns is not None and n_columns is not None:
             n_columns = max(n_columns, model.fitted.label_columns)
@@ -222,7 +233,7 @@ class TextClassifier:
 
         ModelError, and no change, if the counts show that the model was not trained on them.
         """
-        counts, _, _ = self._count(X, y, None, self.model_.fitted)
+        counts, _, _ = self._count(X, y, None, self.fitted_.feature_settings, self.fitted_)
         return self._become(growth.forget(self.model_, counts))
 
     def merge(self, *others: TextClassifier) -> TextClassifier:
@@ -312,10 +323,14 @@ class TextClassifier:
         return self
 
     def _count(
-        self, X: Iterable[str], y: Sequence[Any], size: int | None, fitted: FittedModel | None = None
+        self,
+        X: Iterable[str],
+        y: Sequence[Any],
+        size: int | None,
+        settings: FeatureSettings,
+        fitted: FittedModel | None = None,
     ) -> tuple[CorpusCounts, str, NDArray[np.int64]]:
         """Return the counts of texts for a model, the type of the labels, and which texts are retained."""
-        settings = self.feature_settings if fitted is None else fitted.feature_settings
         if is_matrix(X):
             return count_rows(X, y, settings, sample_size=size, fitted=fitted)
         if fitted is not None:

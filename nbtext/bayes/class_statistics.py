@@ -224,15 +224,24 @@ class ClassStatistics:
         )
 
     def slice(self, start: int, stop: int | None) -> ClassStatistics:
-        """Return the statistics of the features from `start` up to `stop` (None: all further ones), without a copy."""
-        indptr = self.indptr[start : None if stop is None else stop + 1]
-        entries = slice(indptr[0], indptr[-1])
-        documents, is_binary = self.documents[entries], self.occurrences is self.documents
-        return ClassStatistics(
-            self.class_documents, indptr - indptr[0], self.classes[entries], documents,
-            documents if is_binary else self.occurrences[entries],
-            totals=self.totals and self.totals.change(lambda counts: counts[start:stop]),
-        )  # fmt: skip
+        """Return the statistics of the features from `start` up to `stop` (None: all further ones), without a copy.
+
+        They are made once, so that their sums over the classes, which are cached, are computed once.
+        """
+        slices: dict[tuple[int, int | None], ClassStatistics] = self.__dict__.setdefault("_slices", {})
+        if (start, stop) not in slices:
+            indptr, is_binary = (
+                self.indptr[start : None if stop is None else stop + 1],
+                self.occurrences is self.documents,
+            )
+            entries = slice(indptr[0], indptr[-1])
+            documents = self.documents[entries]
+            slices[start, stop] = ClassStatistics(
+                self.class_documents, indptr - indptr[0], self.classes[entries], documents,
+                documents if is_binary else self.occurrences[entries],
+                totals=self.totals and self.totals.change(lambda counts: counts[start:stop]),
+            )  # fmt: skip
+        return slices[start, stop]
 
     def align(
         self, columns: NDArray[Any], n_features: int, *, classes: NDArray[Any], n_classes: int

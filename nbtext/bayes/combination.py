@@ -33,6 +33,7 @@ from nbtext.parallel import parallel_calls
 # and of other films, ...
 SMOOTHINGS = {"multinomial": 0.1, "complement": 1.0}
 MAX_SCORES = 1 << 22  # documents times labels times parts, to which weights are fitted
+BLOCK_SIZE = 512  # documents that a thread scores at once, so that it needs little memory
 ROUNDS = 2  # of fitting the weights, and the offsets of the labels
 DEVIATION = 1.0  # of the prior of a weight, relative to its mean
 
@@ -55,7 +56,7 @@ def list_parts(views: Sequence[str], n_classes: int) -> tuple[Part, ...]:
 
     views  the names of the views; empty: there is only one
     """
-    names = tuple(SMOOTHINGS) if n_classes > 2 else ("complement",)  # noqa: PLR2004 - two labels
+    names = tuple(SMOOTHINGS) if n_classes > 2 else ("complement",)
     found = [Part(view, name, SMOOTHINGS[name]) for view in views or ("",) for name in names]
     return tuple(replace(part, weight=1 / len(found)) for part in found)
 
@@ -68,17 +69,22 @@ def combine(parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.int6
     views   the names of the views; empty: there is only one
     bounds  (n_views + 1,), of the columns of the views; None: there is only one
     """
-    ranges = [(0, None)] if bounds is None else list(pairwise(bounds.tolist()))
-    places = tuple(
-        Placed(*columns, [part for part in parts if part.view == view and part.weight > 0])
-        for view, columns in zip(views or ("",), ranges, strict=True)
-    )
+    places = place_parts([part for part in parts if part.weight > 0], views, bounds)
     return replace(
         COMBINED,
         compile=partial(compile_combination, places=places),
         leave_one_out=partial(leave_out, places=places),
         leave_one_out_counts=partial(leave_out_counts, places=places),
         out_of_vocabulary=partial(weigh_unseen, places=places),
+    )
+
+
+def place_parts(parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.int64] | None) -> tuple[Placed, ...]:
+    """Return the columns and the parts of each view; see `combine`."""
+    ranges = [(0, None)] if bounds is None else list(pairwise(bounds.tolist()))
+    return tuple(
+        Placed(*columns, tuple(part for part in parts if part.view == view))
+        for view, columns in zip(views or ("",), ranges, strict=True)
     )
 
 
@@ -89,13 +95,13 @@ def compile_combination(
     n_classes, n_features = statistics.n_classes, statistics.n_features
     bias, defaults = np.zeros(n_classes), np.zeros((len(places), n_classes))
     deltas, base = np.zeros(len(statistics.classes)), np.zeros(n_features)
-    for default, (start, stop, parts) in zip(defaults, places, strict=True):
+    for view, (start, stop, parts) in enumerate(places):
         own, columns = statistics.slice(start, stop), slice(start, stop)
         entries = slice(*statistics.indptr[[start, n_features if stop is None else stop]].tolist())
         for part in parts:
             scorer = EVENT_MODELS[part.model].compile(own, smoothing=smoothing * part.smoothing)
             bias += part.weight * scorer.bias
-            default += part.weight * scorer.default
+            defaults[view] += part.weight * scorer.default
             deltas[entries] += part.weight * scorer.deltas
             if scorer.base is not None:  # the same for all classes: the scale of each is 1
                 base[columns] += part.weight * scorer.base
@@ -105,20 +111,29 @@ def compile_combination(
     )
 
 
-def _score_parts(
-    statistics: ClassStatistics, left_out: LeftOut, places: Sequence[Placed], smoothing: float
-) -> Iterator[tuple[Part, Floats]]:
-    """Yield each part, and its leave-one-out scores, (n, n_classes)."""
-    for own, rows, parts in _split(statistics, left_out, places):
-        for part in parts:
-            record, alpha = EVENT_MODELS[part.model], smoothing * part.smoothing
-            counted, is_whole = record.leave_one_out_counts, own.occurrences.dtype.kind == "i"
-            if counted is not None and is_whole and rows.documents.is_counted and alpha > 0:
-                yield part, counted(own, rows, smoothings=[alpha])[0]
-                continue
-            documents = rows.documents
-            scores = record.compile(own, smoothing=alpha).scores(documents.indptr, documents.indices, documents.counts)
-            yield part, record.leave_one_out(own, rows, scores, smoothing=alpha)
+def _score(part: Part, statistics: ClassStatistics, left_out: LeftOut, factor: float) -> Floats:
+    """Return the leave-one-out scores of a part, (n, n_classes)."""
+    record, smoothing, documents = EVENT_MODELS[part.model], factor * part.smoothing, left_out.documents
+    is_whole = statistics.occurrences.dtype.kind == "i" and documents.is_counted
+    if record.leave_one_out_counts is not None and is_whole and smoothing > 0:
+        return np.asarray(record.leave_one_out_counts(statistics, left_out, smoothings=[smoothing])[0])
+    scorer = record.compile(statistics, smoothing=smoothing)
+    scores = scorer.scores(documents.indptr, documents.indices, documents.counts)
+    return record.leave_one_out(statistics, left_out, scores, smoothing=smoothing)
+
+
+def _weigh_unseen(part: Part, statistics: ClassStatistics, left_out: LeftOut, factor: float) -> Floats:
+    """Return the weight in a part of a feature that no remaining document has, (n, n_classes)."""
+    unseen = EVENT_MODELS[part.model].out_of_vocabulary
+    assert unseen is not None  # for the types
+    return unseen(statistics, left_out, smoothing=factor * part.smoothing)
+
+
+def _count_unseen(statistics: ClassStatistics, left_out: LeftOut) -> Floats:
+    """Return the tokens of each document whose features no remaining document has, (n,)."""
+    documents = left_out.documents
+    is_unseen = statistics.document_frequencies[documents.indices] == left_out.all_copies[documents.entry_documents]
+    return np.asarray(documents.sum_entries(documents.counts * is_unseen))
 
 
 def _split(
@@ -147,8 +162,9 @@ def leave_out(
 ) -> Floats:
     """Return leave-one-out scores: the weighted sum of those of the parts."""
     total = np.zeros_like(scores)
-    for part, found in _score_parts(statistics, left_out, places, smoothing):
-        total += part.weight * found
+    for own, rows, parts in _split(statistics, left_out, places):
+        for part in parts:
+            total += part.weight * _score(part, own, rows, smoothing)
     return total
 
 
@@ -166,14 +182,10 @@ def weigh_unseen(
     """Return the mean weight of those features of each document that no remaining document has, (n, n_classes)."""
     total, number = np.zeros((len(left_out), statistics.n_classes)), np.zeros(len(left_out))
     for own, rows, parts in _split(statistics, left_out, places):
-        documents = rows.documents
-        is_unseen = own.document_frequencies[documents.indices] == rows.all_copies[documents.entry_documents]
-        n_unseen = documents.sum_entries(documents.counts * is_unseen)
+        n_unseen = _count_unseen(own, rows)
         number += n_unseen
         for part in parts:
-            unseen = EVENT_MODELS[part.model].out_of_vocabulary
-            assert unseen is not None  # for the types
-            total += (part.weight * n_unseen)[:, None] * unseen(own, rows, smoothing=smoothing * part.smoothing)
+            total += (part.weight * n_unseen)[:, None] * _weigh_unseen(part, own, rows, smoothing)
     return total / np.maximum(number, 1)[:, None]
 
 
@@ -191,7 +203,10 @@ COMBINED = EventModel(
 
 
 def fit_parts(
-    corpus: ScoredCorpus, parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.int64] | None,
+    corpus: ScoredCorpus,
+    parts: Sequence[Part],
+    views: Sequence[str],
+    bounds: NDArray[np.int64] | None,
     smoothing: float | None,
 ) -> tuple[tuple[Part, ...], ScoredCorpus]:
     """Fit the weights of parts to documents of a corpus; return the parts, and the documents scored by them.
@@ -204,31 +219,36 @@ def fit_parts(
     judged = corpus.corpus
     factor = (judged.model.smoothing or 1.0) if smoothing is None else smoothing
     first = judged.first(max(1, MAX_SCORES // max(1, judged.statistics.n_classes * len(parts))))
-    jobs, classes, lengths = judged.jobs, first.documents.classes, first.lengths
-    if len(first.documents):
-        alone = [
-            replace(first, model=combine([replace(part, weight=1.0)], views, bounds), prior="uniform", jobs=1)
-            for part in parts
-        ]
-        calls = [partial(_score_known, each, factor) for each in alone]
-        scores = np.stack(parallel_calls(calls, jobs=jobs))
+    classes, places = first.documents.classes, place_parts(parts, views, bounds)
+    if len(classes):
+        calls = [partial(_score_known, block, places, factor) for block in first.split(BLOCK_SIZE)]
+        scores = np.concatenate(parallel_calls(calls, jobs=judged.jobs), axis=1)
         half = int(np.searchsorted(first.contents, first.contents[len(classes) // 2]))
-        weights, held_out = fit_weights(scores, lengths, classes, half)
-        parts = [replace(part, weight=weight) for part, weight in zip(parts, weights.tolist(), strict=True)]
+        weights, held_out = fit_weights(scores, first.lengths, classes, half)
+        placed = [part for place in places for part in place.parts]
+        parts = [replace(part, weight=weight) for part, weight in zip(placed, weights.tolist(), strict=True)]
     model = combine(parts, views, bounds)
     scored = ScoredCorpus(
         replace(judged, model=model), replace(corpus.unanswered, model=model),
         n_unjudged=corpus.n_unjudged, n_duplicates=corpus.n_duplicates,
     )  # fmt: skip
-    if len(first.documents):
+    if len(classes):
         first = replace(first, model=model)
         unseen = first.ignore_hapaxes(np.zeros_like(held_out), factor)  # which is subtracted from these scores later
         scored.add([factor], (held_out - unseen + first.unanswered_log_posterior())[None])
     return tuple(parts), scored
 
 
-def _score_known(corpus: LeaveOneOut, factor: float) -> Floats:
-    return corpus.ignore_hapaxes(corpus.scores(factor)[0], factor)
+def _score_known(corpus: LeaveOneOut, places: Sequence[Placed], factor: float) -> Floats:
+    """Return the leave-one-out scores of each part, without words out of vocabulary, (n_parts, n, n_classes)."""
+    found, left_out = [], corpus.left_out
+    for own, rows, parts in _split(corpus.statistics, left_out, places):
+        has_unseen = corpus.n_hapax is not None and rows.documents.is_counted
+        n_unseen = _count_unseen(own, rows)[:, None] if has_unseen else np.zeros((len(rows), 1))
+        for part in parts:
+            scores = _score(part, own, rows, factor)
+            found.append(scores - n_unseen * _weigh_unseen(part, own, rows, factor) if n_unseen.any() else scores)
+    return np.stack(found)[:, corpus.rows]
 
 
 def fit_weights(
@@ -286,15 +306,14 @@ def fit_weights(
 
 
 def _evaluate(
-    at: Floats, *, scores: Floats, logs: Floats, classes: NDArray[Any], offsets: Floats, expected: Floats,
-    lower: Floats,
+    at: Floats, *, scores: Floats, logs: Floats, classes: NDArray[Any], offsets: Floats, expected: Floats, lower: Floats
 ) -> tuple[float, Floats, Floats]:
     """Return the loss of `fit_weights` at (weights, b), its gradient and its expected Hessian.
 
     A weight of 0 whose decrease would lower the loss stays 0: its gradient is 0 here (Bertsekas, Projected Newton
     Methods for Optimization Problems with Simple Constraints, 1982).
     """
-    m, n, n_classes = scores.shape
+    m, n, _ = scores.shape
     factors = np.exp(-at[-1] * logs)[:, None]
     sums = np.einsum("mnk,m->nk", scores, at[:-1]) * factors
     log_p = log_posterior(sums + offsets)

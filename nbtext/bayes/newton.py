@@ -64,7 +64,7 @@ def solve_by_conjugate_gradients(product: Callable[[Floats], Floats], gradient: 
     return step
 
 
-def minimize(
+def minimize(  # noqa: PLR0913 - the limits and the ends of the search
     evaluate: Evaluate,
     start: Floats,
     *,

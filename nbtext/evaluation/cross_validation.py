@@ -36,7 +36,7 @@ from nbtext.model.predictor import MOST_PROBABLE, Predictor, predict_counts
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import OnBatch, count_blocks, count_source
 from nbtext.model.source_prediction import MAX_PROBABILITIES
-from nbtext.model.training import check_hashing, sample_size
+from nbtext.model.training import check_hashing, count_for_model, sample_size
 from nbtext.parallel import parallel_map
 
 if TYPE_CHECKING:
@@ -155,7 +155,11 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     """
     check_hashing(features, model_settings)
     features = replace(features, fields=source.field_names)
-    corpus = count_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch, allows_several=True)
+
+    def count(each: FeatureSettings, on_batch: OnBatch | None) -> CorpusCounts:
+        return count_source(source, each, jobs=jobs, sample_size=None, on_batch=on_batch, allows_several=True)
+
+    features, corpus = count_for_model(count, features, model_settings, on_batch)
     task = TASKS[corpus.task]
     task.task.check(decisions, corpus.labels)
     if on_corpus is not None:

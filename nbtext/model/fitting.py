@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics, LabelSets, log_prior
-from nbtext.bayes.decision_offsets import Goals, find_goals
 from nbtext.bayes.combination import combine, fit_parts, list_parts
+from nbtext.bayes.decision_offsets import Goals, find_goals
 from nbtext.bayes.diagnostics import Hyperparameters, Part
 from nbtext.bayes.event_model import EventModel
 from nbtext.bayes.few_documents import SMOOTHINGS, find_better, is_few

@@ -310,6 +310,9 @@ def check_growth(model: TrainedModel) -> None:
     if settings.is_linear:
         what = f"documents cannot be added to or removed from {settings.model} models"
         raise ModelError(f"{what}, which are not fitted to sums of counts", hint=again)
+    if linear := [part.model for part in model.fitted.hyperparameters.parts if part.C is not None]:
+        what = f"documents cannot be added to or removed from a combination with {linear[0]}"
+        raise ModelError(f"{what}, which is not fitted to sums of counts", hint=again)
     counts = model.counts
     if not counts.statistics.knows_documents:
         what = (

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.binary_relevance import first_score
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.diagnostics import Unlabeled
+from nbtext.bayes.diagnostics import Part, Unlabeled
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.scorer import ClassWeights, Floats
 from nbtext.bayes.settings import AUTO, ModelSettings
@@ -375,6 +375,7 @@ class Inspection:
     occurrences: float | None  # None: the model holds no counts
     smoothing: float | None  # of an event model
     C: float | None  # inverse regularization strength of a linear model
+    parts: tuple[Part, ...]  # of a combination
     is_converged: bool | None  # whether the solver of a linear model met its tolerance
     chosen_by: str  # how smoothing or C was selected: "leave-one-out", "folds", "default", or "given"
     calibration: tuple[float, float] | None  # a and b of the temperature a · L^b
@@ -461,8 +462,9 @@ def inspect(
         n_labels=len(fitted.labels),
         n_features=statistics.n_features,
         occurrences=statistics.feature_occurrences.sum().item() if inspector.has_counts else None,
-        smoothing=hyperparameters.smoothing if hyperparameters.C is None else None,
+        smoothing=hyperparameters.smoothing if hyperparameters.C is None and not hyperparameters.parts else None,
         C=hyperparameters.C,
+        parts=hyperparameters.parts,
         is_converged=hyperparameters.is_converged if hyperparameters.C is not None else None,
         chosen_by=_selection_method(model),
         calibration=(temperature.a, temperature.b) if temperature is not None else None,

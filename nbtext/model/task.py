@@ -21,7 +21,7 @@ from nbtext.bayes.conformal import nonconformity
 from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate
 from nbtext.bayes.prevalence import MeanPosteriors
 from nbtext.bayes.scorer import Floats, log_posterior
-from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.settings import COMBINED, ModelSettings
 from nbtext.errors import SettingsError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.predictions import Labels, Predictions
@@ -242,6 +242,8 @@ class OneLabel:
     def parts_fitted(self, settings: ModelSettings) -> tuple[str, ...]:
         """See Task."""
         smoothing = ("smoothing",) if settings.smoothing is None else ()
+        if settings.model == COMBINED:
+            smoothing = ("weights",)
         calibration = ("calibration",) if settings.calibrate else ()
         offsets = ("decision_offsets",) if settings.optimize is not None or settings.has_targets else ()
         return (*smoothing, *calibration, *offsets, "outlier_threshold", "nonconformity")

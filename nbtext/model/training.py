@@ -5,10 +5,11 @@ The modules that fit models are imported when the documents have been counted, s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nbtext.bayes.settings import AUTO, ModelSettings
+from nbtext.bayes.settings import AUTO, COMBINED, ModelSettings
 from nbtext.errors import InputError
 from nbtext.features.settings import MAX_HASH_BITS, FeatureSettings
 from nbtext.model.corpus_counts import SAMPLE_SIZE, SELECTION_SIZE, CorpusCounts
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from nbtext.documents.source import Source
     from nbtext.model.fitted_model import FittedModel, TrainedModel
 
+WORD_VIEWS, CHARACTER_VIEW = ("word:1", "word:2"), "char_wb:2,5"  # of the model `combined`
+# Mean number of words up to which characters are counted, too. Word forms and parts of words are evidence where there
+# are few words (accuracy with and without them: 77 short questions ...).
+SHORT = 40.0
 MAX_DERIVED = 1 << 25  # columns that are derived from hashed features
 
 
@@ -45,16 +50,66 @@ def train_on_source(
     """
     check_hashing(features, model_settings)
     features, size = replace(features, fields=source.field_names), sample_size(features, model_settings)
-    is_selected = model_settings.model == AUTO and model_settings.keep_sample is None and features.is_counting
+    is_selected = (
+        model_settings.model in (AUTO, COMBINED) and model_settings.keep_sample is None and features.is_counting
+    )
     is_selected &= not model_settings.has_targets  # the more documents, the less strict a threshold must be
     if is_saved and is_selected and size is not None and source.has_single_labels:
         size = SELECTION_SIZE
-    task = CountingTask(features, size)
-    counts = (executor or ThreadExecutor(jobs)).count(source, task, on_batch)
+
+    def count(each: FeatureSettings, on_batch: OnBatch | None) -> CorpusCounts:
+        return (executor or ThreadExecutor(jobs)).count(source, CountingTask(each, size), on_batch)
+
+    features, counts = count_for_model(count, features, model_settings, on_batch)
     if not counts.statistics.n_documents:
         raise InputError("SOURCE has no documents to train on")
     model = train_on_counts(counts, features, model_settings, jobs=jobs)
     return replace(model, fitted=replace(model.fitted, input=source.model_input))
+
+
+def count_for_model(
+    count: Callable[[FeatureSettings, OnBatch | None], CorpusCounts],
+    features: FeatureSettings,
+    model_settings: ModelSettings,
+    on_batch: OnBatch | None = None,
+) -> tuple[FeatureSettings, CorpusCounts]:
+    """Count a corpus, and return the settings of its features, too.
+
+    If they leave it to the model `combined`, it has a view of words and one of pairs of words. The corpus is counted
+    again, with one of character n-grams within words, if its documents are short, or if words are not separated.
+
+    count     counts all documents with some settings; the second argument is its `on_batch`
+    on_batch  is called while the documents are counted for the first time
+    raises    InputError: the documents cannot be read again
+    """
+    is_plain = replace(features, view=(), analyzer="word", ngrams=(1, 1), hash_bits=None, vocabulary=None) == features
+    if model_settings.model != COMBINED or not is_plain:
+        return features, count(features, on_batch)
+    features = replace(features, view=WORD_VIEWS)
+    counts = count(features, on_batch)
+    if not needs_characters(counts, features):
+        return features, counts
+    features, n_documents = replace(features, view=(*WORD_VIEWS, CHARACTER_VIEW)), counts.statistics.n_documents
+    del counts
+    counts = count(features, None)
+    if counts.statistics.n_documents != n_documents:
+        hint = "name the views, such as --view word:1 --view word:2 --view char_wb:2,5"
+        raise InputError("SOURCE can be read only once, and --model combined reads short texts twice", hint=hint)
+    return features, counts
+
+
+def needs_characters(counts: CorpusCounts, features: FeatureSettings) -> bool:
+    """Return whether a view of characters helps: documents are short, or written without spaces."""
+    from nbtext.features.vocabulary import UNSPACED, compute_unspaced_share, find_views, split_views
+
+    assert counts.vocabulary is not None  # for the types: views are not hashed
+    view = features.view.index(WORD_VIEWS[0])
+    start, stop = find_views(counts.vocabulary, features.view)[view : view + 2].tolist()
+    occurrences = counts.statistics.slice(start, stop).feature_occurrences
+    if occurrences.sum() <= SHORT * counts.statistics.n_documents:
+        return True
+    words = split_views(counts.vocabulary, features.view)[view]
+    return compute_unspaced_share(words, occurrences, features.fields) >= UNSPACED
 
 
 def train_on_counts(

@@ -13,7 +13,7 @@ from nbtext.model.settings import CRITERIA
 from nbtext.report.records import Row, markdown_field
 from nbtext.report.result import Result, Table
 from nbtext.report.terminal import Screen, new_table, show_features
-from nbtext.report.training import format_unlabeled
+from nbtext.report.training import format_parts, format_unlabeled
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -57,6 +57,8 @@ def _document(inspection: Inspection) -> dict[str, Any]:
     record = asdict(inspection)
     if inspection.decisions is None:
         record = {name: value for name, value in record.items() if name not in OF_SEVERAL_LABELS}
+    if not inspection.parts:  # only a combination has them
+        del record["parts"]
     return record
 
 
@@ -98,6 +100,8 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     yield "training", found
     if inspection.decisions is not None:
         yield from _multilabel_lines(inspection, inspection.decisions)
+    elif inspection.parts:
+        yield "parts", format_parts(inspection.parts)
     elif inspection.C is None:
         yield "smoothing", f"{inspection.smoothing:.4g} ({inspection.chosen_by})"
     else:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from math import exp
 from typing import TYPE_CHECKING, Any
 
-from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Unlabeled
+from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Part, Unlabeled
 from nbtext.bayes.settings import AUTO
 from nbtext.errors import list_some, number_of, printable
 from nbtext.evaluation.settings import GIVEN
@@ -46,6 +46,8 @@ def format_training_summary(model: TrainedModel) -> str:
     found = f"{', '.join(names)}: {', '.join(counted)}"
     if chosen.C is not None:
         found += f"; C {chosen.C:.4g}"
+    elif chosen.parts:
+        found += f"; {format_parts(chosen.parts)}"
     elif is_single:
         found += f"; smoothing {chosen.smoothing:.4g}"
     if n_labels == 1 and is_single:
@@ -81,6 +83,15 @@ def format_reduction(reduction: Reduction) -> str:
         return f"{found}; calibrated as the model in full, and not estimated again, because no documents were held out"
     small, full = reduction.accuracy
     return f"{found}; estimated accuracy {small:.4f} ({full:.4f} in full)"
+
+
+def format_parts(parts: Sequence[Part]) -> str:
+    """Format the parts of a combination and their weights, view by view; those of weight 0 are left out."""
+    views: dict[str, list[str]] = {}
+    for part in parts:
+        if part.weight > 0:
+            views.setdefault(part.view, []).append(f"{part.weight:.3g} {part.model}")
+    return ", ".join(" + ".join(own) + f" of {view}" * bool(view) for view, own in views.items())
 
 
 def format_decisions(model: TrainedModel) -> list[str]:
@@ -163,6 +174,7 @@ def format_approximation(model: TrainedModel) -> str | None:
     found = {
         "model": model.fitted.model_settings.model,
         "smoothing": model.fitted.hyperparameters.smoothing,
+        "weights": model.fitted.hyperparameters.parts or None,
         "calibration": calibration.temperature,
         "decision_offsets": offsets if calibration.prior_adjustment is None else calibration.prior_adjustment,
         "outlier_threshold": calibration.outlier_threshold,
