@@ -180,13 +180,16 @@ def weigh_unseen(
     statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float, places: Sequence[Placed] = WHOLE
 ) -> Floats:
     """Return the mean weight of those features of each document that no remaining document has, (n, n_classes)."""
-    total, number = np.zeros((len(left_out), statistics.n_classes)), np.zeros(len(left_out))
-    for own, rows, parts in _split(statistics, left_out, places):
-        n_unseen = _count_unseen(own, rows)
-        number += n_unseen
-        for part in parts:
-            total += (part.weight * n_unseen)[:, None] * _weigh_unseen(part, own, rows, smoothing)
-    return total / np.maximum(number, 1)[:, None]
+    found = []
+    for block in left_out.split(BLOCK_SIZE):
+        total, number = np.zeros((len(block), statistics.n_classes)), np.zeros(len(block))
+        for own, rows, parts in _split(statistics, block, places):
+            n_unseen = _count_unseen(own, rows)
+            number += n_unseen
+            for part in parts:
+                total += (part.weight * n_unseen)[:, None] * _weigh_unseen(part, own, rows, smoothing)
+        found.append(total / np.maximum(number, 1)[:, None])
+    return np.concatenate(found)
 
 
 COMBINED = EventModel(

@@ -112,6 +112,7 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
         selection = select_smoothing(corpus, smoothing, calibrate=model_settings.calibrate, goals=goals)
         selection = selection._replace(hyperparameters=replace(selection.hyperparameters, parts=parts))
     hyperparameters, calibration, estimate = selection
+    del corpus  # frees its memory
     if is_combined and not hyperparameters.parts:  # of equal weight
         hyperparameters = replace(hyperparameters, parts=list_parts(features.view, len(labels)))
     event_model = _event_model(features, model_settings, hyperparameters, counts)
