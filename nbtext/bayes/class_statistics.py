@@ -228,17 +228,16 @@ class ClassStatistics:
 
         They are made once, so that their sums over the classes, which are cached, are computed once.
         """
+        if (start, stop) == (0, None):
+            return self
         slices: dict[tuple[int, int | None], ClassStatistics] = self.__dict__.setdefault("_slices", {})
         if (start, stop) not in slices:
-            indptr, is_binary = (
-                self.indptr[start : None if stop is None else stop + 1],
-                self.occurrences is self.documents,
-            )
+            indptr = self.indptr[start : None if stop is None else stop + 1]
             entries = slice(indptr[0], indptr[-1])
             documents = self.documents[entries]
             slices[start, stop] = ClassStatistics(
                 self.class_documents, indptr - indptr[0], self.classes[entries], documents,
-                documents if is_binary else self.occurrences[entries],
+                documents if self.occurrences is self.documents else self.occurrences[entries],
                 totals=self.totals and self.totals.change(lambda counts: counts[start:stop]),
             )  # fmt: skip
         return slices[start, stop]

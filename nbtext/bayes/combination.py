@@ -28,9 +28,12 @@ from nbtext.bayes.scorer import Floats, LinearScorer, log_posterior
 from nbtext.features.csr import split_columns
 from nbtext.parallel import parallel_calls
 
-# The models of each view, and their smoothing. Leave-one-out would select less where documents quote one another, or
-# are of one subject, and the combination would be worse on others: on folds of the training documents of later mails,
-# and of other films, ...
+# The models of each view, and their smoothing: no search selects it. Leave-one-out prefers less where documents quote
+# one another or have one subject, and heavier smoothing is better on others. Accuracy on held-out training documents
+# (those of other films, of later mails, or drawn at random) with the multinomial model's 0.03, 0.1, 0.3 and 1 beside 1
+# for complement: 77 short questions 0.888, 0.891, 0.886, 0.877; 20 newsgroups 0.879, 0.879, 0.880, 0.883; Thai messages
+# 0.669, 0.676, 0.675. With two labels, where both models are the same, and 0.3, 1 and 3: films 0.849, 0.859, 0.865; long
+# reviews 0.852, 0.868, 0.862; sentences 0.794, 0.796, 0.796; Japanese sentences 0.915, 0.926, 0.918.
 SMOOTHINGS = {"multinomial": 0.1, "complement": 1.0}
 MAX_SCORES = 1 << 22  # documents times labels times parts, to which weights are fitted
 BLOCK_SIZE = 512  # documents that a thread scores at once, so that it needs little memory
@@ -46,7 +49,11 @@ class Placed(NamedTuple):
     parts: Sequence[Part]
 
 
-WHOLE = (Placed(0, None, tuple(Part("", name, smoothing, weight=0.5) for name, smoothing in SMOOTHINGS.items())),)
+Places = tuple[Placed, ...]
+View = tuple[ClassStatistics, LeftOut, Sequence[Part]]  # the statistics, the left-out documents and the parts of one
+WHOLE: Places = (
+    Placed(0, None, tuple(Part("", name, smoothing, weight=0.5) for name, smoothing in SMOOTHINGS.items())),
+)
 
 
 def list_parts(views: Sequence[str], n_classes: int) -> tuple[Part, ...]:
@@ -79,36 +86,32 @@ def combine(parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.int6
     )
 
 
-def place_parts(parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.int64] | None) -> tuple[Placed, ...]:
-    """Return the columns and the parts of each view; see `combine`."""
+def place_parts(parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.int64] | None) -> Places:
+    """Return the columns and the parts of each view; see `combine`. A view without features has no parts."""
     ranges = [(0, None)] if bounds is None else list(pairwise(bounds.tolist()))
     return tuple(
-        Placed(*columns, tuple(part for part in parts if part.view == view))
-        for view, columns in zip(views or ("",), ranges, strict=True)
+        Placed(start, stop, tuple(part for part in parts if part.view == view and start != stop))
+        for view, (start, stop) in zip(views or ("",), ranges, strict=True)
     )
 
 
-def compile_combination(
-    statistics: ClassStatistics, *, smoothing: float, places: Sequence[Placed] = WHOLE
-) -> LinearScorer:
+def compile_combination(statistics: ClassStatistics, *, smoothing: float, places: Places = WHOLE) -> LinearScorer:
     """Return the scorer of the weighted sum of all parts."""
     n_classes, n_features = statistics.n_classes, statistics.n_features
-    bias, defaults = np.zeros(n_classes), np.zeros((len(places), n_classes))
+    defaults = np.zeros((len(places), n_classes))
     deltas, base = np.zeros(len(statistics.classes)), np.zeros(n_features)
     for view, (start, stop, parts) in enumerate(places):
         own, columns = statistics.slice(start, stop), slice(start, stop)
         entries = slice(*statistics.indptr[[start, n_features if stop is None else stop]].tolist())
         for part in parts:
             scorer = EVENT_MODELS[part.model].compile(own, smoothing=smoothing * part.smoothing)
-            bias += part.weight * scorer.bias
             defaults[view] += part.weight * scorer.default
             deltas[entries] += part.weight * scorer.deltas
             if scorer.base is not None:  # the same for all classes: the scale of each is 1
                 base[columns] += part.weight * scorer.base
     bounds = np.array([place.start for place in places] + [n_features]) if len(places) > 1 else None
-    return LinearScorer(
-        bias, defaults.ravel(), statistics.indptr, statistics.classes, deltas, base, np.ones(n_classes), bounds
-    )
+    weights = statistics.indptr, statistics.classes, deltas, base, np.ones(n_classes)
+    return LinearScorer(np.zeros(n_classes), defaults.ravel(), *weights, bounds)
 
 
 def _score(part: Part, statistics: ClassStatistics, left_out: LeftOut, factor: float) -> Floats:
@@ -136,9 +139,7 @@ def _count_unseen(statistics: ClassStatistics, left_out: LeftOut) -> Floats:
     return np.asarray(documents.sum_entries(documents.counts * is_unseen))
 
 
-def _split(
-    statistics: ClassStatistics, left_out: LeftOut, places: Sequence[Placed]
-) -> Iterator[tuple[ClassStatistics, LeftOut, Sequence[Part]]]:
+def _split(statistics: ClassStatistics, left_out: LeftOut, places: Places) -> Iterator[View]:
     """Yield the statistics, the left-out documents and the parts of each view."""
     if len(places) == 1:
         yield statistics, left_out, places[0].parts
@@ -153,12 +154,7 @@ def _split(
 
 
 def leave_out(
-    statistics: ClassStatistics,
-    left_out: LeftOut,
-    scores: Floats,
-    *,
-    smoothing: float,
-    places: Sequence[Placed] = WHOLE,
+    statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float, places: Places = WHOLE
 ) -> Floats:
     """Return leave-one-out scores: the weighted sum of those of the parts."""
     total = np.zeros_like(scores)
@@ -169,16 +165,14 @@ def leave_out(
 
 
 def leave_out_counts(
-    statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float], places: Sequence[Placed] = WHOLE
+    statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float], places: Places = WHOLE
 ) -> Floats:
     """Return leave-one-out scores for several smoothings, without a scorer."""
     none = np.zeros((len(left_out), statistics.n_classes))
     return np.stack([leave_out(statistics, left_out, none, smoothing=each, places=places) for each in smoothings])
 
 
-def weigh_unseen(
-    statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float, places: Sequence[Placed] = WHOLE
-) -> Floats:
+def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float, places: Places = WHOLE) -> Floats:
     """Return the mean weight of those features of each document that no remaining document has, (n, n_classes)."""
     found = []
     for block in left_out.split(BLOCK_SIZE):
@@ -206,12 +200,9 @@ COMBINED = EventModel(
 
 
 def fit_parts(
-    corpus: ScoredCorpus,
-    parts: Sequence[Part],
-    views: Sequence[str],
-    bounds: NDArray[np.int64] | None,
+    corpus: ScoredCorpus, parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.int64] | None,
     smoothing: float | None,
-) -> tuple[tuple[Part, ...], ScoredCorpus]:
+) -> tuple[tuple[Part, ...], ScoredCorpus]:  # fmt: skip
     """Fit the weights of parts to documents of a corpus; return the parts, and the documents scored by them.
 
     The scores of documents that the weights were fitted to are held out from the fit: the weights of one half of the
@@ -242,7 +233,7 @@ def fit_parts(
     return tuple(parts), scored
 
 
-def _score_known(corpus: LeaveOneOut, places: Sequence[Placed], factor: float) -> Floats:
+def _score_known(corpus: LeaveOneOut, places: Places, factor: float) -> Floats:
     """Return the leave-one-out scores of each part, without words out of vocabulary, (n_parts, n, n_classes)."""
     found, left_out = [], corpus.left_out
     for own, rows, parts in _split(corpus.statistics, left_out, places):
@@ -279,15 +270,17 @@ def fit_weights(
     units = np.einsum("mnk->m", np.abs(centered)) / centered[0].size
     units[units == 0] = 1.0  # such a part tells no labels apart
     centered /= units[:, None, None]
-    near = fit_scaled_temperature(np.einsum("mnk->nk", centered), lengths, classes)
     logs = np.zeros(len(classes)) if lengths is None else np.log(np.maximum(lengths, 1).astype(np.float64))
-    start = np.append(np.full(len(scores), 1 / (near.a * np.exp(near.b * logs.mean()))), near.b)
-    logs -= logs.mean()
-    lower = np.append(np.zeros(len(scores)), -np.inf)
+    middle = logs.mean()
+    logs -= middle
 
     def fit(rows: slice) -> Floats:
-        at, offsets = start, np.zeros(scores.shape[2])
         own, own_classes, own_logs = np.ascontiguousarray(centered[:, rows]), classes[rows], logs[rows]
+        near = fit_scaled_temperature(
+            np.einsum("mnk->nk", own), None if lengths is None else lengths[rows], own_classes
+        )
+        at = start = np.append(np.full(len(own), 1 / (near.a * np.exp(near.b * middle))), near.b)
+        lower, offsets = np.append(np.zeros(len(own)), -np.inf), np.zeros(own.shape[2])
         for _ in range(ROUNDS):
             sums = np.einsum("mnk,m->nk", own, at[:-1]) * np.exp(-at[-1] * own_logs)[:, None]
             offsets = fit_prior_adjustment(log_posterior(sums), own_classes, start=offsets)

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from nbtext.model.fitted_model import FittedModel, TrainedModel
 
 WORD_VIEWS, CHARACTER_VIEW = ("word:1", "word:2"), "char_wb:2,5"  # of the model `combined`
-# Mean number of words up to which characters are counted, too. Word forms and parts of words are evidence where there
-# are few words (accuracy with and without them: 77 short questions ...).
+# Mean number of words up to which characters are counted, too: about as many as a model search takes for short. Parts
+# of words are evidence where there are few words. Accuracy on held-out training documents without and with them: 77
+# short questions 0.878, 0.891; sentences 0.788, 0.796; messages 0.988, 0.991. Where words are not separated: Thai 0.630,
+# 0.676; Japanese 0.674, 0.926.
 SHORT = 40.0
 MAX_DERIVED = 1 << 25  # columns that are derived from hashed features
 

@@ -28,7 +28,7 @@ def refused(check: Any, *arguments: Any, **options: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Piece:
     count: int
     share: float = 0.5
 
@@ -54,9 +54,9 @@ class Example:
     classes: NDArray[np.int32]
     counts: NDArray[Any]
     vocabulary: Vocabulary | None
-    part: Part
-    parts: tuple[Part, ...]
-    pair: Pair | Part
+    part: Piece
+    parts: tuple[Piece, ...]
+    pair: Pair | Piece
     totals: Mapping[str | tuple[str, ...], int]
     later: int = 7
     none: int | None = None
@@ -65,7 +65,7 @@ class Example:
 EXAMPLE = Example(
     "é\udcff", True, 0.1, 3, None, ("a", "b"), (1, "x", 2.5), (1.0, -2.5), (("a",), (), ("a", "b")), (("a", 0.5),),
     np.array([0.5, -1e100]), np.array([0, 2**31 - 1], dtype=np.int32), np.array([3, 4]),
-    Vocabulary.from_terms(("green", "red")), Part(3), (Part(1), Part(2, 0.25)), Pair(1.0, None),
+    Vocabulary.from_terms(("green", "red")), Piece(3), (Piece(1), Piece(2, 0.25)), Pair(1.0, None),
     {"a": 1, ("a", "b"): 2},
 )  # fmt: skip
 

@@ -1,0 +1,184 @@
+"""A combination is the weighted sum of its parts, in the corpus and without each document, and fits their weights."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from corpora_by_hand import labeled_matrices, leave_one_out, sample_of, statistics_of
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import check_grad
+from scipy.optimize import minimize as scipy_minimize
+from scipy.special import log_softmax
+
+from nbtext.bayes.combination import COMBINED, DEVIATION, SMOOTHINGS, _evaluate, combine, fit_weights, list_parts
+from nbtext.bayes.diagnostics import Part
+from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
+
+VIEWS = ("char:1", "word:1")
+PARTS = [
+    Part("char:1", "multinomial", 0.1, weight=0.5),
+    Part("char:1", "dirichlet", 0.5, weight=0.25),
+    Part("word:1", "complement", 1.0, weight=2.0),
+    Part("word:1", "multinomial", 3.0, weight=0.0),
+]
+
+
+def in_two_views(counts: Any, n_first: int) -> Any:
+    """The combination of PARTS, where the first features are of the first view."""
+    return combine(PARTS, VIEWS, np.array([0, min(n_first, counts.shape[1]), counts.shape[1]]))
+
+
+@given(corpus=labeled_matrices(), n_first=st.integers(0, 4), factor=st.sampled_from([1.0, 0.3]))
+def test_weights_are_the_sum_of_those_of_the_parts(corpus: Any, n_first: int, factor: float) -> None:
+    """Each part is fitted to the features of its view alone."""
+    counts, classes, n_classes = corpus
+    n_first = min(n_first, counts.shape[1])
+    found = in_two_views(counts, n_first).compile(statistics_of(*corpus), smoothing=factor).weights()
+    views = (
+        statistics_of(counts[:, :n_first], classes, n_classes),
+        statistics_of(counts[:, n_first:], classes, n_classes),
+    )
+    expected = [np.zeros((n_classes, statistics.n_features)) for statistics in views]
+    for part in PARTS:
+        view = VIEWS.index(part.view)
+        if views[view].n_features == 0:
+            continue
+        scorer = EVENT_MODELS[part.model].compile(views[view], smoothing=factor * part.smoothing)
+        expected[view] += part.weight * scorer.weights()
+    np.testing.assert_allclose(found, np.concatenate(expected, axis=1), atol=1e-12)
+
+
+@given(corpus=labeled_matrices(fewest_a_class=2), n_first=st.integers(0, 4), is_weighted=st.booleans())
+def test_leave_one_out_equals_refits(corpus: Any, n_first: int, is_weighted: bool) -> None:
+    """In several views, too, and for weights in place of counts."""
+    counts, classes, n_classes = corpus
+    model, factor = in_two_views(counts, n_first), 0.7
+    weigh = (lambda values: values * 0.5) if is_weighted else (lambda values: values)
+    documents = sample_of(counts, classes)
+    documents = replace(documents, counts=weigh(documents.counts))
+    statistics = statistics_of(counts, classes, n_classes)
+    statistics = replace(statistics, occurrences=weigh(statistics.occurrences))
+    (found,) = leave_one_out(statistics, documents, model=model, smoothings=[factor], prior="uniform")
+    for row in range(len(counts)):
+        rest = np.arange(len(counts)) != row
+        others = statistics_of(counts[rest], classes[rest], n_classes)
+        others = replace(others, occurrences=weigh(others.occurrences))
+        weights = model.compile(others, smoothing=factor).weights()
+        np.testing.assert_allclose(found[row], weights @ weigh(counts[row]) - np.log(n_classes), atol=1e-9)
+
+
+@given(corpus=labeled_matrices(fewest_a_class=2), n_first=st.integers(0, 4))
+def test_words_of_the_left_out_document_alone_are_ignored(corpus: Any, n_first: int) -> None:
+    """The score is that of the other words, each with its weight in the view."""
+    counts, classes, n_classes = corpus
+    statistics, documents, model = statistics_of(*corpus), sample_of(counts, classes), in_two_views(counts, n_first)
+    n_hapax = count_hapaxes(statistics, documents).tokens
+    left_out = LeaveOneOut(statistics, documents, n_hapax, model, "uniform")
+    found = left_out.ignore_hapaxes(left_out.scores(1.0)[0], 1.0)
+    for row in range(len(counts)):
+        rest = np.arange(len(counts)) != row
+        weights = model.compile(statistics_of(counts[rest], classes[rest], n_classes), smoothing=1.0).weights()
+        known = counts[row] * (counts[rest].sum(axis=0) > 0)
+        np.testing.assert_allclose(found[row], weights @ known - np.log(n_classes), atol=1e-9)
+
+
+def test_two_labels_have_one_model() -> None:
+    """The rest of one of two labels is the other, so complement tells them apart as the multinomial model does."""
+    counts, classes = np.array([[2, 1, 0], [0, 1, 3], [1, 0, 1]]), np.array([0, 1, 1])
+    one, other = (EVENT_MODELS[name].compile(statistics_of(counts, classes, 2), smoothing=0.5) for name in SMOOTHINGS)
+    np.testing.assert_allclose(np.diff(one.weights(), axis=0), np.diff(other.weights(), axis=0))
+    assert [part.model for part in list_parts(("word:1",), 2)] == ["complement"]
+    assert [part.model for part in list_parts(("word:1",), 3)] == list(SMOOTHINGS)
+
+
+def test_constants() -> None:
+    """They were chosen on folds of training documents; see their comments."""
+    assert SMOOTHINGS == {"multinomial": 0.1, "complement": 1.0}
+    assert DEVIATION == 1.0
+    assert COMBINED.prior == "uniform"
+
+
+def make_scores(n: int = 400, n_classes: int = 4, seed: int = 0) -> tuple[Any, Any, Any]:
+    """Scores of a good part, a weaker one of another scale, and one of noise; lengths; classes."""
+    random = np.random.default_rng(seed)
+    classes, lengths = random.integers(0, n_classes, n), random.integers(1, 30, n)
+    own = np.eye(n_classes)[classes] * lengths[:, None] ** 0.5
+    noise = random.normal(size=(3, n, n_classes)) * lengths[:, None] ** 0.5
+    return np.stack([2 * own + noise[0], 100 * (own + noise[1]), 10 * noise[2]]), lengths, classes
+
+
+def test_weights_are_the_minimum_of_the_loss() -> None:
+    """SciPy finds the same weights >= 0 for the same offsets; noise has the weight 0, or nearly so."""
+    scores, lengths, classes = make_scores()
+    weights, _ = fit_weights(scores, lengths, classes, 200)
+    assert weights.sum() == pytest.approx(1)
+    assert weights.min() >= 0
+    units = np.abs(scores - scores.mean(axis=2, keepdims=True)).mean(axis=(1, 2))
+    shares = weights * units / (weights * units).sum()
+    assert shares[0] > shares[1] > 0.1
+    assert shares[2] < 0.05
+    logs = np.log(lengths) - np.log(lengths).mean()
+    given: Any = {"scores": scores / units[:, None, None], "logs": logs, "classes": classes, "offsets": np.zeros(4)}
+    expected = np.array([1.0, 1.0, 1.0, 0.5])
+    evaluate = partial(_evaluate, **given, expected=expected, lower=np.full(4, -np.inf))
+    for at in (expected, np.array([0.5, 0.2, 0.1, 0.1])):
+        assert check_grad(lambda x: evaluate(x)[0], lambda x: evaluate(x)[1], at) < 1e-5
+
+    def loss(at: Any) -> float:
+        sums = np.einsum("mnk,m->nk", given["scores"], at[:3]) * np.exp(-at[3] * logs)[:, None]
+        return -float(log_softmax(sums, axis=1)[np.arange(len(classes)), classes].mean())
+
+    best = scipy_minimize(loss, expected, bounds=[(0, None)] * 3 + [(None, None)], method="L-BFGS-B").x
+    np.testing.assert_allclose(shares, best[:3] / best[:3].sum(), atol=0.03)
+
+
+def test_sums_are_held_out_from_the_fit_of_their_weights() -> None:
+    """Other labels in one half change the sums of the other half, and those of this half only by their scale."""
+    scores, lengths, classes = make_scores()
+    half = 200
+    _, before = fit_weights(scores, lengths, classes, half)
+    changed = classes.copy()
+    changed[:half] = np.random.default_rng(1).integers(0, 4, half)
+    _, after = fit_weights(scores, lengths, changed, half)
+    ratios = after[:half] / before[:half]
+    np.testing.assert_allclose(ratios, ratios[0, 0])
+    assert np.ptp(after[half:] / before[half:]) > 0.1
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_few_documents_keep_equal_weights(n: int) -> None:
+    """The prior of the weights, which are equal in units of the parts, decides; nothing is NaN."""
+    scores, lengths, classes = make_scores(n)
+    weights, held_out = fit_weights(scores, lengths, classes, n // 2)
+    assert np.isfinite(held_out).all()
+    units = np.abs(scores - scores.mean(axis=2, keepdims=True)).mean(axis=(1, 2))
+    shares = weights * units / (weights * units).sum()
+    assert 0 <= shares.min() <= shares.max() < 0.8
+
+
+def test_a_part_that_tells_nothing_apart() -> None:
+    """Equal scores of all labels have no unit."""
+    scores, lengths, classes = make_scores()
+    scores[2] = 1.0
+    weights, held_out = fit_weights(scores, None, classes, 200)
+    assert np.isfinite(weights).all()
+    assert np.isfinite(held_out).all()
+    assert lengths.any()
+
+
+def test_slices_of_statistics_are_views() -> None:
+    """They are made once, and hold what restricting the columns gives."""
+    counts = np.array([[2, 1, 0, 1], [0, 1, 3, 0], [1, 0, 1, 0]])
+    statistics = statistics_of(counts, np.array([0, 1, 1]), 2).binarize()
+    part, restricted = statistics.slice(1, 3), statistics.restrict(np.array([1, 2]))
+    assert statistics.slice(1, 3) is part
+    assert statistics.slice(0, None) is statistics
+    assert part.occurrences is part.documents
+    for one, other in zip(part.entries, restricted.entries, strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -1,0 +1,212 @@
+"""The model `combined`: its views, its growth, its file and its estimate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbtext import TextClassifier
+from nbtext.artifact.model import load_model, save_model
+from nbtext.bayes.combination import combine
+from nbtext.errors import ArtifactError, InputError, ModelError, SettingsError
+from nbtext.features.settings import FeatureSettings
+from nbtext.features.vocabulary import find_views
+from nbtext.model.growth import update
+from nbtext.model.training import CHARACTER_VIEW, SHORT, WORD_VIEWS
+
+ALL_VIEWS = tuple(sorted((*WORD_VIEWS, CHARACTER_VIEW)))
+
+
+def make_texts(n: int, *, length: int = 6, seed: int = 0) -> tuple[list[str], list[str]]:
+    """Texts of three labels, whose words, pairs of words and parts of words differ."""
+    random, texts, labels = Random(seed), [], []
+    for number in range(n):
+        label = ("red", "green", "blue")[number % 3]
+        own = [f"{label}{random.randrange(4)}ish", "big", label, f"rare{random.randrange(200)}"]
+        texts.append(" ".join(random.choice((*own, "big", "old", "sea", "sun", "rain")) for _ in range(length)))
+        labels.append(label)
+    return texts, labels
+
+
+def test_views_follow_from_the_texts() -> None:
+    """Characters are counted where texts are short, or words are not separated; what is given stays."""
+    short, labels = make_texts(30)
+    long = [" ".join([text] * (int(SHORT) // 4)) for text in short]
+    fitted = TextClassifier(model="combined").fit
+    assert fitted(short, labels).fitted_.feature_settings.view == ALL_VIEWS
+    assert fitted(long, labels).fitted_.feature_settings.view == WORD_VIEWS
+    unspaced = ["".join(["高い売上高" if label == "red" else "低い利益率"] * 9) + " word" * 60 for label in labels]
+    assert fitted(long, labels).fitted_.feature_settings.view == WORD_VIEWS
+    assert fitted([text * 20 for text in unspaced], labels).fitted_.feature_settings.view == WORD_VIEWS
+    assert fitted([" ".join([text[:5]] * 60) for text in unspaced], labels).fitted_.feature_settings.view == ALL_VIEWS
+    assert TextClassifier(model="combined", view=("word:1",)).fit(short, labels).fitted_.feature_settings.view == (
+        "word:1",
+    )
+    for options in ({"ngrams": (1, 2)}, {"analyzer": "char"}, {"hash_bits": 10}, {"vocabulary": ("big", "red")}):
+        classifier = TextClassifier(model="combined", **options).fit(short, labels)
+        assert classifier.fitted_.feature_settings.view == ()
+        assert {part.view for part in classifier.fitted_.hyperparameters.parts} == {""}
+
+
+def test_counts_are_binary_and_views_are_stated() -> None:
+    """The settings name what was chosen, so that more documents are counted in the same way."""
+    classifier = TextClassifier(model="combined").fit(*make_texts(60))
+    fitted = classifier.fitted_
+    assert (fitted.feature_settings.tf, fitted.is_binary_selected) == ("binary", True)
+    assert [part.view for part in fitted.hyperparameters.parts] == [view for view in ALL_VIEWS for _ in range(2)]
+    assert sum(part.weight for part in fitted.hyperparameters.parts) == pytest.approx(1)
+    weighted = TextClassifier(model="combined", view=("word:1:tfidf", "word:2")).fit(*make_texts(60))
+    assert weighted.predict(["red0ish red"]).tolist() == ["red"]
+
+
+def test_more_documents_equal_training_at_once() -> None:
+    """Updated, merged, and after forgetting: the same numbers as of training on the same documents."""
+    texts, labels = make_texts(90)
+    new = TextClassifier(model="combined", view=("word:1", "char_wb:2,3")).fit
+    whole, first, second = new(texts, labels), new(texts[:60], labels[:60]), new(texts[60:], labels[60:])
+    merged = new(texts[:60], labels[:60]).merge(second)
+    forgotten = new(texts, labels).forget(texts[60:], labels[60:])
+    questions = [*texts, "big green2ish rain"]
+    for one, other in (
+        (whole, merged),
+        (first, forgotten),
+        (whole, new(texts[:60], labels[:60]).partial_fit(texts[60:], labels[60:])),
+    ):
+        assert one.fitted_.hyperparameters == other.fitted_.hyperparameters
+        np.testing.assert_array_equal(one.predict_log_proba(questions), other.predict_log_proba(questions))
+
+
+def test_a_model_without_documents_keeps_its_parts(tmp_path: Path) -> None:
+    """Updated from the file, it is the scorer of the earlier parts and the counts of all documents."""
+    texts, labels = make_texts(90)
+    TextClassifier(model="combined").fit(texts[:60], labels[:60]).save(str(tmp_path / "m"))
+    earlier = load_model(tmp_path / "m")
+    more = TextClassifier(model="combined").fit(texts[60:], labels[60:]).model_.counts
+    later = update(earlier, replace(more, sample=more.sample.smallest(0), sample_size=0)).fitted
+    assert later.hyperparameters == earlier.fitted.hyperparameters
+    assert "weights" in later.approximate
+    whole = TextClassifier(model="combined").fit(texts, labels).model_
+    assert whole.counts.vocabulary is not None
+    views = whole.fitted.feature_settings.view
+    model = combine(later.hyperparameters.parts, views, find_views(whole.counts.vocabulary, views))
+    expected = model.compile(whole.counts.statistics.binarize(), smoothing=1.0)
+    np.testing.assert_array_equal(later.scorer.weights(), expected.weights())
+
+
+def test_a_file_gives_the_same_answers(tmp_path: Path) -> None:
+    """Its parts are stored; parts that cannot be right are refused, with their place."""
+    texts, labels = make_texts(60)
+    classifier = TextClassifier(model="combined").fit(texts, labels)
+    classifier.save(str(tmp_path / "m"))
+    loaded = TextClassifier.load(str(tmp_path / "m"))
+    assert loaded.fitted_.hyperparameters == classifier.fitted_.hyperparameters
+    np.testing.assert_array_equal(loaded.predict_proba(texts), classifier.predict_proba(texts))
+    first, *others = classifier.fitted_.hyperparameters.parts
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"weight": -1.0}, "parts.weight"),
+        ({"weight": float("nan")}, "parts.weight"),
+        ({"weight": 1e99}, "parts.weight"),
+        ({"smoothing": -1.0}, "parts.smoothing"),
+        ({"model": "gaussian"}, "parts.model"),
+        ({"model": "combined"}, "parts.model"),
+        ({"C": 1.0}, "parts.C"),
+        ({"view": "word:7"}, "hyperparameters.parts"),
+    ]
+    for changes, place in wrong:
+        save_parts(classifier, (replace(first, **changes), *others), tmp_path / "wrong")
+        with pytest.raises(ArtifactError, match=place):
+            load_model(tmp_path / "wrong")
+    save_parts(classifier, (), tmp_path / "wrong")
+    with pytest.raises(ArtifactError, match="parts"):
+        load_model(tmp_path / "wrong")
+    other = TextClassifier(model="complement").fit(texts, labels)
+    save_parts(other, (replace(first, view=""),), tmp_path / "wrong")
+    with pytest.raises(ArtifactError, match="parts"):
+        load_model(tmp_path / "wrong")
+
+
+def save_parts(classifier: TextClassifier, parts: Any, path: Path) -> None:
+    """Write a model with other parts."""
+    fitted = classifier.fitted_
+    changed = replace(fitted, hyperparameters=replace(fitted.hyperparameters, parts=parts))
+    save_model(replace(classifier.model_, fitted=changed), path)
+
+
+def test_a_part_that_is_linear_refuses_growth() -> None:
+    """Such a combination is not fitted to sums of counts."""
+    texts, labels = make_texts(60)
+    classifier = TextClassifier(model="combined").fit(texts, labels)
+    fitted = classifier.fitted_
+    part = replace(fitted.hyperparameters.parts[0], model="svm", C=1.0)
+    changed = replace(fitted, hyperparameters=replace(fitted.hyperparameters, parts=(part,)))
+    with pytest.raises(ModelError, match="a combination with svm"):
+        update(
+            replace(classifier.model_, load_counts=classifier.model_.load_counts, fitted=changed), classifier.counts_
+        )
+
+
+def test_the_estimate_is_honest() -> None:
+    """Of texts whose labels are random, the estimate promises no more than chance, whatever the weights fit."""
+    random = np.random.default_rng(0)
+    texts, _ = make_texts(600, seed=1)
+    labels = random.integers(0, 3, 600).astype(str).tolist()
+    expected = TextClassifier(model="combined").fit(texts, labels).fitted_.estimate
+    assert expected is not None
+    assert expected.accuracy == pytest.approx(1 / 3, abs=0.06)
+    assert expected.log_loss >= np.log(3) - 0.01
+    texts, labels = make_texts(300)
+    classifier = TextClassifier(model="combined").fit(texts, labels)
+    questions, right = make_texts(600, seed=9)
+    expected = classifier.fitted_.estimate
+    assert expected is not None
+    assert expected.accuracy == pytest.approx(classifier.score(questions, right), abs=0.05)
+
+
+def test_smoothing_multiplies_that_of_the_parts() -> None:
+    """It is stored once, and the parts keep theirs."""
+    texts, labels = make_texts(60)
+    classifier = TextClassifier(model="combined", smoothing=0.5).fit(texts, labels)
+    assert classifier.fitted_.hyperparameters.smoothing == 0.5
+    assert {part.smoothing for part in classifier.fitted_.hyperparameters.parts} == {0.1, 1.0}
+
+
+def test_a_given_prior_is_kept() -> None:
+    """It moves the probabilities, and is not adjusted."""
+    texts, labels = make_texts(60)
+    uniform = TextClassifier(model="combined", prior="uniform").fit(texts, labels)
+    given = TextClassifier(model="combined", prior=(1.0, 50.0, 1.0)).fit(texts, labels)
+    assert uniform.fitted_.calibration.prior_adjustment is None
+    assert given.predict_proba(["sea"])[0, 1] > uniform.predict_proba(["sea"])[0, 1]
+
+
+def test_several_labels_and_unlabeled_documents_are_refused() -> None:
+    """Each in one line."""
+    texts, labels = make_texts(30)
+    with pytest.raises(SettingsError, match="combined cannot be trained on documents with several labels"):
+        TextClassifier(model="combined").fit(texts, [[label, "color"] for label in labels])
+
+
+def test_labels_beyond_those_that_are_fitted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With many labels, weights are fitted to the first documents, and the others are scored by them."""
+    texts, labels = make_texts(120)
+    monkeypatch.setattr("nbtext.bayes.combination.MAX_SCORES", 3 * 6 * 40)
+    classifier = TextClassifier(model="combined").fit(texts, labels)
+    expected = classifier.fitted_.estimate
+    assert expected is not None
+    assert expected.documents == 120
+
+
+def test_texts_that_can_be_read_only_once() -> None:
+    """The second reading finds none, and the line says how to avoid it."""
+    from nbtext.bayes.settings import ModelSettings
+    from nbtext.model.training import count_for_model
+
+    counts = TextClassifier(view=WORD_VIEWS).fit(*make_texts(30)).counts_
+    readings = iter([counts, counts.without(np.arange(30) < 3)])
+    with pytest.raises(InputError, match="--view"):
+        count_for_model(lambda *_: next(readings), FeatureSettings(), ModelSettings(model="combined"))
