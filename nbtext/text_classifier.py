@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,16 +164,15 @@ class TextClassifier:
         settings = self.model_settings
         check_hashing(self.feature_settings, settings)
         n_columns = count_columns(y)
-        features, label_type, rows = self.feature_settings, "str", np.zeros(0, dtype=np.int64)
-        size, texts = sample_size(features, settings), X if is_matrix(X) else list_texts(X, features)
+        features, is_counted = self.feature_settings, is_matrix(X)
+        texts, found = X if is_counted else list_texts(X, features), cast(Any, [])
 
         def count(each: FeatureSettings, on_batch: OnBatch | None = None) -> CorpusCounts:
-            nonlocal label_type, rows
-            counts, label_type, rows = self._count(texts, y, size, each)
-            return counts
+            found[:] = self._count(texts, y, sample_size(features, settings), each)
+            return cast(CorpusCounts, found[0])
 
-        is_counted = is_matrix(X)
         features, counts = (features, count(features)) if is_counted else count_for_model(count, features, settings)
+        label_type, rows = found[1:]
         model = train_on_counts(counts, features, settings)
         fitted = replace(model.fitted, label_type=label_type, label_columns=n_columns)
         if is_matrix(X):

@@ -30,10 +30,10 @@ from nbtext.parallel import parallel_calls
 
 # The models of each view, and their smoothing: no search selects it. Leave-one-out prefers less where documents quote
 # one another or have one subject, and heavier smoothing is better on others. Accuracy on held-out training documents
-# (those of other films, of later mails, or drawn at random) with the multinomial model's 0.03, 0.1, 0.3 and 1 beside 1
-# for complement: 77 short questions 0.888, 0.891, 0.886, 0.877; 20 newsgroups 0.879, 0.879, 0.880, 0.883; Thai messages
-# 0.669, 0.676, 0.675. With two labels, where both models are the same, and 0.3, 1 and 3: films 0.849, 0.859, 0.865; long
-# reviews 0.852, 0.868, 0.862; sentences 0.794, 0.796, 0.796; Japanese sentences 0.915, 0.926, 0.918.
+# (those of other films, of later mails, or drawn at random) with the multinomial model's 0.03, 0.1, 0.3 and 1 beside
+# complement's 1: 77 short questions 0.888, 0.891, 0.886, 0.877; 20 newsgroups 0.879, 0.879, 0.880, 0.883; Thai messages
+# 0.669, 0.676, 0.675. With two labels, where both models are the same, and 0.3, 1 and 3: films 0.849, 0.859, 0.865;
+# long reviews 0.852, 0.868, 0.862; sentences 0.794, 0.796, 0.796; Japanese sentences 0.915, 0.926, 0.918.
 SMOOTHINGS = {"multinomial": 0.1, "complement": 1.0}
 MAX_SCORES = 1 << 22  # documents times labels times parts, to which weights are fitted
 BLOCK_SIZE = 512  # documents that a thread scores at once, so that it needs little memory
@@ -117,9 +117,9 @@ def compile_combination(statistics: ClassStatistics, *, smoothing: float, places
 def _score(part: Part, statistics: ClassStatistics, left_out: LeftOut, factor: float) -> Floats:
     """Return the leave-one-out scores of a part, (n, n_classes)."""
     record, smoothing, documents = EVENT_MODELS[part.model], factor * part.smoothing, left_out.documents
-    is_whole = statistics.occurrences.dtype.kind == "i" and documents.is_counted
-    if record.leave_one_out_counts is not None and is_whole and smoothing > 0:
-        return np.asarray(record.leave_one_out_counts(statistics, left_out, smoothings=[smoothing])[0])
+    counted, is_whole = record.leave_one_out_counts, statistics.occurrences.dtype.kind == "i" and documents.is_counted
+    if counted is not None and is_whole and smoothing > 0:
+        return np.asarray(counted(statistics, left_out, smoothings=[smoothing])[0])
     scorer = record.compile(statistics, smoothing=smoothing)
     scores = scorer.scores(documents.indptr, documents.indices, documents.counts)
     return record.leave_one_out(statistics, left_out, scores, smoothing=smoothing)
@@ -128,8 +128,7 @@ def _score(part: Part, statistics: ClassStatistics, left_out: LeftOut, factor: f
 def _weigh_unseen(part: Part, statistics: ClassStatistics, left_out: LeftOut, factor: float) -> Floats:
     """Return the weight in a part of a feature that no remaining document has, (n, n_classes)."""
     unseen = EVENT_MODELS[part.model].out_of_vocabulary
-    assert unseen is not None  # for the types
-    return unseen(statistics, left_out, smoothing=factor * part.smoothing)
+    return unseen(statistics, left_out, smoothing=factor * part.smoothing) if unseen is not None else np.zeros(())
 
 
 def _count_unseen(statistics: ClassStatistics, left_out: LeftOut) -> Floats:
@@ -284,11 +283,8 @@ def fit_weights(
         for _ in range(ROUNDS):
             sums = np.einsum("mnk,m->nk", own, at[:-1]) * np.exp(-at[-1] * own_logs)[:, None]
             offsets = fit_prior_adjustment(log_posterior(sums), own_classes, start=offsets)
-            evaluate = partial(
-                _evaluate, scores=own, logs=own_logs, classes=own_classes, offsets=offsets,
-                expected=start, lower=lower,
-            )  # fmt: skip
-            at = minimize(evaluate, at, lower=lower)
+            given = {"logs": own_logs, "classes": own_classes, "offsets": offsets, "expected": start}
+            at = minimize(partial(_evaluate, scores=own, **given), at, lower=lower)
         return np.asarray(at[:-1] / units)
 
     weights = fit(slice(None))
@@ -302,7 +298,7 @@ def fit_weights(
 
 
 def _evaluate(
-    at: Floats, *, scores: Floats, logs: Floats, classes: NDArray[Any], offsets: Floats, expected: Floats, lower: Floats
+    at: Floats, *, scores: Floats, logs: Floats, classes: NDArray[Any], offsets: Floats, expected: Floats
 ) -> tuple[float, Floats, Floats]:
     """Return the loss of `fit_weights` at (weights, b), its gradient and its expected Hessian.
 
@@ -327,5 +323,5 @@ def _evaluate(
     loss += float(distances @ distances) / (2 * n)
     gradient += distances / (deviations * n)
     hessian += np.diag(deviations**-2.0 / n)
-    is_free = (at > lower) | (gradient < 0)
+    is_free = (at > 0) | (gradient < 0) | (np.arange(m + 1) == m)
     return loss, gradient * is_free, np.where(np.outer(is_free, is_free), hessian, np.eye(m + 1))

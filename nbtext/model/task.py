@@ -241,9 +241,8 @@ class OneLabel:
 
     def parts_fitted(self, settings: ModelSettings) -> tuple[str, ...]:
         """See Task."""
-        smoothing = ("smoothing",) if settings.smoothing is None else ()
-        if settings.model == COMBINED:
-            smoothing = ("weights",)
+        is_combined = settings.model == COMBINED
+        smoothing = ("weights",) if is_combined else ("smoothing",) if settings.smoothing is None else ()
         calibration = ("calibration",) if settings.calibrate else ()
         offsets = ("decision_offsets",) if settings.optimize is not None or settings.has_targets else ()
         return (*smoothing, *calibration, *offsets, "outlier_threshold", "nonconformity")

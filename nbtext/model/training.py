@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 WORD_VIEWS, CHARACTER_VIEW = ("word:1", "word:2"), "char_wb:2,5"  # of the model `combined`
 # Mean number of words up to which characters are counted, too: about as many as a model search takes for short. Parts
 # of words are evidence where there are few words. Accuracy on held-out training documents without and with them: 77
-# short questions 0.878, 0.891; sentences 0.788, 0.796; messages 0.988, 0.991. Where words are not separated: Thai 0.630,
-# 0.676; Japanese 0.674, 0.926.
+# short questions 0.878, 0.891; sentences 0.788, 0.796; messages 0.988, 0.991. Where words are not separated: Thai
+# messages 0.630, 0.676; Japanese sentences 0.674, 0.926.
 SHORT = 40.0
 MAX_DERIVED = 1 << 25  # columns that are derived from hashed features
 
@@ -108,10 +108,9 @@ def needs_characters(counts: CorpusCounts, features: FeatureSettings) -> bool:
     view = features.view.index(WORD_VIEWS[0])
     start, stop = find_views(counts.vocabulary, features.view)[view : view + 2].tolist()
     occurrences = counts.statistics.slice(start, stop).feature_occurrences
-    if occurrences.sum() <= SHORT * counts.statistics.n_documents:
-        return True
+    is_short = occurrences.sum() <= SHORT * counts.statistics.n_documents
     words = split_views(counts.vocabulary, features.view)[view]
-    return compute_unspaced_share(words, occurrences, features.fields) >= UNSPACED
+    return bool(is_short or compute_unspaced_share(words, occurrences, features.fields) >= UNSPACED)
 
 
 def train_on_counts(
