@@ -93,6 +93,7 @@ bench: $(VENV)/.check
 # Measure every other published figure, too. This takes much longer.
 bench-all: bench
 	$(BIN)/python tests/benchmarks/accuracy.py --without-baseline
+	$(BIN)/python tests/benchmarks/combined.py
 	$(BIN)/python tests/benchmarks/em.py
 	$(BIN)/python tests/benchmarks/few.py --models multinomial,complement,dirichlet
 	$(BIN)/python tests/benchmarks/keywords.py

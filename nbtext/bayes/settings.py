@@ -100,13 +100,15 @@ class ModelSettings(LinearSettings):
 
     model: str = setting(
         AUTO, "Model to train. `auto` selects multinomial or complement Naive Bayes, on counts or binary counts, by "
-        "leave-one-out accuracy; with up to 25 documents a label on average, dirichlet, too, by cross-validation.",
+        "leave-one-out accuracy; with up to 25 documents a label on average, dirichlet, too, by cross-validation. "
+        "`combined` adds up the weighted scores of Naive Bayes models of words, of pairs of words and, if texts are "
+        "short or written without spaces, of characters; or of the views of --view.",
         choices=(AUTO, *EVENT_MODELS, *LINEAR_MODELS), metavar="NAME",
     )  # fmt: skip
     smoothing: float | None = setting(
         None, "Additive smoothing of Naive Bayes, the pseudo-count of each feature in each class. `auto` selects it by "
         "leave-one-out; 0 is maximum likelihood. With --model dirichlet, a feature gets N times its mean count in a "
-        "class. With --model gaussian, N times the largest variance is added to all "
+        "class. With --model combined, N multiplies the smoothing of each part. With --model gaussian, N times the largest variance is added to all "
         "variances; `auto` is 1e-9.", parse=parse_number_or_auto(None), metavar="auto|N", default_help="auto",
     )  # fmt: skip
     prior: str | tuple[float, ...] | None = setting(
