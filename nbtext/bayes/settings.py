@@ -108,7 +108,8 @@ class ModelSettings(LinearSettings):
     smoothing: float | None = setting(
         None, "Additive smoothing of Naive Bayes, the pseudo-count of each feature in each class. `auto` selects it by "
         "leave-one-out; 0 is maximum likelihood. With --model dirichlet, a feature gets N times its mean count in a "
-        "class. With --model combined, N multiplies the smoothing of each part. With --model gaussian, N times the largest variance is added to all "
+        "class. With --model combined, N multiplies the smoothing of each part. With --model gaussian, N times the "
+        "largest variance is added to all "
         "variances; `auto` is 1e-9.", parse=parse_number_or_auto(None), metavar="auto|N", default_help="auto",
     )  # fmt: skip
     prior: str | tuple[float, ...] | None = setting(
