@@ -200,8 +200,8 @@ class ViewCounter:
         return join_views(self._names, parts), columns
 
     def class_counts(self) -> ClassCounts:
-        """See Counter."""
-        parts = [each.class_counts() for each in self._counters]
+        """See Counter. It ends the counting: the memory of a view's counter is free before the sums are joined."""
+        parts = [self._counters.pop(0).class_counts() for _ in self._names]
         ends = running_sums([part.indptr[-1] for part in parts])
         indptr = [part.indptr[1:] + end for part, end in zip(parts, ends, strict=False)]
         joined = (np.concatenate(values) for values in list(zip(*parts, strict=True))[1:])
