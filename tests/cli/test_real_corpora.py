@@ -57,6 +57,28 @@ def test_movie_reviews(nbtext: Any, corpora: Corpora) -> None:
     assert record["accuracy"] > 0.84
 
 
+def test_short_questions_combined(nbtext: Any, corpora: Corpora) -> None:
+    """Banking77: words, pairs of words and characters together are three points better, as the estimate says."""
+    folder, columns = corpora("banking77"), ["--text-field", "text", "--label-field", "category"]
+    nbtext("train", str(folder / "train.csv"), *columns, "--model", "combined", "-o", "m.joblib").ok()
+    record = nbtext("evaluate", str(folder / "test.csv"), *columns, "-m", "m.joblib", "--to", "json").json
+    assert record["accuracy"] >= 0.900
+    inspected = nbtext("inspect", "m.joblib", "--to", "json").json
+    assert {part["view"] for part in inspected["parts"]} == {"char_wb:2,5", "word:1", "word:2"}
+    assert inspected["expected"]["accuracy"] == pytest.approx(record["accuracy"], abs=0.01)
+    assert inspected["expected"]["log_loss"] == pytest.approx(record["log_loss"], abs=0.03)
+
+
+@pytest.mark.exhaustive(plain=0)
+@pytest.mark.parametrize(("name", "least"), [("20news", 0.860), ("imdb", 0.875)])
+def test_long_texts_combined(nbtext: Any, corpora: Corpora, name: str, least: float) -> None:
+    """20 Newsgroups by date, and IMDB: words and pairs of words."""
+    folder = corpora(name)
+    trained = nbtext("train", str(folder / "train"), "--model", "combined", "-o", "m.joblib")
+    assert " of word:2; estimated" in trained.err
+    assert nbtext("evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json").json["accuracy"] >= least
+
+
 def test_short_messages(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
     """SMS spam, a TSV without header and quoting: 5,574 messages, the first 30 % learned, 98 % of the rest right."""
     path = corpora("sms-spam") / "SMSSpamCollection"

@@ -1,0 +1,56 @@
+"""The model `combined` as a user types it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+VIEWS = ("--view", "word:1", "--view", "char_wb:2,3")
+
+
+def test_growth_gives_the_bytes_of_training(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """With retained documents, a model that is updated, merged, or forgets, is the one that was trained at once."""
+    train, test = str(letters / "train"), str(letters / "test")
+    options = ("--model", "combined", *VIEWS, "--keep-sample", "1000")
+    for name, sources in {"whole": (train, test), "part": (train,), "rest": (test,)}.items():
+        nbtext("train", *sources, *options, "-o", name).ok()
+    nbtext("update", "part", test, "-o", "updated").ok()
+    nbtext("merge", "part", "rest", "-o", "merged").ok()
+    nbtext("forget", "whole", test, "-o", "forgotten").ok()
+    read = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    assert read["updated"] == read["whole"] == read["merged"]
+    assert read["forgotten"] == read["part"]
+
+
+def test_parts_are_shown(nbtext: Any, letters: Path) -> None:
+    """The summary and `inspect` name the parts with their weights; without documents, an update keeps them."""
+    trained = nbtext("train", str(letters / "train"), "--model", "combined", *VIEWS, "-o", "m").ok()
+    shown = nbtext("inspect", "m", "--to", "markdown").out.replace("\\_", "_")
+    (line,) = (line for line in shown.splitlines() if line.startswith("- parts: "))
+    assert f"; {line.removeprefix('- parts: ')}; estimated accuracy" in trained.err
+    assert " complement of word:1" in line
+    parts = nbtext("inspect", "m", "--to", "json").json["parts"]
+    assert sum(part["weight"] for part in parts) == pytest.approx(1)
+    updated = nbtext("update", "m", str(letters / "test"), "-o", "u").ok()
+    assert "approximate (fitted before the last change of the documents): weights, " in updated.err
+    assert nbtext("inspect", "u", "--to", "json").json["parts"] == parts
+
+
+def test_standard_input_is_read_once(nbtext: Any) -> None:
+    """Short texts would be read twice; with views that are given, they are read once."""
+    rows = b"".join(f"{label},a {label} thing {n}\n".encode() for n in range(9) for label in ("red", "green"))
+    table = b"label,text\n" + rows
+    typed = ("train", "-", "--input-format", "csv", "--model", "combined", "-o", "m")
+    nbtext(*typed, input=table).refused(1, "SOURCE can be read only once, and --model combined reads short texts twice")
+    nbtext(*typed, *VIEWS, input=table).ok()
+
+
+def test_cross_validation_chooses_views(nbtext: Any, letters: Path) -> None:
+    """As training does: the folds of what `train` would count are better than those of words alone."""
+    folds = ("evaluate", str(letters / "train"), "--folds", "5", "--model", "combined", "--to", "json")
+    chosen, given, words = (
+        nbtext(*folds, *options).json["accuracy"]
+        for options in ((), ("--view", "word:1", "--view", "word:2"), ("--view", "word:1"))
+    )
+    assert chosen == given
+    assert chosen != words
