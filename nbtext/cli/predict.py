@@ -141,13 +141,12 @@ def _load(given: Predict) -> FittedModel:
 
 def _check_format(output_format: str, decisions: DecisionSettings) -> None:
     """Raise SettingsError if an output format cannot hold what the options add to a record."""
-    if output_format == HEADER and (decisions.coverage is not None or decisions.top_k is not None):
-        where = "coverage" if decisions.coverage is not None else "top_k"
-        what = "cannot be combined with --to header, which holds one label"
-        raise SettingsError(what, where=where, hint="leave out this option, or add --to jsonl")
-    if output_format == FASTTEXT and decisions.coverage is not None:
-        what = "cannot be combined with --to fasttext, which has no prediction sets"
-        raise SettingsError(what, where="coverage", hint="leave out this option, or add --to jsonl")
+    refused = {HEADER: (("coverage", "top_k"), "holds one label"), FASTTEXT: (("coverage",), "has no prediction sets")}
+    names, why = refused.get(output_format, ((), ""))
+    for name in names:
+        if getattr(decisions, name) is not None:
+            what = f"cannot be combined with --to {output_format}, which {why}"
+            raise SettingsError(what, where=name, hint="leave out this option, or add --to jsonl")
     if decisions.explain is not None and output_format not in ("json", "jsonl"):
         raise SettingsError("needs the output format jsonl or json", where="explain", hint="add --to jsonl")
 

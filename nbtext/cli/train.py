@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from nbtext.model.fitted_model import TrainedModel
 
 Keywords = dict[str, tuple[str, ...]]
-MAX_HOLDOUT = 1 - 2**-53  # the largest number below 1
 
 
 def _parse_keywords(path: str) -> dict[str, tuple[str, ...]]:
@@ -81,7 +80,7 @@ class Train:
     holdout: float = setting(
         0.0, "Share of the documents that the model is not trained on, such as 0.2. It is evaluated on them, and the "
         "metrics are printed as by `nbtext evaluate`. Documents with equal texts are held out together.",
-        low=0, high=MAX_HOLDOUT, wanted="a share below 1, such as 0.2", metavar="P", default_help="no document",
+        low=0, high=1 - 2**-53, wanted="a share below 1, such as 0.2", metavar="P", default_help="no document",
         title="Evaluation",
     )  # fmt: skip
     cluster: ClusterSettings = part(ClusterSettings)

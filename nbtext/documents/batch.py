@@ -284,12 +284,16 @@ class Batch:
 
     def missing_label(self, row: int) -> InputError:
         """Return the error for a document without a label, with the keys or columns that the document has."""
-        place = self.place(row)
+        place, what, hint = self.place(row), "the document has no label", FOLDER_HINT + SKIP_HINT
         if self.names:
-            what = f"the document has no label; its keys or columns are: {format_names(self.names)}"
+            what += f"; its keys or columns are: {format_names(self.names)}"
             hint = f"name the key or column of the label with --label-field{SKIP_HINT}"
-            return InputError(what, where=place, hint=hint)
-        return missing_label(place)
+        elif place.rpartition(":")[2].isdecimal():
+            hint = (
+                "name the column or key of the label with --label-field, give the file format with --input-format, "
+                "or leave out the lines without a label with --skip-unlabeled"
+            )
+        return InputError(what, where=place, hint=hint)
 
 
 class BatchBuilder:
@@ -394,17 +398,6 @@ def join_fields(fields: Sequence[Sequence[str]], settings: InputSettings) -> tup
     if settings.separate_fields or len(fields) == 1:
         return tuple(fields)
     return (list(map("\n".join, zip(*fields, strict=True))),)
-
-
-def missing_label(place: str) -> InputError:
-    """Return the error for a document without a label; `place` is its id, or FILE:LINE."""
-    hint = FOLDER_HINT + SKIP_HINT
-    if place.rpartition(":")[2].isdecimal():
-        hint = (
-            "name the column or key of the label with --label-field, give the file format with --input-format, "
-            "or leave out the lines without a label with --skip-unlabeled"
-        )
-    return InputError("the document has no label", where=place, hint=hint)
 
 
 def check_label(label: str, *, where: str = "") -> None:

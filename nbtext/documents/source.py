@@ -6,7 +6,7 @@ A source is divided into shards: parts (some files, or a byte range) that any pr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 
@@ -56,18 +56,13 @@ class Source:
     """
 
     def __init__(
-        self,
-        files: Sequence[Shard],
-        skipped: Counter[str],
-        settings: InputSettings,
-        ahead: ReadAhead | None = None,
-        missed: Mapping[str, str] | None = None,
+        self, files: Sequence[Shard], skipped: Counter[str], settings: InputSettings, ahead: ReadAhead | None = None
     ) -> None:
         self._files = files
         self._ahead = ahead or ReadAhead()
         self._units: dict[str, str] = {}  # input units by path, of files that were opened
         self.settings = settings
-        self.skipped, self.missed = skipped, missed or {}
+        self.skipped, self.missed = skipped, dict[str, str]()
         self.field_names = settings.text_field if settings.separate_fields else ()
         units = {"bytes" if shard.reader == "file" else "files" for shard in files}
         sizes = [file_size(shard.paths[0]) if shard.reader == "file" else len(shard.paths) for shard in files]
@@ -257,7 +252,9 @@ def open_source(
             raise InputError("is a file, not a directory", where=path, hint="leave out --input-format")
         else:
             files.append(Shard(_reader_of(path, settings), (path,), (None,)))
-    return Source(files, skipped, settings, ahead, missed)
+    source = Source(files, skipped, settings, ahead)
+    source.missed = missed
+    return source
 
 
 def open_shard(shard: Shard, settings: InputSettings) -> Source:
