@@ -120,7 +120,9 @@ class Batch:
     origin : str
         The prefix of the line number in the location of a document: `FILE:`, or "" for standard input.
     line_numbers : sequence of int, optional
-        The number of the first line of each document; None if the ids are already locations.
+        The number of the first line of each document; None if `places` or the ids are already locations.
+    places : list of str, optional
+        The location of each document; None if `line_numbers` or the ids say it.
     names : tuple of str
         The keys or columns of the first document without a label.
     rows : Rows, optional
@@ -140,6 +142,7 @@ class Batch:
     names: tuple[str, ...] = ()
     rows: Rows | None = None
     label_lists: list[tuple[str, ...] | None] | None = None
+    places: list[str] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -225,7 +228,7 @@ class Batch:
         places = {row: place for place, row in enumerate(kept)} if self.problems else {}
         columns = {
             name: take(column)
-            for name in ("ids", "labels", "label_lists", "groups", "line_numbers")
+            for name in ("ids", "labels", "label_lists", "groups", "line_numbers", "places")
             if (column := getattr(self, name)) is not None
         }
         problems = {places[row]: problem for row, problem in self.problems.items() if row in places}
@@ -280,7 +283,9 @@ class Batch:
 
     def place(self, row: int) -> str:
         """Return the place of a document: FILE:LINE, or its id if the document is a file."""
-        return self.ids[row] if self.line_numbers is None else f"{self.origin}{self.line_numbers[row]}"
+        if self.line_numbers is None:
+            return (self.places or self.ids)[row]
+        return f"{self.origin}{self.line_numbers[row]}"
 
     def missing_label(self, row: int) -> InputError:
         """Return the error for a document without a label, with the keys or columns that the document has."""
@@ -312,6 +317,7 @@ class BatchBuilder:
         self._groups: list[str] = []
         self._labels: list[Label] = []
         self._line_numbers: list[int] = []
+        self._places: list[str] = []
         self.batch = Batch([], (), [], origin=origin)
 
     def add(
@@ -356,6 +362,7 @@ class BatchBuilder:
         self._labels.append(None if label == "" else label)
         for column, text in zip(self._fields, texts, strict=True):
             column.append(text)
+        self._places.append(place)
         if line is not None:
             self._line_numbers.append(line)
         batch.count_repairs(repaired)
@@ -390,6 +397,8 @@ class BatchBuilder:
             self.batch.groups = self._groups
         if self._line_numbers:
             self.batch.line_numbers = self._line_numbers
+        elif self._places != self.batch.ids:
+            self.batch.places = self._places
         return self.batch
 
 

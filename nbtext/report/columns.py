@@ -48,7 +48,7 @@ def write_columns(
         with target.open():
             return
     found = FORMATS[first.rows.format]
-    own = (*found.suffixes, TEXT_SUFFIX)
+    own = (*found.suffixes, TEXT_SUFFIX) if found.is_text else found.suffixes
     check_suffix(target.path, own, f"the rows are written as {found.name}, the format of SOURCE")
     plain, compression = suffix_compression(target.path)
     if found.magic and compression is not None:

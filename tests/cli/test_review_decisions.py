@@ -1,6 +1,8 @@
 """`nbtext review --apply` writes corrected documents, and `train --exclude-ids` leaves documents out."""
 
+import contextlib
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +163,46 @@ def test_an_excluded_document_may_be_unreadable(nbtext: Any, folder: Path) -> No
     nbtext("train", "x.jsonl", "-o", "m.joblib", cwd=folder).refused(1)
     (folder / "ids.txt").write_text("bad\n")
     nbtext("train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder).ok()
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.json", "x.csv", "x.parquet", "x.feather", "x.db", "x.mbox"])
+def test_documents_with_ids_have_places(nbtext: Any, tmp_path: Path, name: str) -> None:
+    """Findings and errors name the file and the line or row, also if documents have ids; and --apply knows them."""
+    rows = [{"id": f"m{n}", "text": "red round apple", "label": label} for n, label in enumerate(["a", "b", None])]
+    options, first = ["--label-field", "label"], 1
+    if name.endswith((".parquet", ".feather")):
+        pa = pytest.importorskip("pyarrow")
+        write_table = pytest.importorskip("pyarrow.parquet" if name == "x.parquet" else "pyarrow.feather")
+        table = pa.Table.from_pylist(rows)
+        (write_table.write_table if name == "x.parquet" else write_table.write_feather)(table, name)
+    elif name == "x.db":
+        with contextlib.closing(sqlite3.connect(name)) as database, database:
+            database.execute("create table documents (id, text, label)")
+            database.executemany("insert into documents values (:id, :text, :label)", rows)
+    elif name == "x.mbox":
+        mails = (
+            f"From a@b Thu Nov 21 03:37:00 2024\nSubject: red\nMessage-ID: m{n}\nX-Label: {row['label']}"
+            for n, row in enumerate(rows)
+        )
+        (tmp_path / name).write_text(
+            "".join(f"{mail}\n\nred round apple\n\n" for mail in mails).replace("X-Label: None", "X: y")
+        )
+        options = ["--label-field", "X-Label", "--id-field", "Message-ID"]
+    elif name == "x.csv":
+        (tmp_path / name).write_text(
+            "id,text,label\n" + "".join(f"{row['id']},{row['text']},{row['label'] or ''}\n" for row in rows)
+        )
+        first = 2
+    else:
+        text = json.dumps(rows) if name == "x.json" else "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / name).write_text(text)
+    nbtext("train", name, *options, "-o", "m").refused(1, f"{name}:{first + 2}: the document has no label")
+    (found,) = nbtext("review", name, *options, "--only", "conflicting_duplicates", "--to", "jsonl").ok().records
+    places = [(document["id"], document["file"], document["line"]) for document in found["documents"]]
+    assert places == [(f"m{n}", name, first + n) for n in range(3)]
+    write(tmp_path / "d.jsonl", [found["documents"][0] | {"decision": "remove"}])
+    kept = nbtext("review", name, *options, "--apply", "d.jsonl", "--to", "jsonl").ok().records
+    assert [row["id"] for row in kept] == ["m1", "m2"]
 
 
 TABLE = b'id,label,text,note\r\na,fruit,"red, round",x\r\nb,fruit,"hammer\r\nand nail",\r\nc,tools,saw, y \r\n'
