@@ -37,7 +37,7 @@ from zlib import error as zlib_error
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.documents.streams import is_broken_link, similar_path
+from nbtext.documents.streams import is_broken_link, similar_path, take_opened
 from nbtext.errors import ArtifactError
 from nbtext.records import dataclass
 
@@ -159,9 +159,11 @@ class Content:
 
     def __init__(self, path: str) -> None:
         self._descriptor, self._held, self._lock = -1, bytearray(), Lock()
-        if path != "-":
+        if (opened := take_opened(path)) is not None:
+            self._file: Any = opened
+        elif path != "-":
             self._descriptor = os.open(path, os.O_RDONLY)
-            self._file: Any = open(self._descriptor, "rb", closefd=False)  # noqa: SIM115 - it need not be closed
+            self._file = open(self._descriptor, "rb", closefd=False)  # noqa: SIM115 - it need not be closed
         elif sys.stdin is None:
             raise ArtifactError("is closed", hint="name the model's file instead of -")
         else:

@@ -204,16 +204,15 @@ def is_matrix_alone(sources: tuple[str, ...], settings: InputSettings) -> bool:
     """Return whether SOURCE is one matrix file."""
     from nbtext.documents.streams import is_matrix
 
-    if len(sources) != 1 or settings.input_format not in (None, "matrix"):
-        return False
-    return settings.input_format == "matrix" or is_matrix(sources[0])
+    wanted = settings.input_format
+    return len(sources) == 1 and (wanted == "matrix" or (wanted is None and is_matrix(sources[0])))
 
 
 def is_model_alone(sources: tuple[str, ...], settings: InputSettings) -> bool:
     """Return whether SOURCE is one model file."""
-    from nbtext.documents.streams import STANDARD_INPUT, is_model
+    from nbtext.documents.streams import is_model
 
-    return len(sources) == 1 and sources[0] != STANDARD_INPUT and not settings.input_format and is_model(sources[0])
+    return len(sources) == 1 and not settings.input_format and is_model(sources[0])
 
 
 def _read_as_trained(settings: InputSettings, trained_on: ModelInput | None) -> InputSettings:

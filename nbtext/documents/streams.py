@@ -65,7 +65,7 @@ class ByteStream:
         self._ahead = b""
         self._raw_blocks = self._read_all()
 
-    def read(self) -> bytes:
+    def read(self, _size: int = -1) -> bytes:
         """Return the next block: all available bytes of a pipe, or some megabytes of a file; b"" at the end."""
         if self._ahead:
             raw, self._ahead = self._ahead, b""
@@ -194,6 +194,11 @@ def _kind(path: str) -> Kind | None:
     else:
         _opened[path] = stream
     return found
+
+
+def take_opened(path: str) -> ByteStream | None:
+    """Return the pipe whose first bytes `is_matrix` or `is_model` has read; None: they have not."""
+    return _opened.pop(path, None)
 
 
 def unreadable(path: str, error: OSError) -> InputError:

@@ -153,6 +153,28 @@ def test_interrupted(letters: Path, model: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "inspect {} --to json",
+        "inspect -m {} --word parking",
+        "train {} --model bernoulli -q -o {out}",
+        "diff {} {model}",
+    ],
+)
+def test_a_model_from_a_pipe(nbtext: Any, model: str, tmp_path: Path, command: str) -> None:
+    """A command that looks at the first bytes of MODEL reads it once, from standard input and from a named pipe."""
+    os.mkfifo("pipe")
+    found = []
+    for name in (model, "-", "pipe"):
+        typed = command.format(name, model=model, out=tmp_path / "out").split()
+        with subprocess.Popen(["cp", model, "pipe"] if name == "pipe" else ["true"]):
+            found.append(
+                (nbtext(*typed, input=Path(model).read_bytes()).ok().out, *map(Path.read_bytes, tmp_path.glob("out")))
+            )
+    assert found[0] == found[1] == found[2]
+
+
 def test_evaluating_predictions_made_before(nbtext: Any, letters: Path, model: str) -> None:
     """Predictions in a file are judged as the model that made them is."""
     source = str(letters / "test")
