@@ -115,11 +115,9 @@ def review(given: Review) -> None:
 
         findings = shown_findings(found)
         collector = TextCollector(frozenset(document for finding in findings for document in finding.documents))
+        run = replace(given.run, quiet=True)
         for paths in inputs:
-            with open_documents(paths, given.input, replace(given.run, quiet=True), trained_on=trained_on) as (
-                source,
-                _,
-            ):
+            with open_documents(paths, given.input, run, trained_on=trained_on) as (source, _):
                 for batch in source.batches():
                     collector.add(batch, is_other=paths is not given.sources)
         weights, names = list(weigh_words(corpus, findings, judge)), ", ".join(given.sources)

@@ -109,13 +109,8 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     if inspection.is_converged is False:
         yield "converged", "no: the solver stopped before it met its tolerance; scale large values down, or lower C"
     if inspection.expected is not None and inspection.decisions is None:
-        yield (
-            "estimate",
-            (
-                f"accuracy {inspection.expected['accuracy']:.4f}, log-loss {inspection.expected['log_loss']:.4f} "
-                f"({number_of(inspection.expected['documents'], 'document')}, held out)"
-            ),
-        )
+        figures = "accuracy {accuracy:.4f}, log-loss {log_loss:.4f}".format_map(inspection.expected)
+        yield "estimate", f"{figures} ({number_of(inspection.expected['documents'], 'document')}, held out)"
     if inspection.calibration is not None:
         yield "temperature", "{:.4g} · (number of tokens)^{:.4g}".format(*inspection.calibration)
     if inspection.outlier_threshold is not None:
