@@ -29,7 +29,7 @@ from nbtext.artifact.record import Reader, write
 from nbtext.artifact.storage import Record, StoredArray, assemble, load, name_errors, newer_error, save
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate
 from nbtext.bayes.scorer import MAX_CODE, LinearScorer
-from nbtext.bayes.settings import COMBINED, SELECTABLE_MODELS, ModelSettings
+from nbtext.bayes.settings import COMBINED, STACKED, SELECTABLE_MODELS, ModelSettings
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.errors import MissingExtra, ModelError, SettingsError
 from nbtext.features.analyzer import Analyzer
@@ -309,7 +309,7 @@ def _check_model(model: FittedModel) -> None:
         raise invalid_value("input.matrix_columns", "does not match the features")
     if model.is_model_selected and settings.model not in SELECTABLE_MODELS:
         raise invalid_value("is_model_selected", f"is true for {settings.model} models")
-    is_combined, parts = settings.model == COMBINED, model.hyperparameters.parts
+    is_combined, parts = settings.model in (COMBINED, STACKED), model.hyperparameters.parts
     if model.is_binary_selected and not ((model.is_model_selected or is_combined) and features.tf == "binary"):
         raise invalid_value("is_binary_selected", "is true, but no model was selected")
     if model.documents is not None and len(model.documents.of_labels) != len(model.labels):

@@ -124,6 +124,7 @@ class Part:
     smoothing  of an event model; that of the combination multiplies it
     C          inverse regularization strength of a linear model; None for an event model
     weight     by which its scores are multiplied, at least 0
+    idf        the inverse document frequency in the weights of a linear model
     """
 
     view: str
@@ -131,6 +132,7 @@ class Part:
     smoothing: float = 0.0
     C: float | None = None
     weight: float = 1.0
+    idf: str = "none"
 
 
 @dataclass(frozen=True, slots=True)

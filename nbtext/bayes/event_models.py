@@ -36,4 +36,5 @@ LINEAR_MODELS: Mapping[str, Any] = Registry({  # of nbtext.linear.data.LinearMod
     "logistic": "nbtext.linear.logistic:LOGISTIC",
     "nbsvm": "nbtext.linear.nbsvm:NBSVM",
     "svm": "nbtext.linear.one_vs_rest:SVM",
+    "stacked": "nbtext.linear.stacking:STACKED",
 })  # fmt: skip

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 LOSSES = ("squared-hinge", "logistic")
 AUTO = "auto"
 COMBINED = "combined"  # the sum of Naive Bayes models over views; see `combination`
+STACKED = "stacked"  # the sum of Naive Bayes and linear models over views; see `stacking`
 BEST = "best"  # the model that a search selects
 OF_SOME_MODELS = (  # fields of ModelSettings that a model takes if its record names them
     "C", "smoothing", "prior", "loss", "interpolation", "ratio_smoothing", "values", "normalize_weights",

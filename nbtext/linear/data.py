@@ -78,6 +78,7 @@ class LinearModel:
     options  fields of ModelSettings that this model takes, but not every model
     searched  candidates of a model search: the names of a feature set and a weighting, and C
     is_tried_last  whether a search tries it with the features and the weighting of the best other linear model
+    is_stacked  whether it adds up the scores of parts, whose weights are fitted to held-out documents
     """
 
     problem: Callable[..., Any]
@@ -85,6 +86,7 @@ class LinearModel:
     options: tuple[str, ...] = ("C",)
     searched: tuple[tuple[str, str, float], ...] = ()
     is_tried_last: bool = False
+    is_stacked: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +102,8 @@ class TrainingData:
     hashes   (n_documents,) of their content: documents with equal hashes are duplicates; None: there are none
     class_weights  (n_classes,), > 0, of each document of a class in all sums of documents; None: 1, as with `sets`
     sets     of classes; None: each document has one class
+    views    names of the views of the features; empty: there is only one
+    bounds   (n_views + 1,) of their columns; None: there is only one
     """
 
     indptr: NDArray[np.int64]
@@ -111,6 +115,8 @@ class TrainingData:
     hashes: NDArray[np.uint64] | None = None
     class_weights: Floats | None = None
     sets: LabelSets | None = None
+    views: tuple[str, ...] = ()
+    bounds: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.classes)

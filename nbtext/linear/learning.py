@@ -32,11 +32,12 @@ from nbtext.bayes.label_calibration import (
 )
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
-from nbtext.bayes.smoothing import MAX_SCORES, Scored, Selection, Unanswered, judge
+from nbtext.bayes.smoothing import BLOCK_SCORES, MAX_SCORES, Scored, Selection, Unanswered, judge
 from nbtext.errors import ConvergenceWarning, SettingsError
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
 from nbtext.linear.data import LinearModel, Problem, SolverSettings, TrainingData, do_nothing
 from nbtext.linear.one_vs_rest import ClassWeights, OneVsRest
+from nbtext.linear.stacking import Stack
 
 DEFAULT_C = 1.0  # if there are too few documents to select it
 C_DECADES = (-3.0, 3.0)  # log10 of the values that are searched
@@ -87,13 +88,13 @@ def learn(
     ConvergenceWarning : the solver stopped before it met its tolerance
     """
     data.mean_square()  # raises where sums of squares would overflow
-    held_out = _hold_out(data, lengths, settings, goals)
+    model: LinearModel = LINEAR_MODELS[settings.model]
+    held_out = _hold_out(data, lengths, settings, goals, is_stacked=model.is_stacked)
     is_selecting = settings.C == AUTO
     if not len(held_out.documents):
         refuse_targets(goals.targets)
     is_judged = is_selecting or settings.calibrate or goals != Goals()
     has_folds = len(held_out.documents) > 0 and is_judged
-    model: LinearModel = LINEAR_MODELS[settings.model]
     problem: Problem = model.problem(data, settings, jobs=jobs)
     C, scores, start = DEFAULT_C if isinstance(settings.C, str) else settings.C, None, None
     if has_folds and is_selecting:
@@ -107,6 +108,8 @@ def learn(
     selection = Selection(Hyperparameters(smoothing, C, solution.is_converged))
     if has_folds and scores is None:
         scores = problem.score_folds(held_out.folds, make_rough(C, settings.seed, check), solution)
+    if isinstance(problem, Stack):
+        selection = Selection(replace(selection.hyperparameters, parts=problem.parts))
     scorer = problem.scorer(solution)
     del problem, solution, start  # their dual variables may need more memory than the rest
     documents, unanswered, n_unjudged = held_out.documents, held_out.unanswered, held_out.n_unjudged
@@ -145,11 +148,14 @@ class HeldOut(NamedTuple):
     n_unjudged: int
 
 
-def _hold_out(data: TrainingData, lengths: NDArray[Any], settings: ModelSettings, goals: Goals) -> HeldOut:
+def _hold_out(
+    data: TrainingData, lengths: NDArray[Any], settings: ModelSettings, goals: Goals, *, is_stacked: bool = False
+) -> HeldOut:
     """Choose documents to hold out: none if there are fewer than folds.
 
     Without goals, only enough folds are held out for CALIBRATION_SIZE documents, or SELECTION_SIZE: more are not worth
-    the time. Of many classes, only so many documents are held out that their scores fit into memory.
+    the time. Of many classes, only so many documents are held out that their scores, by each part of a stack, fit into
+    memory.
     """
     class_documents = np.bincount(data.classes, minlength=data.n_classes)
     folds = stratified_folds(
@@ -159,12 +165,13 @@ def _hold_out(data: TrainingData, lengths: NDArray[Any], settings: ModelSettings
     n_unjudged = int((folds == NEVER_HELD_OUT).sum())
     if data.n_classes < 2 or len(data) - n_unjudged < settings.folds:
         folds[:] = NEVER_HELD_OUT
-    elif goals == Goals():
+    elif replace(goals, adjusts_prior=False) == Goals():
         sizes = np.bincount(folds[folds != NEVER_HELD_OUT])
-        size = SELECTION_SIZE if settings.C == AUTO else CALIBRATION_SIZE
+        size = SELECTION_SIZE if settings.C == AUTO or is_stacked else CALIBRATION_SIZE
         n_folds = int(np.searchsorted(np.cumsum(sizes), size)) + 1
         folds[folds >= n_folds] = NEVER_HELD_OUT
-    documents, n_scored = np.flatnonzero(folds != NEVER_HELD_OUT), MAX_SCORES // data.n_classes
+    n_scored = (BLOCK_SCORES if is_stacked else MAX_SCORES) // data.n_classes
+    documents = np.flatnonzero(folds != NEVER_HELD_OUT)
     if len(documents) > n_scored:
         folds[np.random.default_rng(settings.seed).permutation(documents)[n_scored:]] = NEVER_HELD_OUT
     unanswered = np.flatnonzero((folds != NEVER_HELD_OUT) & ((lengths <= 0) | (np.diff(data.indptr) == 0)))

@@ -17,8 +17,23 @@ from nbtext.bayes.event_model import EventModel
 from nbtext.bayes.few_documents import SMOOTHINGS, find_better, is_few
 from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus, count_hapaxes
 from nbtext.bayes.scorer import Floats, round_to_float32
-from nbtext.bayes.settings import AUTO, COMBINED, COMPARED_MODELS, DECISION_METRICS, FEW_DOCUMENTS_MODEL, ModelSettings
-from nbtext.bayes.smoothing import Selection, choose_documents, compare_event_models, search_smoothing, select_smoothing
+from nbtext.bayes.settings import (
+    AUTO,
+    COMBINED,
+    COMPARED_MODELS,
+    DECISION_METRICS,
+    FEW_DOCUMENTS_MODEL,
+    STACKED,
+    ModelSettings,
+)
+from nbtext.bayes.smoothing import (
+    NO_GOALS,
+    Selection,
+    choose_documents,
+    compare_event_models,
+    search_smoothing,
+    select_smoothing,
+)
 from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts, count_copies
 from nbtext.features.selection import is_selective, no_token, select_columns
@@ -73,7 +88,8 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     n_hapax, n_features_hapax = count_unseen(counts, features, is_new)
     goals = find_goals(model_settings, labels)
     # a prior that is given, or that --optimize adjusts, is not adjusted again
-    adjusts_prior = is_sampled and model_settings.calibrate and not has_prior
+    adjusts_prior = is_sampled or model_settings.model == STACKED
+    adjusts_prior = adjusts_prior and model_settings.calibrate and not has_prior
     adjusts_prior = adjusts_prior and model_settings.class_weight is None
     goals = replace(goals, adjusts_prior=adjusts_prior and goals.optimize in (None, *DECISION_METRICS))
     n_empty, empty = None, counts.empty
@@ -87,7 +103,9 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
         )  # fmt: skip
 
     is_linear = model_settings.is_linear
-    allows_negative = model_settings.model != "nbsvm" if is_linear else model_settings.event_model.allows_negative
+    allows_negative = (
+        model_settings.model not in ("nbsvm", STACKED) if is_linear else model_settings.event_model.allows_negative
+    )
     if not allows_negative and counts.sample.counts.min(initial=0) < 0:
         what = f"{model_settings.model} needs numbers >= 0, and the matrix has negative ones"
         raise ModelError(what, hint="use a model of any numbers, such as gaussian or svm")
@@ -96,7 +114,7 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
         selected = _select_event_model(counts, features, model_settings, goals, leave_out)
         features, model_settings, corpus, smoothing = selected
     if is_linear:
-        return _fit_linear_model(counts, columns, features, model_settings, n_hapax, jobs, check)
+        return _fit_linear_model(counts, columns, features, model_settings, n_hapax, jobs, check, goals)
     if is_combined and _has_binary(counts, features):  # it is at least as accurate as counts
         features = replace(features, tf="binary")
     weighting = _weighting(counts, features, model_settings)
@@ -189,11 +207,13 @@ def _fit_linear_model(
     n_hapax: NDArray[np.float64] | None,
     jobs: int,
     check: Callable[[], None] | None = None,
+    goals: Goals = NO_GOALS,
 ) -> FittedModel:
     """Fit a discriminative model to all documents.
 
     n_hapax  (n_documents,), tokens of each document whose features occur in no other document; None: no such tokens
     check    called often; an error that it raises ends the fit
+    goals    what the decisions have to achieve, if a document has one label
     """
     from nbtext.linear.data import TrainingData, do_nothing
 
@@ -206,13 +226,14 @@ def _fit_linear_model(
     data = TrainingData(
         sample.indptr, sample.indices, np.asarray(sample.counts, dtype=np.float64), sample.classes,
         statistics.n_features, len(labels), sample.hashes, None if weights is None else np.array(weights),
-        None if counts.label_sets is None else LabelSets.of(counts.label_sets, labels),
+        None if counts.label_sets is None else LabelSets.of(counts.label_sets, labels), features.view,
+        None if (bounds := _bounds(features, counts)) is None else tuple(bounds.tolist()),
     )  # fmt: skip
     task: Task
     if data.sets is None:
         from nbtext.linear.learning import learn
 
-        goals, class_documents = find_goals(model_settings, labels), statistics.class_documents
+        class_documents = statistics.class_documents
         log_priors = log_prior(class_documents, model_settings.prior_of(labels))
         scorer, (hyperparameters, calibration, estimate) = learn(
             data, n_known, model_settings, goals=goals, log_prior=log_priors, jobs=jobs, check=check or do_nothing
