@@ -29,7 +29,7 @@ from nbtext.artifact.record import Reader, write
 from nbtext.artifact.storage import Record, StoredArray, assemble, load, name_errors, newer_error, save
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate
 from nbtext.bayes.scorer import MAX_CODE, LinearScorer
-from nbtext.bayes.settings import COMBINED, STACKED, SELECTABLE_MODELS, ModelSettings
+from nbtext.bayes.settings import COMBINED, SELECTABLE_MODELS, STACKED, ModelSettings
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.errors import MissingExtra, ModelError, SettingsError
 from nbtext.features.analyzer import Analyzer

@@ -25,6 +25,9 @@ AT_ONCE = 2**20  # entries whose squares are in memory at once
 
 TOLERANCE = 5e-5
 MAX_ITER = 1000
+# Fold models are solved roughly: what they tell of C and the temperature has a larger error than that.
+FOLD_TOLERANCE = 1e-3
+FOLD_MAX_ITER = 30
 STEPS_PER_PASS = 10  # of L-BFGS: it gains less than a pass of coordinate descent, and rough fits are of few passes
 
 
@@ -50,6 +53,11 @@ class SolverSettings(NamedTuple):
     seed: int = 0
     is_rough: bool = False
     check: Callable[[], None] = do_nothing
+
+
+def make_rough(solver: SolverSettings) -> SolverSettings:
+    """Return the settings of models of folds."""
+    return solver._replace(tolerance=FOLD_TOLERANCE, max_iter=FOLD_MAX_ITER, is_rough=True)
 
 
 class Problem(Protocol):

@@ -35,7 +35,7 @@ from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import BLOCK_SCORES, MAX_SCORES, Scored, Selection, Unanswered, judge
 from nbtext.errors import ConvergenceWarning, SettingsError
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
-from nbtext.linear.data import LinearModel, Problem, SolverSettings, TrainingData, do_nothing
+from nbtext.linear.data import LinearModel, Problem, SolverSettings, TrainingData, do_nothing, make_rough
 from nbtext.linear.one_vs_rest import ClassWeights, OneVsRest
 from nbtext.linear.stacking import Stack
 
@@ -43,9 +43,6 @@ DEFAULT_C = 1.0  # if there are too few documents to select it
 C_DECADES = (-3.0, 3.0)  # log10 of the values that are searched
 C_STEPS = (1.0, 0.5)  # of log10 C; each is taken around the best value of the step before
 MIN_GAIN = 0.995  # a value of C must lower the loss to this share of the best one: larger values take longer
-# Fold models are solved roughly: what they tell of C and the temperature has a larger error than that.
-FOLD_TOLERANCE = 1e-3
-FOLD_MAX_ITER = 30
 # Documents that are held out, at least, if there are no goals: for the calibration alone, and to select C
 CALIBRATION_SIZE, SELECTION_SIZE = 1 << 11, 1 << 12
 NO_CONVERGENCE = (
@@ -99,18 +96,22 @@ def learn(
     C, scores, start = DEFAULT_C if isinstance(settings.C, str) else settings.C, None, None
     if has_folds and is_selecting:
         C, scores, start = _select_strength(
-            problem, held_out.folds, data.classes, lengths, make_rough(C, settings.seed, check)
+            problem,
+            held_out.folds,
+            data.classes,
+            lengths,
+            make_rough(SolverSettings(C, seed=settings.seed, check=check)),
         )
     solution = problem.solve(SolverSettings(C, seed=settings.seed, check=check), start)
+    if has_folds and scores is None:
+        rough = make_rough(SolverSettings(C, seed=settings.seed, check=check))
+        scores = problem.score_folds(held_out.folds, rough, solution)
+    parts = problem.parts if isinstance(problem, Stack) else ()
+    scorer = problem.scorer(solution)
     if not solution.is_converged:
         warnings.warn(f"{settings.model} {NO_CONVERGENCE}", ConvergenceWarning, stacklevel=2)
     smoothing = settings.ratio_smoothing if "ratio_smoothing" in model.options else 0.0
-    selection = Selection(Hyperparameters(smoothing, C, solution.is_converged))
-    if has_folds and scores is None:
-        scores = problem.score_folds(held_out.folds, make_rough(C, settings.seed, check), solution)
-    if isinstance(problem, Stack):
-        selection = Selection(replace(selection.hyperparameters, parts=problem.parts))
-    scorer = problem.scorer(solution)
+    selection = Selection(Hyperparameters(smoothing, C, solution.is_converged, parts))
     del problem, solution, start  # their dual variables may need more memory than the rest
     documents, unanswered, n_unjudged = held_out.documents, held_out.unanswered, held_out.n_unjudged
     if scores is None and is_judged and len(unanswered):
@@ -177,11 +178,6 @@ def _hold_out(
     unanswered = np.flatnonzero((folds != NEVER_HELD_OUT) & ((lengths <= 0) | (np.diff(data.indptr) == 0)))
     folds[unanswered] = NEVER_HELD_OUT  # models of other folds learn nothing of their words
     return HeldOut(folds, np.flatnonzero(folds != NEVER_HELD_OUT), unanswered, n_unjudged)
-
-
-def make_rough(C: float, seed: int, check: Callable[[], None] = do_nothing) -> SolverSettings:
-    """Return the settings of models of folds."""
-    return SolverSettings(C, FOLD_TOLERANCE, FOLD_MAX_ITER, seed, is_rough=True, check=check)
 
 
 def _select_strength(
@@ -276,7 +272,7 @@ def learn_labels(
         )
         is_converged &= solution.is_converged
         if len(held_out) and not has_scores:
-            problem.score_held_out(folds, make_rough(C, settings.seed), solution, scores)
+            problem.score_held_out(folds, make_rough(SolverSettings(C, seed=settings.seed)), solution, scores)
         weights += solution.weights()
     if not is_converged:
         warnings.warn(f"{settings.model} {NO_CONVERGENCE}", ConvergenceWarning, stacklevel=2)
@@ -329,7 +325,7 @@ def _select_strength_of_labels(
     held_out, classes = np.flatnonzero(folds != NEVER_HELD_OUT), list(range(0, data.n_classes, n_chunks))
 
     def evaluate(C: float, start: Any) -> tuple[float, NDArray[Any], Any]:
-        solver = make_rough(C, seed)
+        solver = make_rough(SolverSettings(C, seed=seed))
         solution = problem.solve(solver, start, classes=classes)
         scores = np.zeros((len(held_out), data.n_classes), dtype=np.float32)
         problem.score_held_out(folds, solver, solution, scores)

@@ -10,81 +10,105 @@ Wolpert, Stacked Generalization, 1992; Breiman, Stacked Regressions, 1996 (weigh
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.calibration import fit_scaled_temperature
 from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.combination import fit_weights
+from nbtext.bayes.decision_offsets import fit_prior_adjustment
 from nbtext.bayes.diagnostics import Part
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings
-from nbtext.features.csr import split_columns
+from nbtext.features.csr import running_sums, split_columns
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.features.weighting import inverse_document_frequencies
-from nbtext.linear.data import Floats, LinearModel, SolverSettings, TrainingData
+from nbtext.linear.data import Floats, LinearModel, SolverSettings, TrainingData, make_rough
 from nbtext.linear.nbsvm import NbSvm
 from nbtext.linear.one_vs_rest import OneVsRest
 
 NONE, SMOOTH = "none", "smooth"  # inverse document frequencies
-# Naive Bayes, and its smoothing in units of the mean value of an entry. With two labels, complement is multinomial.
-SMOOTHINGS = {"multinomial": 0.1, "complement": 1.0}
-SMOOTHING_OF_TWO = 1.0
-PROBLEMS = {"nbsvm": NbSvm, "svm": OneVsRest}
-LINEAR_PARTS = (("nbsvm", NONE), ("nbsvm", SMOOTH), ("svm", SMOOTH))
+TWO = 2  # labels, of which complement Naive Bayes is the multinomial model
+# Naive Bayes models, of which each view has the most accurate one. The smoothing is in units of the mean entry.
+CHOICES = (("multinomial", 1.0), ("multinomial", 0.1), ("complement", 0.1))
+CHOICE_SIZE = 2048  # documents that they are compared on
+LINEAR_PARTS: dict[str, type[OneVsRest]] = {"nbsvm": NbSvm, "svm": OneVsRest}
+DEVIATION = 0.5  # of the prior of a weight, relative to its mean
+MIN_WEIGHT = 1e-4  # of the largest weight of a part; smaller ones are left out
 MIN_SHARE = 0.03  # of the weight of all parts, in units of their mean absolute scores; parts with less are left out
 
 
 class View(NamedTuple):
     """The columns of a view, from `start` on, and the documents over them."""
 
+    name: str
     start: int
     data: TrainingData
     idf: Floats  # (n_features,), scaled so that the mean Σ x² of a document stays
 
 
-class StackedSolution(NamedTuple):
-    """The solutions of the linear parts, by number of the part."""
+class Fitted(NamedTuple):
+    """A part, its view, and, of a linear one, a rough solution, from which the solver continues."""
 
-    of_parts: dict[int, Any]
-    is_converged: bool
+    part: Part
+    view: View
+    start: Any = None
+
+
+@dataclass(eq=False)
+class StackedSolution:
+    """The solution of a stack, of which only the parts with a weight are solved, and these last.
+
+    is_converged  whether the solver met its tolerance
+    """
+
+    solver: SolverSettings
+    is_converged: bool = True
 
 
 class Stack:
-    """The problems of all parts over given training data. Each solution has its own part's form."""
+    """The parts over given training data. Only one of them is in memory at a time."""
 
     def __init__(self, data: TrainingData, settings: LinearSettings, *, jobs: int = 1) -> None:
         self._data, self._settings, self._jobs = data, settings, jobs
-        self._views = [_make_view(data, *bounds) for bounds in pairwise(data.bounds or (0, data.n_features))]
-        self._places: list[int] = []  # the view of each part
-        parts: list[Part] = []
-        self._problems: dict[int, OneVsRest] = {}  # of the linear parts, by number
-        smoothings = SMOOTHINGS if data.n_classes > 2 else {"multinomial": SMOOTHING_OF_TWO}
-        names = data.views or ("",)
-        for place, (name, view) in enumerate(zip(names, self._views, strict=True)):
-            own = [Part(name, model, smoothing) for model, smoothing in smoothings.items()]
-            own += [Part(name, model, C=1.0, idf=idf) for model, idf in LINEAR_PARTS]
-            for part in own:
-                if part.C is not None:
-                    scaled = view.data if part.idf == NONE else _scale(view)
-                    self._problems[len(parts)] = PROBLEMS[part.model](scaled, settings, jobs=jobs)
-                parts.append(part)
-                self._places.append(place)
-        self.parts = tuple(replace(part, weight=1 / len(parts)) for part in parts)
+        bounds, names = data.bounds or (0, data.n_features), data.views or ("",)
+        self._views = [_make_view(data, *view) for view in zip(names, bounds[:-1], bounds[1:], strict=True)]
+        bayes = CHOICES[:1] if data.n_classes == TWO else CHOICES[1:2]
+        self._fitted = [Fitted(Part(view.name, *each), view) for view in self._views for each in bayes]
+        self._fitted += [Fitted(part, view) for view in self._views for part in self._list_linear(view)]
+        self._weigh(np.full(len(self._fitted), 1 / len(self._fitted)))
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts with a weight."""
+        return tuple(each.part for each in self._fitted)
+
+    def _weigh(self, weights: Floats) -> None:
+        pairs = zip(self._fitted, weights.tolist(), strict=True)
+        self._fitted = [each._replace(part=replace(each.part, weight=weight)) for each, weight in pairs if weight > 0]
+
+    def _list_linear(self, view: View) -> list[Part]:
+        if view.name.startswith("char"):
+            listed = ("nbsvm", NONE), ("svm", SMOOTH)
+        else:
+            listed = ("nbsvm", SMOOTH), ("svm", SMOOTH) if self._data.n_classes == TWO else ("nbsvm", NONE)
+        return [Part(view.name, model, C=1.0, idf=idf) for model, idf in listed]
+
+    def _make_problem(self, part: Part, view: View) -> OneVsRest:
+        data = view.data
+        if part.idf == SMOOTH:
+            data = replace(data, values=data.values * view.idf[data.indices])
+        return LINEAR_PARTS[part.model](data, self._settings, jobs=self._jobs)
 
     def solve(self, solver: SolverSettings, start: StackedSolution | None = None) -> StackedSolution:
-        """Return the solutions of all linear parts for all documents."""
-        found = {
-            number: problem.solve(solver, None if start is None else start.of_parts[number])
-            for number, problem in self._problems.items()
-        }
-        return StackedSolution(found, all(each.is_converged for each in found.values()))
+        """Return what `scorer` solves, when the weights of the parts are known."""
+        return StackedSolution(solver)
 
     def score_folds(self, folds: NDArray[np.int32], solver: SolverSettings, start: StackedSolution) -> Floats:
         """Fit the weights of the parts to the documents in a fold, and return their scores, (n_held_out, n_classes).
@@ -93,41 +117,40 @@ class Stack:
         score the other half.
         """
         held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
-        scores = np.empty((len(self.parts), len(held_out), self._data.n_classes))
-        for number, (place, part) in enumerate(zip(self._places, self.parts, strict=True)):
+        classes, half, found = self._data.classes[held_out], len(held_out) // 2, []
+        for number, (part, view, _) in enumerate(self._fitted):
             if part.C is None:
-                scores[number] = self._leave_out(self._views[place].data, part, held_out)
+                chosen, scores = self._choose_bayes(view, held_out)
+                self._fitted[number] = Fitted(chosen, view)
             else:
-                scores[number] = self._problems[number].score_folds(folds, solver, start.of_parts[number])
-        scores -= scores.mean(axis=2, keepdims=True)
-        classes, half = self._data.classes[held_out], len(held_out) // 2
+                problem = self._make_problem(part, view)
+                rough = problem.solve(make_rough(solver))
+                scores = problem.score_folds(folds, solver, rough)
+                self._fitted[number] = Fitted(part, view, rough)
+                del problem  # so that only one is in memory
+            found.append(scores - scores.mean(axis=1, keepdims=True))
         if self._data.hashes is not None:
             hashes = self._data.hashes[held_out]
             half = int(np.searchsorted(hashes, hashes[half]))
-        weights, found = fit_weights(scores, None, classes, half)
-        shares = weights * np.abs(scores).mean(axis=(1, 2))
-        kept = np.flatnonzero(shares >= MIN_SHARE * shares.sum())
-        if len(kept) < len(weights):
-            weights = np.zeros(len(weights))
-            weights[kept], found = fit_weights(scores[kept], None, classes, half)
-        self.parts = tuple(
-            replace(part, weight=weight) for part, weight in zip(self.parts, weights.tolist(), strict=True)
-        )
-        return found
+        scores = np.array(found)
+        shares, _ = fit_weights(scores, None, classes, half, deviation=DEVIATION)
+        shares *= np.abs(scores).mean(axis=(1, 2))
+        kept, weights = shares >= MIN_SHARE * shares.sum(), np.zeros(len(shares))
+        weights[kept], held = fit_weights(scores[kept], None, classes, half, deviation=DEVIATION)
+        self._weigh(weights)
+        return held
 
-    def _leave_out(self, data: TrainingData, part: Part, held_out: NDArray[np.int64]) -> Floats:
-        """Return leave-one-out scores of a Naive Bayes part, without the features that no other document has."""
-        statistics, smoothing = _count(data), _smoothing(data, part)
-        record = EVENT_MODELS[part.model]
-        corpus = LeaveOneOut(statistics, _documents(data), None, record, "uniform", self._jobs)
+    def _choose_bayes(self, view: View, held_out: NDArray[np.int64]) -> tuple[Part, Floats]:
+        """Return the Naive Bayes model of a view with the highest leave-one-out accuracy, and its scores."""
+        data, documents = view.data, _documents(view.data)
+        tried = [Part(view.name, *each) for each in CHOICES[: 1 if data.n_classes == TWO else None]]
+        statistics = count_classes(documents, data.n_features, data.n_classes)
+        corpus = LeaveOneOut(statistics, documents, None, EVENT_MODELS["multinomial"], "uniform", self._jobs)
         corpus = corpus.take(held_out)
-        (scores,) = corpus.scores(smoothing)
-        documents, left_out = corpus.left_out.documents, corpus.left_out
-        is_unseen = statistics.document_frequencies[documents.indices] <= left_out.all_copies[documents.entry_documents]
-        unseen = documents.sum_entries(documents.counts * is_unseen)
-        assert record.out_of_vocabulary is not None  # for the types
-        weights = record.out_of_vocabulary(statistics, left_out, smoothing=smoothing)
-        return np.asarray(scores - (unseen[:, None] * weights)[corpus.rows])
+        best, first = tried[0], corpus.first(CHOICE_SIZE)
+        if len(tried) > 1:
+            best = max(tried, key=lambda part: _measure(_leave_out(first, part, data), first.documents.classes))
+        return best, _leave_out(corpus, best, data)
 
     def scorer(self, solution: StackedSolution) -> LinearScorer:
         """Return the scorer of the weighted sum of all parts."""
@@ -137,21 +160,18 @@ class Stack:
         bias, defaults, deltas = np.zeros(n_classes), np.zeros((len(self._views), n_classes)), []
         for place, view in enumerate(self._views):
             total = csr_array((view.data.n_features, n_classes))
-            for number, part in enumerate(self.parts):
-                if self._places[number] != place or part.weight == 0:
+            for part, own_view, start in self._fitted:
+                if own_view is not view:
                     continue
-                if part.C is None:
-                    own = EVENT_MODELS[part.model].compile(_count(view.data), smoothing=_smoothing(view.data, part))
-                    factors = None
-                else:
-                    own = self._problems[number].scorer(solution.of_parts.pop(number))
-                    factors = None if part.idf == NONE else view.idf
+                own = self._solve(part, view, start, solution)
                 bias += part.weight * own.bias
                 defaults[place] += part.weight * own.default
                 values = part.weight * own.deltas
-                if factors is not None:
-                    values *= np.repeat(factors, np.diff(own.indptr))
-                total = total + csr_array((values, own.classes, own.indptr), shape=total.shape)
+                if part.idf == SMOOTH:
+                    values *= np.repeat(view.idf, np.diff(own.indptr))
+                kept = np.abs(values) >= MIN_WEIGHT * np.abs(values).max(initial=0)
+                indptr = running_sums(kept)[own.indptr]
+                total = total + csr_array((values[kept], own.classes[kept], indptr), shape=total.shape)
             deltas.append(total)
         joined = vstack(deltas, format="csr") if len(deltas) > 1 else deltas[0]
         bounds = None if len(self._views) == 1 else np.array(self._data.bounds, dtype=np.int64)
@@ -160,19 +180,28 @@ class Stack:
             bounds=bounds,
         )  # fmt: skip
 
+    def _solve(self, part: Part, view: View, start: Any, solution: StackedSolution) -> LinearScorer:
+        """Return the scorer of a part."""
+        if part.C is None:
+            statistics = count_classes(_documents(view.data), view.data.n_features, view.data.n_classes)
+            scorer: LinearScorer = EVENT_MODELS[part.model].compile(statistics, smoothing=_smooth(part, view.data))
+            return scorer
+        problem = self._make_problem(part, view)
+        solved = problem.solve(solution.solver, start)
+        solution.is_converged &= solved.is_converged
+        return problem.scorer(solved)
 
-def _make_view(data: TrainingData, start: int, stop: int) -> View:
-    ((places, indptr, indices),) = split_columns(data.indptr, data.indices, np.array([start, stop]))
-    values, n_features = data.values[places], stop - start
-    own = replace(data, indptr=indptr, indices=indices, values=values, n_features=n_features, views=(), bounds=None)
-    frequencies = np.bincount(indices, minlength=n_features)
+
+def _make_view(data: TrainingData, name: str, start: int, stop: int) -> View:
+    if stop - start < data.n_features:
+        ((places, indptr, indices),) = split_columns(data.indptr, data.indices, np.array([start, stop]))
+        data = replace(data, indptr=indptr, indices=indices, values=data.values[places], n_features=stop - start)
+    data = replace(data, views=(), bounds=None)
+    frequencies = np.bincount(data.indices, minlength=data.n_features)
     idf = inverse_document_frequencies(frequencies, n_documents=len(data), idf=SMOOTH)
-    squares = float(np.square(values).sum()), float(np.square(values * idf[indices]).sum())
-    return View(start, own, idf * np.sqrt(squares[0] / (squares[1] or 1.0)))
-
-
-def _scale(view: View) -> TrainingData:
-    return replace(view.data, values=view.data.values * view.idf[view.data.indices])
+    squares = np.square(data.values)
+    scale = np.sqrt(squares.sum() / (squares @ np.square(idf[data.indices]) or 1.0))
+    return View(name, start, data, idf * scale)
 
 
 def _documents(data: TrainingData) -> DocumentCounts:
@@ -180,12 +209,28 @@ def _documents(data: TrainingData) -> DocumentCounts:
     return DocumentCounts(data.indptr, data.indices, data.values, data.classes, hashes)
 
 
-def _count(data: TrainingData) -> Any:
-    return count_classes(_documents(data), data.n_features, data.n_classes)
-
-
-def _smoothing(data: TrainingData, part: Part) -> float:
+def _smooth(part: Part, data: TrainingData) -> float:
+    """Return the pseudo-count of a Naive Bayes part."""
     return part.smoothing * float(data.values.mean() if len(data.values) else 1.0)
+
+
+def _leave_out(corpus: LeaveOneOut, part: Part, data: TrainingData) -> Floats:
+    """Return leave-one-out scores of a Naive Bayes part, without the features that no other document has."""
+    record, smoothing, left_out = EVENT_MODELS[part.model], _smooth(part, data), corpus.left_out
+    (scores,) = replace(corpus, model=record).scores(smoothing)
+    documents, frequencies = left_out.documents, corpus.statistics.document_frequencies
+    is_unseen = frequencies[documents.indices] <= left_out.all_copies[documents.entry_documents]
+    unseen = documents.sum_entries(documents.counts * is_unseen)
+    assert record.out_of_vocabulary is not None  # for the types
+    weights = record.out_of_vocabulary(corpus.statistics, left_out, smoothing=smoothing)
+    return np.asarray(scores - (unseen[:, None] * weights)[corpus.rows])
+
+
+def _measure(scores: Floats, classes: NDArray[np.int32]) -> float:
+    """Return the accuracy of scores after they are calibrated, with offsets of the labels."""
+    log_p = fit_scaled_temperature(scores, None, classes).log_posterior(scores, None)
+    log_p += fit_prior_adjustment(log_p, classes, start=np.zeros(log_p.shape[1]))
+    return float((log_p.argmax(axis=1) == classes).mean())
 
 
 STACKED = LinearModel(problem=Stack, options=(), is_stacked=True)

@@ -199,7 +199,7 @@ def _fit_several_labels(
     return FittedModel(task, features, model_settings, counts.vocabulary, columns, weighting, scorer, hyperparameters)
 
 
-def _fit_linear_model(
+def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known of it, and how to compute
     counts: CorpusCounts,
     columns: NDArray[np.int64] | None,
     features: FeatureSettings,
