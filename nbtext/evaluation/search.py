@@ -23,7 +23,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Proportion
+from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Part, Proportion
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import AUTO, CONFIDENCE, ModelSettings
 from nbtext.errors import ConvergenceWarning, InputError, ModelError, number_of
@@ -46,6 +46,8 @@ from nbtext.model.training import add_other_estimate, sample_size
 from nbtext.records import dataclass
 
 WORDS, PAIRS, TRIPLES, CHARACTERS = "words", "pairs", "triples", "characters"  # feature sets
+BOTH = "pairs and characters"  # in two views
+MORE = (TRIPLES, CHARACTERS, BOTH)  # those that take more time than pairs
 OWN_FEATURES = (
     "ngrams",
     "analyzer",
@@ -56,6 +58,7 @@ OWN_FEATURES = (
 )  # options that say what a feature is
 MAX_WEIGHTS = 1 << 26  # features times classes of a linear model: 0.5 GB
 SHORT = 48.0  # mean number of words and marks in a document, up to which n-grams of higher order are tried
+FEW_WORDS = 1 << 21  # in all documents, up to which characters are counted beside words, however long a document is
 N_FOLDS = 5  # of finalists
 SAFETY = 1.3  # a fit is started if this multiple of its predicted time is left
 PREPARATION = 0.5  # time from the reading of pairs to the next fit, in units of this reading
@@ -82,6 +85,10 @@ class Candidate:
     @property
     def is_linear(self) -> bool:
         return self.model_settings.is_linear
+
+    @property
+    def is_stacked(self) -> bool:
+        return self.is_linear and LINEAR_MODELS[self.model_settings.model].is_stacked
 
     @property
     def goalless_settings(self) -> ModelSettings:
@@ -129,7 +136,9 @@ def list_candidates(
         tf, idf, norm = WEIGHTINGS[weighting]
         return Candidate(replace(sets[name], tf=tf, idf=idf, norm=norm), settings, name, weighting)
 
-    found = [candidate(name, "counts", replace(model_settings, model=AUTO)) for name in sets if name != TRIPLES]
+    found = [
+        candidate(name, "counts", replace(model_settings, model=AUTO)) for name in sets if name not in (TRIPLES, BOTH)
+    ]
     if (model_settings.smoothing, model_settings.prior, model_settings.class_weight) == (None, None, None):
         for own_set in sets:
             for model in LINEAR_MODELS:
@@ -160,6 +169,7 @@ def list_feature_sets(features: FeatureSettings, given: Collection[str]) -> dict
     }
     if pattern is not None:
         sets[CHARACTERS] = replace(features, analyzer="char_wb", ngrams=(1, 5))
+        sets[BOTH] = replace(features, view=("word:1,2", "char_wb:1,5"), token_pattern=pattern)
     return sets
 
 
@@ -175,9 +185,11 @@ def find_promising(pairs: CorpusCounts, features: FeatureSettings) -> tuple[str,
     _, n_spaces = find_first_words(pairs.vocabulary, features.fields)
     counts = pairs.statistics.feature_occurrences * (n_spaces == 0)
     if counts.sum() <= SHORT * pairs.statistics.n_documents:
-        return TRIPLES, CHARACTERS
+        return MORE
     share = compute_unspaced_share(pairs.vocabulary, counts, features.fields)
-    return (CHARACTERS,) if share >= UNSPACED else ()
+    if share >= UNSPACED:
+        return CHARACTERS, BOTH
+    return (BOTH,) if counts.sum() <= FEW_WORDS else ()
 
 
 def select_words(pairs: CorpusCounts, words: FeatureSettings) -> CorpusCounts:
@@ -247,7 +259,7 @@ class Corpora:
         self._count, self._budget = count, budget
         self._corpora: dict[str, CorpusCounts] = {}
         self._seconds: dict[str, float] = {}  # of each reading
-        self._more: tuple[str, ...] = TRIPLES, CHARACTERS  # the promising feature sets; all, until pairs are read
+        self._more: tuple[str, ...] = MORE  # the promising feature sets; all, until pairs are read
         default = candidates[0]
         pairs = next((each for each in candidates if each.feature_set == PAIRS), None)
         first = pairs if pairs is not None and budget.allows(reading_seconds) else default
@@ -270,7 +282,7 @@ class Corpora:
         """Return whether a candidate is for these documents, and its features seem to be worth their time."""
         if self.task.task.name not in candidate.tasks:
             return False
-        return candidate.feature_set not in (TRIPLES, CHARACTERS) or candidate.feature_set in self._more
+        return candidate.feature_set not in MORE or candidate.feature_set in self._more
 
     def get(self, candidate: Candidate) -> CorpusCounts | None:
         """Return the corpus of a candidate; None if it is not promising, or there is no time to read it."""
@@ -315,6 +327,8 @@ class CandidateResult:
         How it was estimated.
     seconds : float
         Time of all fits.
+    parts : tuple of Part
+        The models that a stack adds up, with their weights.
     """
 
     candidate: Candidate
@@ -325,6 +339,7 @@ class CandidateResult:
     n_scored: int
     estimate: str
     seconds: float
+    parts: tuple[Part, ...] = ()
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -385,10 +400,19 @@ def search_model(
     """
     corpora = Corpora(candidates, count, budget, reading_seconds)
     search = _Fitter(budget, jobs, corpora.task.main)
-    best = _fit_counting_models([each for each in candidates if not each.is_linear], corpora, search)
+    counting = [each for each in candidates if not each.is_linear]
+    best = _fit_counting_models(counting[:1], corpora, search)
+    stacked = None if best.fitted.estimate is None else _fit_stack(candidates, corpora, search)
+    if stacked is None and len(counting) > 1:
+        best = _fit_counting_models(counting, corpora, search, best)
     listed = [each for each in candidates if corpora.is_promising(each)]
-    if best.fitted.estimate is not None:  # else there is nothing to choose by
-        finalists = _race([each for each in listed if each.is_linear], corpora, search)
+    if stacked is not None:
+        listed = [each for each in listed if each in search.results]
+        error = _standard_error(best.quality[0], search.results[best.candidate].n_scored)
+        if stacked.quality[0] >= best.quality[0] - error:
+            best = stacked
+    elif best.fitted.estimate is not None:  # else there is nothing to choose by
+        finalists = _race([each for each in listed if each.is_linear and not each.is_stacked], corpora, search)
         linear = None
         for each in finalists:
             corpus = corpora.get(each)
@@ -467,7 +491,7 @@ class _Fitter:
         earlier = self.results[candidate].seconds if candidate in self.results else 0.0
         self.results[candidate] = CandidateResult(
             candidate, self._metric, estimate.metric, estimate.log_loss, len(corpus.sample),
-            estimate.documents, how, earlier + seconds,
+            estimate.documents, how, earlier + seconds, fitted.hyperparameters.parts,
         )  # fmt: skip
         return _Fit(candidate, fitted, (estimate.metric, -estimate.log_loss))
 
@@ -479,10 +503,31 @@ class _Fitter:
         return other if other.quality > one.quality else one
 
 
-def _fit_counting_models(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitter) -> _Fit:
-    """Return the fit of the first candidate, which is the default model, or that of one clearly better."""
-    first = best = None
-    for each in candidates:
+def _fit_stack(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitter) -> _Fit | None:
+    """Return the fit of the first stack that is for these documents and ends in time."""
+    for each in sorted(candidates, key=lambda each: each.feature_set != BOTH):
+        corpus = corpora.get(each) if each.is_stacked else None
+        if corpus is None or not each.is_small(corpus):
+            continue
+        if not search.has_time(each, corpus) and 2 * RACE_SIZES[1] < corpora.n_documents:
+            part = take_documents(corpus, RACE_SIZES[1])  # which tells how long a fit takes
+            if search.has_time(each, part):
+                search.fit(each, part)
+        fit = search.fit(each, corpus) if search.has_time(each, corpus) else None
+        if fit is not None:
+            return fit
+    return None
+
+
+def _fit_counting_models(
+    candidates: Sequence[Candidate], corpora: Corpora, search: _Fitter, first: _Fit | None = None
+) -> _Fit:
+    """Return the fit of the first candidate, which is the default model, or that of one clearly better.
+
+    first  the fit of the first candidate, if there is one
+    """
+    best = first
+    for each in candidates[first is not None :]:
         corpus = corpora.get(each)
         if corpus is not None and (first is None or search.has_time(each, corpus)):
             best = search.better(best, search.fit(each, corpus))

@@ -233,4 +233,7 @@ def _measure(scores: Floats, classes: NDArray[np.int32]) -> float:
     return float((log_p.argmax(axis=1) == classes).mean())
 
 
-STACKED = LinearModel(problem=Stack, options=(), is_stacked=True)
+STACKED = LinearModel(
+    problem=Stack, options=(), is_stacked=True,
+    searched=(("pairs and characters", "binary-l2", 1.0), ("pairs", "binary-l2", 1.0)),
+)  # fmt: skip
