@@ -44,10 +44,10 @@ def format_training_summary(model: TrainedModel) -> str:
     names = [name] * (settings.model != AUTO) + ["multi-label"] * (not is_single)
     counted = number_of(statistics.n_documents, "document"), labels, number_of(fitted.scorer.n_features, "feature")
     found = f"{', '.join(names)}: {', '.join(counted)}"
-    if chosen.C is not None:
-        found += f"; C {chosen.C:.4g}"
-    elif chosen.parts:
+    if chosen.parts:
         found += f"; {format_parts(chosen.parts)}"
+    elif chosen.C is not None:
+        found += f"; C {chosen.C:.4g}"
     elif is_single:
         found += f"; smoothing {chosen.smoothing:.4g}"
     if n_labels == 1 and is_single:
@@ -85,12 +85,17 @@ def format_reduction(reduction: Reduction) -> str:
     return f"{found}; estimated accuracy {small:.4f} ({full:.4f} in full)"
 
 
+def format_part(part: Part) -> str:
+    """Format the weight of a part, its model, and whether its weights contain inverse document frequencies."""
+    return f"{part.weight:.3g} {part.model}{' with idf' if part.idf != 'none' else ''}"
+
+
 def format_parts(parts: Sequence[Part]) -> str:
     """Format the parts of a combination and their weights, view by view; those of weight 0 are left out."""
     views: dict[str, list[str]] = {}
     for part in parts:
         if part.weight > 0:
-            views.setdefault(part.view, []).append(f"{part.weight:.3g} {part.model}")
+            views.setdefault(part.view, []).append(format_part(part))
     return ", ".join(" + ".join(own) + f" of {view}" * bool(view) for view, own in views.items())
 
 
@@ -260,6 +265,7 @@ def _search_record(result: CandidateResult, search: Search) -> dict[str, Any]:
         "documents": result.n_documents,
         "estimate": result.estimate,
         "seconds": result.seconds,
+        "parts": format_parts(result.parts),
         "chosen": result is search.best,
     }
 
@@ -284,6 +290,8 @@ def search_parts(search: Search, *, has_intervals: bool = True) -> Iterator[Rend
             f"{names['model']} {names['weighting']}", names["features"], accuracy if result.n_scored else "–",
             f"{result.estimate}{part}", f"{result.seconds:.1f} s {'◂' if result is search.best else ''}",
         )  # fmt: skip
+        for each in result.parts:
+            table.add_row(f"  {format_part(each)}", each.view)
     yield table
 
 
