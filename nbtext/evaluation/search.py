@@ -408,8 +408,7 @@ def search_model(
     listed = [each for each in candidates if corpora.is_promising(each)]
     if stacked is not None:
         listed = [each for each in listed if each in search.results]
-        error = _standard_error(best.quality[0], search.results[best.candidate].n_scored)
-        if stacked.quality[0] >= best.quality[0] - error:
+        if is_better_in_both(stacked, best):
             best = stacked
     elif best.fitted.estimate is not None:  # else there is nothing to choose by
         finalists = _race([each for each in listed if each.is_linear and not each.is_stacked], corpora, search)
@@ -503,10 +502,19 @@ class _Fitter:
         return other if other.quality > one.quality else one
 
 
+def is_better_in_both(stacked: _Fit, default: _Fit) -> bool:
+    """Return whether a stack is as accurate as the default model, or more, and has a lower log-loss.
+
+    With few documents, the accuracy of either is known to some hundredths only. The log-loss varies less.
+    """
+    return stacked.quality[0] >= default.quality[0] and stacked.quality[1] > default.quality[1]
+
+
 def _fit_stack(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitter) -> _Fit | None:
     """Return the fit of the first stack that is for these documents and ends in time."""
-    for each in sorted(candidates, key=lambda each: each.feature_set != BOTH):
-        corpus = corpora.get(each) if each.is_stacked else None
+    stacks = [each for each in candidates if each.is_stacked and corpora.is_promising(each)]
+    for each in sorted(stacks, key=lambda each: each.feature_set != BOTH):
+        corpus = corpora.get(each)
         if corpus is None or not each.is_small(corpus):
             continue
         if not search.has_time(each, corpus) and 2 * RACE_SIZES[1] < corpora.n_documents:

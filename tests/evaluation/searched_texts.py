@@ -33,6 +33,11 @@ def usual(*given: str, features: FeatureSettings | None = None, model: ModelSett
     return list_candidates(features or FeatureSettings(), model or ModelSettings(), given)
 
 
+def raced(*given: str, features: FeatureSettings | None = None, model: ModelSettings | None = None) -> list[Candidate]:
+    """The usual candidates without stacks, so that the others are compared."""
+    return [each for each in usual(*given, features=features, model=model) if not each.is_stacked]
+
+
 class Clock:
     """A clock that a search moves: each look at it takes a second."""
 
@@ -44,8 +49,11 @@ class Clock:
         return self.now
 
 
-def found(texts: list[str], labels: list[str], *, jobs: int = 1) -> tuple[TrainedModel, Search]:
-    return search_model(usual(), counting(texts, labels), Budget(1e9, Clock()), jobs=jobs)
+def found(
+    texts: list[str], labels: list[str], *, jobs: int = 1, candidates: list[Candidate] | None = None
+) -> tuple[TrainedModel, Search]:
+    candidates = usual() if candidates is None else candidates
+    return search_model(candidates, counting(texts, labels), Budget(1e9, Clock()), jobs=jobs)
 
 
 def made_corpus(n: int, n_words: int, seed: int = 1) -> tuple[list[str], list[str]]:

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from searched_texts import LABELS, MARKS, TEXTS, Clock, counting, found, made_corpus, usual
+from searched_texts import LABELS, MARKS, TEXTS, Clock, counting, found, made_corpus, raced, usual
 
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
 from nbtext.evaluation.search import (
+    BOTH,
     CHARACTERS,
     GIVEN,
     PAIRS,
@@ -37,8 +38,8 @@ def test_the_default_model_comes_first_and_linear_models_are_there() -> None:
         AUTO,
         *(name for name, record in LINEAR_MODELS.items() if record.searched and not record.is_tried_last),
     }
-    assert {"nbsvm", "logistic"} < {each.model_settings.model for each in listed}
-    assert {each.feature_set for each in listed} == {WORDS, PAIRS, TRIPLES, CHARACTERS}
+    assert {"nbsvm", "logistic", "stacked"} < {each.model_settings.model for each in listed}
+    assert {each.feature_set for each in listed} == {WORDS, PAIRS, TRIPLES, CHARACTERS, BOTH}
     assert len(set(listed)) == len(listed)
 
 
@@ -98,12 +99,22 @@ def test_words_are_columns_of_pairs(texts: list[str], fields: tuple[str, ...]) -
         np.testing.assert_array_equal(getattr(words.sample, name), getattr(alone.sample, name))
 
 
-def test_long_texts_are_read_once() -> None:
-    """And short ones again, for triples and character n-grams."""
-    for n_words, n_readings in ((60, 1), (10, 3)):
+def test_long_texts_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And short ones again, for words and character n-grams together; or, without a stack, also for triples."""
+    monkeypatch.setattr("nbtext.evaluation.search.FEW_WORDS", 1000)
+    for n_words, candidates, n_readings in ((60, usual(), 1), (60, raced(), 1), (10, usual(), 2), (10, raced(), 3)):
         readings: list[FeatureSettings] = []
-        search_model(usual(), counting(*made_corpus(60, n_words), readings), Budget(1e9, Clock()))
+        search_model(candidates, counting(*made_corpus(60, n_words), readings), Budget(1e9, Clock()))
         assert len(readings) == n_readings
+
+
+def test_characters_are_counted_beside_few_long_texts() -> None:
+    """Up to two million words in all; with more, they take too much time and memory."""
+    texts, labels = made_corpus(60, 60)
+    pairs = counting(texts, labels)(FeatureSettings(ngrams=(1, 2), token_pattern=MARKS))
+    assert find_promising(pairs, FeatureSettings()) == (BOTH,)
+    many = replace(pairs, statistics=replace(pairs.statistics, occurrences=pairs.statistics.occurrences * 583))
+    assert find_promising(many, FeatureSettings()) == ()
 
 
 def test_character_ngrams_win_where_words_are_not_separated() -> None:
@@ -117,10 +128,12 @@ def test_character_ngrams_win_where_words_are_not_separated() -> None:
     ]
     texts = [" ".join([text] * 30) for text in texts]  # so many words that only the script tells
     pairs = counting(texts, labels)(FeatureSettings(ngrams=(1, 2), token_pattern=MARKS))
-    assert find_promising(pairs, FeatureSettings()) == (CHARACTERS,)
-    trained, search = found(texts, labels)
+    assert find_promising(pairs, FeatureSettings()) == (CHARACTERS, BOTH)
+    trained, search = found(texts, labels, candidates=raced())
     assert search.best.candidate.feature_set == CHARACTERS
     assert trained.fitted.feature_settings.analyzer == "char_wb"
+    _, search = found(texts, labels)
+    assert search.best.candidate.feature_set == BOTH
 
 
 def test_the_model_is_that_of_training_with_the_chosen_settings() -> None:
@@ -139,10 +152,17 @@ def test_the_model_is_that_of_training_with_the_chosen_settings() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_default_is_replaced_only_by_what_is_clearly_better(seed: int) -> None:
-    """Of random labels, some candidate of many is always better by chance: it must be so by 1.6 standard errors."""
+    """Of random labels, some candidate of many is always better by chance: it must be so by 1.6 standard errors.
+
+    A stack is one candidate. It must be as accurate as the default, and have a lower log-loss.
+    """
     random = Random(seed)
     texts = [" ".join(random.choices([f"w{k}" for k in range(40)], k=8)) for _ in range(60)]
-    _, search = found(texts, [random.choice("abc") for _ in texts])
+    labels = [random.choice("abc") for _ in texts]
+    _, search = found(texts, labels)
+    default, best = search.results[0], search.best
+    assert best is default or (best.accuracy >= default.accuracy and best.log_loss < default.log_loss)
+    _, search = found(texts, labels, candidates=raced())
     default, best = search.results[0], search.best
     margin = (1 + 5 / 60**0.5) * (2 * default.accuracy * (1 - default.accuracy) / 60) ** 0.5
     assert best is default or best.accuracy > default.accuracy + 0.99 * margin
@@ -198,7 +218,8 @@ def test_the_linear_svm_is_tried_with_the_features_of_the_best_linear_model(has_
     random, labels = Random(7), ["ab"[i % 2] for i in range(600)]
     # one word decides, among words that are frequent in one class by chance: log-count ratios do more harm than good
     texts = [f"{'yes' if label == 'a' else 'no'} {random.choices('pqrstu', k=1)[0] * 2}" for label in labels]
-    _, search = found(*((texts, labels) if has_one_clear_word else made_corpus(700, 30)))
+    documents = (texts, labels) if has_one_clear_word else made_corpus(700, 30)
+    _, search = found(*documents, candidates=raced())
     results = {each.candidate: each for each in search.results}
     svm = [each for each in results if each.model_settings.model == "svm"]
     assert len(svm) == 1

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from searched_texts import LABELS, TEXTS, Clock, counting, found, made_corpus, usual
+from searched_texts import LABELS, TEXTS, Clock, counting, found, made_corpus, raced, usual
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.evaluation import search as model_search
-from nbtext.evaluation.search import Budget, bound_reading_seconds, search_model
+from nbtext.evaluation.search import Budget, Candidate, bound_reading_seconds, search_model
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
 from nbtext.linear.one_vs_rest import OneVsRest
@@ -38,7 +38,7 @@ def test_the_budget_is_kept() -> None:
         patch.setattr(Weighting, "weights", weights)
         for seconds in (1e9, 0.0, 40.0, 100.0, 300.0, 1000.0):
             clock.now = 0.0
-            _, search = search_model(usual(), counting(texts, labels), Budget(seconds, clock))
+            _, search = search_model(raced(), counting(texts, labels), Budget(seconds, clock))
             if everything is None:
                 everything = search
                 assert not search.untried
@@ -46,11 +46,11 @@ def test_the_budget_is_kept() -> None:
             else:
                 assert search.seconds <= 1.1 * seconds
                 tried = [each.candidate for each in search.results]
-                assert set(usual()) <= {*tried, *search.untried}
+                assert set(raced()) <= {*tried, *search.untried}
                 assert len(set(tried) | set(search.untried)) == len(tried) + len(search.untried)
             if seconds < everything.seconds / 2:
                 assert search.untried or min(each.n_documents for each in search.results) < 2400
-        assert len(everything.results) == len(usual()) + 1  # and the linear SVM
+        assert len(everything.results) == len(raced()) + 1  # and the linear SVM
 
 
 def test_words_are_read_first_if_pairs_may_take_too_long() -> None:
@@ -58,9 +58,9 @@ def test_words_are_read_first_if_pairs_may_take_too_long() -> None:
     texts, labels = made_corpus(60, 10)
     readings: list[FeatureSettings] = []
     count, budget = counting(texts, labels, readings), Budget(1e9, Clock())
-    trained, search = search_model(usual(), count, budget, reading_seconds=1e12)
+    trained, search = search_model(raced(), count, budget, reading_seconds=1e12)
     assert [each.ngrams for each in readings] == [(1, 1), (1, 2), (1, 5), (1, 3)]
-    once, usual_search = found(texts, labels)
+    once, usual_search = found(texts, labels, candidates=raced())
     np.testing.assert_array_equal(trained.fitted.scorer.deltas, once.fitted.scorer.deltas)
     for ours, theirs in zip(search.results, usual_search.results, strict=True):
         assert replace(ours, seconds=0) == replace(theirs, seconds=0)
@@ -74,7 +74,7 @@ def test_the_budget_bounds_readings_and_fits(optimize: str | None) -> None:
     Nothing is read without time for fits: a few linear models of words are better than pairs that are not used.
     """
     texts, labels = made_corpus(150, 6)
-    candidates = usual(model=ModelSettings(optimize=optimize))
+    candidates = raced(model=ModelSettings(optimize=optimize))
     clock, fits = Clock(step=0.0), 0
     original = model_search.fit_model
 
@@ -113,7 +113,8 @@ def test_the_time_of_a_reading_is_unknown_without_a_size() -> None:
         assert bound_reading_seconds(1000, unit) == pytest.approx(10 * bound_reading_seconds(100, unit))
 
 
-def test_nothing_is_started_after_the_budget_ended() -> None:
+@pytest.mark.parametrize(("candidates", "n_readings"), [(raced(), 3), (usual(), 2)], ids=["race", "stack"])
+def test_nothing_is_started_after_the_budget_ended(candidates: list[Candidate], n_readings: int) -> None:
     """Time runs out during one of the readings or fits. The model is that of the best fit so far."""
     texts, labels = made_corpus(150, 6)
     clock, steps, last, reading_steps = Clock(step=0.0), 0, 0, set[int]()
@@ -138,12 +139,12 @@ def test_nothing_is_started_after_the_budget_ended() -> None:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("fit_model", "cross_validate"):
             patch.setattr(f"nbtext.evaluation.search.{name}", wrap(getattr(model_search, name)))
-        search_model(usual(), count, Budget(1e6, clock))
+        search_model(candidates, count, Budget(1e6, clock))
         n_steps = steps
-        assert len(reading_steps) == 3 < n_steps
+        assert len(reading_steps) == n_readings < n_steps
         for last in range(1, n_steps + 1):
             clock.now, steps = 0.0, 0
-            trained, search = search_model(usual(), count, Budget(1e6, clock))
+            trained, search = search_model(candidates, count, Budget(1e6, clock))
             assert steps == max(2, last)  # the default model is fitted whatever the budget is
             assert (search.reading_seconds > 0) == (last in reading_steps)
             chosen = search.best.candidate
@@ -164,11 +165,12 @@ def test_a_fit_that_takes_longer_than_predicted_is_given_up() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(OneVsRest, "_solve", solve)
-        trained, search = search_model(usual("ngrams"), counting(texts, labels), Budget(350.0, clock))
+        trained, search = search_model(raced("ngrams"), counting(texts, labels), Budget(350.0, clock))
     assert search.seconds < 350.0 + 101.0
     assert not search.best.candidate.is_linear
     assert trained.fitted.estimate is not None
-    assert any(each.is_linear for each in [result.candidate for result in search.results if result.n_documents < 2400])
+    rough = [result for result in search.results if result.candidate.is_linear and result.n_documents < 2400]
+    assert {result.candidate.is_stacked for result in rough} == {False}
 
 
 def test_a_budget_of_nothing_trains_the_default_model() -> None:
