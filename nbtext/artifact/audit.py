@@ -111,6 +111,8 @@ LIMITS = {
     "Weighting.parameters": AT_LEAST_0,
     "LinearScorer.scales": Limits(SMALLEST_SCALE, MAX_NUMBER / MAX_CODE),
     "FittedModel.label_columns": Limits(0, MAX_LABEL_COLUMNS),
+    "DocumentNumbers.total": Limits(0, EXACT),
+    "DocumentNumbers.of_labels": Limits(0, EXACT),
     "ClassStatistics.class_documents": Limits(0, MAX_COUNT),
     "ClassStatistics.documents": Limits(0, MAX_COUNT),
     "ClassStatistics.occurrences": Limits(0, MAX_COUNT),

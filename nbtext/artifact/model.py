@@ -312,8 +312,10 @@ def _check_model(model: FittedModel) -> None:
     is_combined, parts = settings.model in (COMBINED, STACKED), model.hyperparameters.parts
     if model.is_binary_selected and not ((model.is_model_selected or is_combined) and features.tf == "binary"):
         raise invalid_value("is_binary_selected", "is true, but no model was selected")
-    if model.documents is not None and len(model.documents.of_labels) != len(model.labels):
-        raise invalid_value("documents.of_labels", "should be one number for each label")
+    if (numbers := model.documents) is not None:
+        n_labeled = (sum if model.task.is_exclusive else max)((0, *numbers.of_labels))
+        if len(numbers.of_labels) != len(model.labels) or n_labeled > numbers.total:
+            raise invalid_value("documents.of_labels", "should be one number for each label, and at most the total")
     if bool(parts) != is_combined or not {part.view for part in parts} <= set(features.view or ("",)):
         raise invalid_value("hyperparameters.parts", f"do not fit {settings.model} models of these views")
     n_columns = model.label_columns

@@ -66,6 +66,7 @@ KINDS = {
     "offsets": ["--optimize", "macro_f1", "--ngrams", "1,2"],
     "relative": ["--tf", "relative", "--norm", "l1", "--no-calibrate"],
     "semi-supervised": ["--unlabeled", "test.csv", "--em", "3"],
+    "small": ["--model", "nbsvm", "--ngrams", "1,2", "--idf", "smooth", "--max-model-bytes", "5KB"],
     "several-svm": ["--model", "svm", "--label-separator", "|", "--weighting", "tfidf"],
 }
 
@@ -88,6 +89,7 @@ COMMANDS: list[tuple[list[str], str]] = [
     (["calibrate", "MODEL", "test.csv", "-o", "out.joblib"], "out.joblib"),
     (["diff", "MODEL", "honest.joblib", "--to", "json"], ""),
     (["sample", "-m", "MODEL", "-n", "5"], ""),
+    (["export", "MODEL", "--max-model-bytes", "4200", "-o", "out.joblib"], "out.joblib"),
     *((["export", "MODEL", "--to", form, "-o", "out"], "out") for form in EXPORTERS),
 ]
 
@@ -183,7 +185,7 @@ def _replace(value: Any, path: tuple[str | int, ...], change: Change) -> Any:
         return ARRAY_CHANGES[change.place](value)
     if value.dtype.kind == "f" or isinstance(change.value, float):
         value = value.astype(np.float64)
-    else:
+    elif value.dtype != np.int8 or not -128 <= change.value < 128:
         value = value.astype(np.uint64 if change.value > 2**63 - 1 else np.int64)
     if len(value):
         value[change.place] = change.value

@@ -1,0 +1,234 @@
+"""Accuracy on the test half over the size of the model file, beside fastText's quantized models.
+
+    python tests/benchmarks/size.py [--output DIR] [CORPUS...]
+
+The models are the default and the one that `--model best` finds, each in full and with --max-model-bytes. fastText has
+the settings of its tutorial, and then `quantize -qnorm -retrain` with several cutoffs, trained on the same words. The
+table has the estimate that nbtext prints beside the accuracy on the test half. Writes results/size.md and size.svg.
+"""
+
+import argparse
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from few import questions
+from machine import conditions
+from models import FAINT, INK, OTHER, OWN, RESULTS
+from models import _line as line
+from models import _text as text
+from programs import reason_missing
+from protocols import Labeled, imdb, newsgroups
+from search import measure_accuracy
+
+from nbtext import TextClassifier
+from nbtext.artifact.model import measure_model
+from nbtext.artifact.reduction import limit_size
+from nbtext.features.analyzer import MARKS_PATTERN
+
+MEGABYTE = 1_000_000
+WORDS = re.compile(r"\b\w\w+\b")  # as in peers/convert.py
+TUTORIAL = ("-lr", "1.0", "-epoch", "25", "-wordNgrams", "2", "-bucket", "200000", "-dim", "50")
+CUTOFFS = (100_000, 30_000, 10_000, 3000)
+TFIDF = {"tf": "binary", "idf": "smooth", "norm": "l2"}
+BEST = "best"
+DEFAULT = "default"
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 300, 60, 130, 34, 44  # pixels of a panel and its margins
+
+
+class Corpus(NamedTuple):
+    """A corpus: its halves, the options of the model that `--model best` finds, and the sizes of both models."""
+
+    title: str
+    read: Callable[[str], Labeled]
+    best: Mapping[str, Any]
+    sizes: Mapping[str, Sequence[int]]
+
+
+class Point(NamedTuple):
+    """A model: its program, the size of its file, its accuracy on the test half, and the estimate of it."""
+
+    program: str
+    limit: str
+    n_bytes: int
+    accuracy: float
+    estimate: float | None = None
+    n_features: int | None = None
+
+
+CORPORA = {
+    "20news": Corpus(
+        "20 Newsgroups by date", newsgroups,
+        {"model": "nbsvm", "token_pattern": MARKS_PATTERN, "ngrams": (1, 2), **TFIDF},
+        {BEST: (10_000_000, 3_000_000, 1_000_000, 300_000, 100_000), DEFAULT: (1_000_000, 300_000, 100_000)},
+    ),
+    "imdb": Corpus(
+        "IMDB", imdb,
+        {"model": "nbsvm", "token_pattern": MARKS_PATTERN, "ngrams": (1, 2), **TFIDF},
+        {BEST: (10_000_000, 1_000_000, 200_000, 50_000), DEFAULT: (1_000_000, 200_000, 50_000)},
+    ),
+    "banking77": Corpus(
+        "Short questions (banking77)", questions,
+        {"model": "nbsvm", "analyzer": "char_wb", "ngrams": (2, 5), "tf": "binary", "norm": "l2"},
+        {BEST: (300_000, 200_000, 100_000, 50_000), DEFAULT: (100_000, 50_000)},
+    ),
+}  # fmt: skip
+
+
+def nbtext_points(corpus: Corpus, training: Labeled, test: Labeled) -> Iterator[Point]:
+    """Yield the models in full, and smaller ones."""
+    for name, options in ((BEST, corpus.best), (DEFAULT, {})):
+        model = TextClassifier(**options).fit(training.texts, list(training.labels)).model_
+        estimate = model.fitted.estimate.accuracy
+        n_bytes = measure_model(model)
+        yield Point(
+            f"nbtext, {name}",
+            "in full",
+            n_bytes,
+            measure_accuracy(model, test),
+            estimate,
+            model.fitted.scorer.n_features,
+        )
+        for limit in corpus.sizes[name]:
+            if limit < n_bytes:
+                found = limit_size(model, limit, jobs=len(os.sched_getaffinity(0)))
+                assert found.accuracy is not None
+                yield Point(
+                    f"nbtext, {name}", show_bytes(limit), found.n_bytes, measure_accuracy(found.model, test),
+                    found.accuracy[0], found.model.fitted.scorer.n_features,
+                )  # fmt: skip
+
+
+def fasttext_points(training: Labeled, test: Labeled, folder: Path) -> Iterator[Point]:
+    """Yield fastText's model, and its quantized ones."""
+    places = {label: f"__label__{number}" for number, label in enumerate(sorted(set(training.labels)))}
+    for name, documents in (("training", training), ("test", test)):
+        lines = (
+            f"{places[label]} {' '.join(WORDS.findall(each.lower()))}\n"
+            for each, label in zip(documents.texts, documents.labels, strict=True)
+        )
+        (folder / f"{name}.txt").write_text("".join(lines), encoding="utf-8")
+    settings = (*TUTORIAL, "-thread", str(len(os.sched_getaffinity(0))))
+
+    def run(*words: object) -> str:
+        done = subprocess.run(["fasttext", *map(str, words)], cwd=folder, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    def point(limit: str, model: str) -> Point:
+        predicted = run("predict", model, "test.txt").split()
+        expected = [places[label] for label in test.labels]
+        accuracy = sum(one == other for one, other in zip(predicted, expected, strict=True)) / len(expected)
+        return Point("fastText", limit, (folder / model).stat().st_size, accuracy)
+
+    run("supervised", "-input", "training.txt", "-output", "model", *settings)
+    yield point("in full", "model.bin")
+    for cutoff in CUTOFFS:
+        run(
+            "quantize", "-input", "training.txt", "-output", "model", "-qnorm", "-retrain", "-cutoff", cutoff, *settings
+        )
+        yield point(f"-cutoff {cutoff}", "model.ftz")
+
+
+def show_bytes(n_bytes: int) -> str:
+    return f"{n_bytes / MEGABYTE:,.3g} MB" if n_bytes >= MEGABYTE else f"{n_bytes / 1000:,.3g} KB"
+
+
+def format_page(measured: Mapping[str, Sequence[Point]], facts: Mapping[str, str], missing: str | None) -> str:
+    """Format the tables."""
+    parts = ["# Accuracy over the size of the model", "Written by `tests/benchmarks/size.py`."]
+    parts += [
+        "![Accuracy over the size of the model file](size.svg)",
+        "\n".join(f"* {k}: {v}" for k, v in facts.items()),
+    ]
+    parts.append(
+        f"fastText: `supervised {' '.join(TUTORIAL)}`, then `quantize -qnorm -retrain -cutoff N` with the same."
+    )
+    if missing is not None:
+        parts.append(f"fastText was not measured: {missing}.")
+    for name, points in measured.items():
+        rows = ["| program | size | bytes | features | test accuracy | estimate |", "|---|---|---|---|---|---|"]
+        for each in points:
+            features = "" if each.n_features is None else f"{each.n_features:,}"
+            estimate = "" if each.estimate is None else f"{each.estimate:.4f}"
+            shown = (each.program, each.limit, f"{each.n_bytes:,}", features, f"{each.accuracy:.4f}", estimate)
+            rows.append(f"| {' | '.join(shown)} |")
+        parts += [f"## {CORPORA[name].title}", "\n".join(rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def format_chart(measured: Mapping[str, Sequence[Point]], facts: Mapping[str, str]) -> str:
+    """Draw a panel for each corpus: a line for each program, sizes on a logarithmic axis."""
+    height = HEIGHT * len(measured) + 24
+    panels = [part for n, (name, points) in enumerate(measured.items()) for part in _draw(name, points, HEIGHT * n)]
+    return "\n".join(
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
+            'font-family="system-ui, sans-serif" role="img" aria-label="Accuracy over the size of the model file">',
+            f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
+            *panels,
+            text(LEFT, height - 8, f"Test accuracy over the bytes of the model file. {facts['date']}", fill=FAINT),
+            "</svg>\n",
+        )
+    )
+
+
+def _draw(name: str, points: Sequence[Point], top: int) -> list[str]:
+    sizes, accuracies = [each.n_bytes for each in points], [each.accuracy for each in points]
+    first, last = math.floor(math.log10(min(sizes))), math.ceil(math.log10(max(sizes)))
+    low, high = math.floor(min(accuracies) * 20) / 20, math.ceil(max(accuracies) * 20) / 20
+
+    def x(n_bytes: float) -> float:
+        return LEFT + (WIDTH - LEFT - RIGHT) * (math.log10(n_bytes) - first) / (last - first)
+
+    def y(accuracy: float) -> float:
+        return top + HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (accuracy - low) / (high - low)
+
+    parts = [text(LEFT, top + 18, CORPORA[name].title, weight="bold")]
+    for step in range(round((high - low) * 20) + 1):
+        level = low + step / 20
+        parts += [line(LEFT, y(level), WIDTH - RIGHT, y(level), "#e2e8f0")]
+        parts += [text(LEFT - 6, y(level) + 4, f"{level:.2f}", anchor="end", fill=FAINT)]
+    for power in range(first, last + 1):
+        parts.append(text(x(10**power), top + HEIGHT - BOTTOM + 16, show_bytes(10**power), anchor="middle", fill=FAINT))
+    names = dict.fromkeys(each.program for each in points)
+    for program in names:
+        own = sorted((each for each in points if each.program == program), key=lambda each: each.n_bytes)
+        color = OTHER if program == "fastText" else OWN
+        dashes = ' stroke-dasharray="4 3"' if program.endswith(DEFAULT) else ""
+        path = " ".join(f"{x(each.n_bytes):.1f},{y(each.accuracy):.1f}" for each in own)
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{color}"{dashes}/>')
+        for each in own:
+            parts.append(f'<circle cx="{x(each.n_bytes):.1f}" cy="{y(each.accuracy):.1f}" r="3.5" fill="{color}"/>')
+        parts.append(text(x(own[-1].n_bytes) + 7, y(own[-1].accuracy) + 4, program, fill=INK))
+    return parts
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpora", nargs="*", default=list(CORPORA))
+    parser.add_argument("--output", type=Path, help="folder for size.md and size.svg", default=RESULTS)
+    options = parser.parse_args()
+    missing, measured = reason_missing("fasttext"), {}
+    for name in options.corpora:
+        training, test = CORPORA[name].read("train"), CORPORA[name].read("test")
+        points: list[Point] = []
+        with tempfile.TemporaryDirectory(prefix="nbtext-benchmarks-") as folder:
+            peers = iter(()) if missing is not None else fasttext_points(training, test, Path(folder))
+            for each in (*nbtext_points(CORPORA[name], training, test), *peers):
+                points.append(each)
+                sys.stderr.write(f"{name}: {each}\n")
+        measured[name] = points
+    facts = conditions()
+    options.output.mkdir(parents=True, exist_ok=True)
+    (options.output / "size.md").write_text(format_page(measured, facts, missing), encoding="utf-8")
+    (options.output / "size.svg").write_text(format_chart(measured, facts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
