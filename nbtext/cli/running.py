@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.settings import AUTO, ModelSettings
@@ -369,6 +368,7 @@ def search_documents(
     from time import monotonic
 
     from nbtext.evaluation.search import Budget, bound_reading_seconds, search_model
+    from nbtext.model.source_counting import count_source
 
     if is_matrix_alone(sources, input_settings):
         hint = "give texts, or choose one model"
@@ -376,10 +376,12 @@ def search_documents(
     budget = Budget(searching.budget, monotonic)
     with open_documents(sources, input_settings, run) as (source, on_batch):
         candidates = list_searched(features, model_settings, source)
-        readings = _readings(sources, input_settings, run, source, on_batch)
+        source.keep_documents()
+        first = iter([on_batch])
 
         def count(each: FeatureSettings) -> CorpusCounts:
-            return next(readings)(each)
+            own = next(first, None)
+            return count_source(source, each, jobs=run.jobs, sample_size=None, on_batch=own, allows_several=True)
 
         reading_seconds = bound_reading_seconds(source.size, source.unit)
         trained, found = search_model(candidates, count, budget, reading_seconds=reading_seconds, jobs=run.jobs)
@@ -389,27 +391,3 @@ def search_documents(
 def are_read_again(sources: tuple[str, ...]) -> bool:
     """Return whether all sources are files and directories, which can be read several times."""
     return all(os.path.isfile(path) or os.path.isdir(path) for path in sources)
-
-
-def _readings(
-    sources: tuple[str, ...], input_settings: InputSettings, run: RunSettings, source: Source, on_batch: OnBatch
-) -> Iterator[Callable[[FeatureSettings], CorpusCounts]]:
-    """Yield a function for each reading, which counts all documents.
-
-    Files and directories are opened again. What can be read only once is kept in memory.
-    """
-    from nbtext.model.source_counting import count_blocks, count_source
-
-    if are_read_again(sources):
-        count = partial(count_source, jobs=run.jobs, sample_size=None, allows_several=True)
-        yield partial(count, source, on_batch=on_batch)
-        again = replace(run, quiet=True)
-        while True:
-            with open_documents(sources, input_settings, again) as (reopened, _):
-                yield partial(count, reopened)
-    kept: list[Batch] = []
-    for block in source.blocks():
-        kept.append(block.batch())
-        on_batch(block, kept[-1])
-    while True:
-        yield lambda each: count_blocks((batch.block() for batch in kept), each, jobs=run.jobs, sample_size=None)

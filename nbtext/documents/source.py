@@ -5,6 +5,7 @@ A source is divided into shards: parts (some files, or a byte range) that any pr
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -63,6 +64,7 @@ class Source:
         self._units: dict[str, str] = {}  # input units by path, of files that were opened
         self.settings = settings
         self.skipped, self.missed = skipped, dict[str, str]()
+        self._kept: list[Batch] | None = None  # documents that can be read only once
         self.field_names = settings.text_field if settings.separate_fields else ()
         units = {"bytes" if shard.reader == "file" else "files" for shard in files}
         sizes = [file_size(shard.paths[0]) if shard.reader == "file" else len(shard.paths) for shard in files]
@@ -98,8 +100,22 @@ class Source:
         labels = (read.label_separator, read.label_fields)
         return ModelInput(unit, read.text_field, read.label_field, read.separate_fields, *labels)
 
+    @property
+    def is_read_again(self) -> bool:
+        """Whether all shards are files, which can be read several times."""
+        return all(os.path.exists(path) for shard in self._files for path in shard.paths)
+
+    def keep_documents(self) -> None:
+        """Let `blocks` be called several times: documents that can be read only once are kept in memory."""
+        self._kept = None if self.is_read_again else []
+
+    def _keep(self, batch: Batch) -> Batch:
+        assert self._kept is not None
+        self._kept.append(batch)
+        return batch
+
     def blocks(self) -> Iterator[Block]:
-        """Yield the documents in blocks, in order.
+        """Yield the documents in blocks, in order; those that were kept in memory, in any order.
 
         Raises
         ------
@@ -107,10 +123,14 @@ class Source:
             A file cannot be used as a whole.
         """
         label = self.settings.label
+        if self._kept:
+            yield from (batch.block() for batch in self._kept)
+            return
         for shard in self._files:
             for read in self._read_shard(shard):
                 block = read if label is None else read.map(lambda batch: batch.set_label(label))
-                yield block.map(lambda batch: batch.filter(self.settings)) if self.settings.is_filtering else block
+                block = block.map(lambda batch: batch.filter(self.settings)) if self.settings.is_filtering else block
+                yield block if self._kept is None else block.map(self._keep)
 
     def _read_shard(self, shard: Shard) -> Iterator[Block]:
         path, name, settings = shard.paths[0], shard.root or shard.paths[0], self.settings

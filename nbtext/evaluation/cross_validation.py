@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.diagnostics import RepeatedTexts, error_of
-from nbtext.bayes.settings import SEPARATE, TOGETHER, ModelSettings
+from nbtext.bayes.settings import COMBINED, SEPARATE, TOGETHER, ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.errors import SettingsError
 from nbtext.evaluation.outcomes import PredictedBatch
@@ -159,6 +159,8 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     def count(each: FeatureSettings, on_batch: OnBatch | None) -> CorpusCounts:
         return count_source(source, each, jobs=jobs, sample_size=None, on_batch=on_batch, allows_several=True)
 
+    if model_settings.model == COMBINED:
+        source.keep_documents()
     features, corpus = count_for_model(count, features, model_settings, on_batch)
     task = TASKS[corpus.task]
     task.task.check(decisions, corpus.labels)

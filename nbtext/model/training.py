@@ -62,6 +62,8 @@ def train_on_source(
     def count(each: FeatureSettings, on_batch: OnBatch | None) -> CorpusCounts:
         return (executor or ThreadExecutor(jobs)).count(source, CountingTask(each, size), on_batch)
 
+    if model_settings.model == COMBINED:
+        source.keep_documents()
     features, counts = count_for_model(count, features, model_settings, on_batch)
     if not counts.statistics.n_documents:
         raise InputError("SOURCE has no documents to train on")
@@ -82,7 +84,6 @@ def count_for_model(
 
     count     counts all documents with some settings; the second argument is its `on_batch`
     on_batch  is called while the documents are counted for the first time
-    raises    InputError: the documents cannot be read again
     """
     is_plain = replace(features, view=(), analyzer="word", ngrams=(1, 1), hash_bits=None, vocabulary=None) == features
     if model_settings.model != COMBINED or not is_plain:
@@ -91,13 +92,9 @@ def count_for_model(
     counts = count(features, on_batch)
     if not needs_characters(counts, features):
         return features, counts
-    features, n_documents = replace(features, view=(*WORD_VIEWS, CHARACTER_VIEW)), counts.statistics.n_documents
     del counts
-    counts = count(features, None)
-    if counts.statistics.n_documents != n_documents:
-        hint = "name the views, such as --view word:1 --view word:2 --view char_wb:2,5"
-        raise InputError("SOURCE can be read only once, and --model combined reads short texts twice", hint=hint)
-    return features, counts
+    features = replace(features, view=(*WORD_VIEWS, CHARACTER_VIEW))
+    return features, count(features, None)
 
 
 def needs_characters(counts: CorpusCounts, features: FeatureSettings) -> bool:
