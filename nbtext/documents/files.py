@@ -261,7 +261,8 @@ def _take_files(
             else:
                 tree.skipped.append((prefix + name, BROKEN_LINK if entry.is_symlink() else "not a regular file"))
         except OSError as error:
-            tree.skipped.append((prefix + name, LINK_LOOP if error.errno == errno.ELOOP else UNREADABLE_ENTRY))
+            reasons = {errno.ELOOP: LINK_LOOP, errno.ENOENT: BROKEN_LINK}
+            tree.skipped.append((prefix + name, reasons.get(error.errno or 0, UNREADABLE_ENTRY)))
     return None
 
 

@@ -35,7 +35,7 @@ from nbtext.evaluation.metrics import (
 from nbtext.evaluation.outcomes import UNANSWERED, LabelNumbers, mark_true, measure, measure_sets, true_sets
 from nbtext.model.predictions import Predictions
 from nbtext.model.settings import Costs
-from nbtext.settings import split_list
+from nbtext.settings import join_list, split_list
 
 MAX_CONFUSED = 2048  # labels of a confusion matrix; with more, there is none
 MAX_PAIRS = 1 << 20  # of labels that are counted; if there are more, the rarest are dropped
@@ -399,6 +399,6 @@ def _find_value(evaluation: Evaluation, name: str) -> float:
     kind, _, label = name.partition(":")
     scores: dict[str, Any] = {score.label: score for score in evaluation.per_label}
     if label not in scores:
-        hint = suggest(name, [f"{kind}:{each}" for each in scores])
+        hint = suggest(name, [f"{kind}:{join_list([each])}" for each in scores])
         raise SettingsError(f"there is no label {named(label)}", where="--fail-under", hint=hint)
     return float(getattr(scores[label], kind))

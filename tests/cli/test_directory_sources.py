@@ -134,6 +134,10 @@ def test_what_cannot_be_read_does_not_stop_a_tree(nbtext: Any, fruit: Path) -> N
     assert "4 documents" in result.err
     assert "skipped 1: symbolic link to a file that cannot be read" in result.err
     assert "skipped 1: symbolic link loop, the first td/a/loop\n" in result.err
+    (fruit / "td/a/gone").symlink_to("nowhere")
+    for _ in range(2):  # at the second time, the output is there, and files are compared with it
+        result = nbtext("train", "td", "-o", "again.joblib", cwd=fruit).ok()
+        assert "skipped 3: broken symbolic link, the first td/a/full\n" in result.err
     records = nbtext("predict", "td", "-m", "m.joblib", "--to", "jsonl", cwd=fruit).records
     reasons = [record.get("reason", "") for record in records if record["id"].endswith("memory")]
     assert len(records) == 5 and "memory: is a symbolic link to a file that cannot be read" in reasons[0]

@@ -127,6 +127,8 @@ def test_fail_under_names_any_label(nbtext: Any, tmp_path: Path) -> None:
     nbtext("evaluate", "t.csv", "-m", "m", "--fail-under", "recall:a,b=0.9").refused(
         2, r"write \, for a comma in a label"
     )
+    missing = nbtext("evaluate", "t.csv", "-m", "m", "--fail-under", r"recall:a\,=0.9").err
+    assert r"there is no label a,; did you mean recall:a\,b?" in missing
 
 
 def test_evaluate_folds(nbtext: Any, letters: Path) -> None:
