@@ -139,7 +139,7 @@ def add_by_fold(matrix: CheckedMatrix, factors: Floats, folds: Numbers, sums: Fl
     """Add the magnitudes of each feature's values in the documents of each fold to `sums`, (n_folds, n_features).
 
     factors  (n_rows,), by which the magnitudes of a row are multiplied
-    folds    (n_rows,), 0 to n_folds - 1
+    folds    (n_rows,), up to n_folds - 1; a row of a fold below 0 is not added
 
     raises  ValueError: the arrays do not fit together
     """
@@ -201,7 +201,7 @@ def fit_binary(
     scores : (n_rows,), set to x_i·w of the rows that are not fitted; or empty
     is_logistic : log(1 + e^-m) instead of max(0, 1 - m)²
     tolerance : the relative duality gap at which it stops
-    max_iter : passes over the rows
+    max_iter : passes over the rows, at most 32,735
     seed : of the order in which rows are visited, 0 to 2^64 - 1
     is_rough : whether to trust the gap that a pass finds, and not to measure it
     check : called after every few passes; an error that it raises ends the fit
@@ -214,3 +214,42 @@ def fit_binary(
     ------
     ValueError : the arrays do not fit together
     """
+
+class BlockFit:
+    """A class against the rest whose documents are in blocks; `fit_binary` says what is minimized.
+
+    The caller visits all blocks again and again, each time for one of three purposes. It adds, to compute the weights
+    and the dual objective from the dual variables: `begin`, `add` for each block, `end`. It makes a pass: `forget_gap`,
+    and `visit` for each block. Or it measures: `forget_gap`, and `measure` for each block, right after it has added.
+
+    features   (n_features, 2), the weight and the scale of each feature
+    n_rows     the number of rows of all blocks that are fitted
+    gap        the sum of the parts of the duality gap since `begin` or `forget_gap`
+    objective  the dual objective
+
+    The parameters of a block are those of `fit_binary`: strengths, diagonal and dual, (n_rows,), and what the solver
+    keeps of each row, (8 · n_rows,) bytes, at first 0. `n_iter` is the number of the pass, from 1 for each problem; a
+    full pass skips no row.
+
+    raises  ValueError: the arrays do not fit together
+    """
+
+    gap: float
+    objective: float
+    def __init__(self, features: Singles, *, n_rows: int, is_logistic: bool) -> None: ...
+    def begin(self) -> None: ...
+    def end(self) -> None: ...
+    def forget_gap(self) -> None: ...
+    def add(
+        self, matrix: CheckedMatrix, strengths: Floats, diagonal: Singles, dual: Floats, rows: NDArray[np.uint8]
+    ) -> None: ...
+    def visit(
+        self, matrix: CheckedMatrix, strengths: Floats, diagonal: Singles, dual: Floats, rows: NDArray[np.uint8],
+        *, tolerance: float, n_iter: int, is_full: bool, seed: int,
+    ) -> None: ...  # fmt: skip
+    def measure(
+        self, matrix: CheckedMatrix, strengths: Floats, diagonal: Singles, dual: Floats, rows: NDArray[np.uint8],
+        *, tolerance: float,
+    ) -> None: ...  # fmt: skip
+    def scores(self, matrix: CheckedMatrix) -> Floats:
+        """Return x·w of each row of a block, (n_rows,)."""

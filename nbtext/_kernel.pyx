@@ -10,7 +10,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc cimport errno
 from libc.math cimport INFINITY, NAN, exp, fabs, isfinite, log, log1p, sqrt
-from libc.stdint cimport SIZE_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport SIZE_MAX, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset, strrchr
 
@@ -64,3 +64,4 @@ include "bayes/products.pxi"
 
 include "linear/one_vs_rest.pxi"
 include "linear/solvers.pxi"
+include "linear/blocks.pxi"

@@ -44,7 +44,7 @@ from nbtext.model.task import OneLabel, Task
 
 HEADER = ("checksum", "format", "version", "nbtext", "task", "views", "counts")
 SEPARATE = ("task", "feature_settings", "vocabulary", "weighting", "columns")  # fields of FittedModel
-DERIVED_COUNTS = ("labels", "sample_size", "weighting")
+DERIVED_COUNTS = ("labels", "sample_size", "weighting", "stored")
 
 
 def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:

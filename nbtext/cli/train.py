@@ -38,6 +38,7 @@ from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError
 from nbtext.evaluation.settings import SearchSettings
 from nbtext.features.settings import FeatureSettings
+from nbtext.features.stored_documents import Spill, scratch_folder
 from nbtext.model.settings import UnlabeledSettings
 from nbtext.parallel import import_meanwhile
 from nbtext.records import dataclass
@@ -98,7 +99,8 @@ class Train:
     example="nbtext train letters/train -o letters.joblib",
     notes="Memory for Naive Bayes on counts depends on the number of features and labels, not on the number of "
     "documents. With TF-IDF weights or --keywords, and for categorical, gaussian and linear models, it also grows with "
-    "the number of documents. --em needs 20 bytes for each distinct word of each unlabeled document.",
+    "the number of documents; nbsvm and svm write temporary files instead where it would be about 1 GB. --em needs "
+    "20 bytes for each distinct word of each unlabeled document.",
     rules=[
         Needs("budget", "model=best"),
         Needs("em", "unlabeled|keywords"),
@@ -180,6 +182,12 @@ def _fit(given: Train, *, is_matrix: bool) -> TrainedModel:
     from nbtext.model.training import train_on_source
 
     model_settings, jobs = ModelSettings(**given.model_settings), given.run.jobs
+
+    def say_stored(n_bytes: int | None, folder: str) -> None:
+        needed = "" if n_bytes is None else f": about {n_bytes / 1e9:,.1f} GB"
+        what = "the counted documents do not fit into memory, and go to temporary files in"
+        say(f"{what} {folder}{needed}", quiet=given.run.quiet)
+
     if is_matrix:
         from nbtext.documents.matrix import load_matrix
         from nbtext.model.matrices import train_on_matrix
@@ -189,11 +197,13 @@ def _fit(given: Train, *, is_matrix: bool) -> TrainedModel:
         open_documents(given.sources, given.input, given.run) as (source, on_batch),
         open_workers(given.sources, given.cluster, given.run) as workers,
     ):
+        spill = Spill(scratch_folder(given.output or "-"), source.size, say_stored)
         if jobs > 1:
             import_meanwhile("nbtext.model.fitting", "nbtext.report.training")
         trained = train_on_source(
-            source, given.features, model_settings, jobs=jobs, on_batch=on_batch, executor=workers, is_saved=True
-        )
+            source, given.features, model_settings, jobs=jobs, on_batch=on_batch, executor=workers, is_saved=True,
+            spill=spill,
+        )  # fmt: skip
     from nbtext.report.training import format_script_hint
 
     if hint := format_script_hint(trained):

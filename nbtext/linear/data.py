@@ -82,6 +82,7 @@ class LinearModel:
     """One linear model. `event_models.LINEAR_MODELS` registers them by name.
 
     problem  makes a Problem of TrainingData, LinearSettings and the number of threads
+    blocked  the name of the class of its problem of documents in blocks, in nbtext.linear.blocks; empty: there is none
     has_sets  whether it is a OneVsRest, which documents with several labels need
     options  fields of ModelSettings that this model takes, but not every model
     searched  candidates of a model search: the names of a feature set and a weighting, and C
@@ -90,6 +91,7 @@ class LinearModel:
     """
 
     problem: Callable[..., Any]
+    blocked: str = ""
     has_sets: bool = False
     options: tuple[str, ...] = ("C",)
     searched: tuple[tuple[str, str, float], ...] = ()

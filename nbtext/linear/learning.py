@@ -34,7 +34,10 @@ from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import BLOCK_SCORES, MAX_SCORES, Scored, Selection, Unanswered, judge
 from nbtext.errors import ConvergenceWarning, SettingsError
+from nbtext.features.document_counts import EMPTY_HASH
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
+from nbtext.linear import blocks
+from nbtext.linear.blocks import BlockedData
 from nbtext.linear.data import LinearModel, Problem, SolverSettings, TrainingData, do_nothing, make_rough
 from nbtext.linear.one_vs_rest import ClassWeights, OneVsRest
 from nbtext.linear.stacking import Stack
@@ -51,7 +54,7 @@ NO_CONVERGENCE = (
 
 
 def learn(
-    data: TrainingData,
+    data: TrainingData | BlockedData,
     lengths: NDArray[Any],
     settings: ModelSettings,
     *,
@@ -70,7 +73,8 @@ def learn(
 
     Parameters
     ----------
-    lengths : (n_documents,), known tokens of each document
+    lengths : (n_documents,), known tokens of each document; of documents in blocks, only of the first ones, of which
+        some are held out
     settings : of a linear model
     goals : what the decisions have to achieve
     log_prior : (n_classes,), log-probabilities of a document without a known word
@@ -84,15 +88,19 @@ def learn(
     -----
     ConvergenceWarning : the solver stopped before it met its tolerance
     """
-    data.mean_square()  # raises where sums of squares would overflow
     model: LinearModel = LINEAR_MODELS[settings.model]
-    held_out = _hold_out(data, lengths, settings, goals, is_stacked=model.is_stacked)
+    if isinstance(data, BlockedData):
+        held_out = _hold_out_first(data, lengths, settings, goals)
+    else:
+        data.mean_square()  # raises where sums of squares would overflow
+        held_out = _hold_out(data, lengths, settings, goals, is_stacked=model.is_stacked)
     is_selecting = settings.C == AUTO
     if not len(held_out.documents):
         refuse_targets(goals.targets)
     is_judged = is_selecting or settings.calibrate or goals != Goals()
     has_folds = len(held_out.documents) > 0 and is_judged
-    problem: Problem = model.problem(data, settings, jobs=jobs)
+    make_problem = getattr(blocks, model.blocked) if isinstance(data, BlockedData) else model.problem
+    problem: Problem = make_problem(data, settings, jobs=jobs)
     C, scores, start = DEFAULT_C if isinstance(settings.C, str) else settings.C, None, None
     if has_folds and is_selecting:
         C, scores, start = _select_strength(
@@ -129,7 +137,10 @@ def learn(
     )  # fmt: skip
     if selection.estimate is None:
         return scorer, selection
-    n_duplicates = 0 if data.hashes is None else len(data) - len(np.unique(data.hashes))
+    hashes = np.arange(len(data)) if data.hashes is None else data.hashes
+    if isinstance(data, BlockedData):  # otherwise `add_other_estimate` counts without documents that have no token
+        hashes = hashes[hashes != np.uint64(EMPTY_HASH)]
+    n_duplicates = len(hashes) - len(np.unique(hashes))
     estimate = replace(selection.estimate, duplicates=n_duplicates, unjudged=n_unjudged)
     return scorer, selection._replace(estimate=estimate)
 
@@ -177,6 +188,31 @@ def _hold_out(
         folds[np.random.default_rng(settings.seed).permutation(documents)[n_scored:]] = NEVER_HELD_OUT
     unanswered = np.flatnonzero((folds != NEVER_HELD_OUT) & ((lengths <= 0) | (np.diff(data.indptr) == 0)))
     folds[unanswered] = NEVER_HELD_OUT  # models of other folds learn nothing of their words
+    return HeldOut(folds, np.flatnonzero(folds != NEVER_HELD_OUT), unanswered, n_unjudged)
+
+
+def _hold_out_first(data: BlockedData, lengths: NDArray[Any], settings: ModelSettings, goals: Goals) -> HeldOut:
+    """Choose documents to hold out of documents in blocks: as one fold, those with the smallest hashes.
+
+    They are a random sample, which has all duplicates of its documents. Without goals, they are SELECTION_SIZE, with
+    goals all whose lengths are known, but at most one of `settings.folds` parts. Their labels have other documents.
+    Documents without a word, which are the last ones, are held out in the same share.
+    """
+    wanted = len(lengths) if goals != Goals() else SELECTION_SIZE
+    size = min(wanted, len(lengths), len(data) // settings.folds, MAX_SCORES // data.n_classes)
+    if data.n_classes < 2:
+        size = 0
+    if 0 < size < len(lengths) and not settings.is_separate:
+        size = int(np.searchsorted(data.hashes[: len(lengths)], data.hashes[size - 1], side="right"))
+    class_documents, own = np.bincount(data.classes, minlength=data.n_classes), data.classes[:size]
+    is_held_out = (np.bincount(own, minlength=data.n_classes) < class_documents)[own]
+    folds = np.full(len(data), NEVER_HELD_OUT, dtype=np.int32)
+    folds[np.flatnonzero(is_held_out & (lengths[:size] > 0))] = 0
+    empty = np.flatnonzero(data.hashes == np.uint64(EMPTY_HASH))
+    unanswered = np.flatnonzero(is_held_out & (lengths[:size] <= 0))
+    if size:
+        unanswered = np.append(unanswered, empty[empty >= size][:: len(data) // size])
+    n_unjudged = int((class_documents == 1).sum())
     return HeldOut(folds, np.flatnonzero(folds != NEVER_HELD_OUT), unanswered, n_unjudged)
 
 

@@ -172,6 +172,7 @@ class NbSvm(OneVsRest):
 # in Thai (6,000 of them), 0.738 and not 0.715 on titles of 20 Newsgroups, both by character n-grams.
 NBSVM = LinearModel(
     problem=NbSvm,
+    blocked="BlockedNbSvm",
     has_sets=True,
     options=("C", "loss", "interpolation", "ratio_smoothing"),
     searched=(

@@ -44,8 +44,8 @@ cdef struct Feature:
 
 cdef struct Row:
     float square  # sum_j x_ij^2 s_j, below 0 until it is needed
-    int32_t due  # pass in which the row is visited next
-    int32_t wait  # passes in which it was skipped last
+    int16_t due  # pass in which the row is visited next
+    int16_t wait  # passes in which it was skipped last
 
 cdef struct BinaryProblem:
     const int64_t* indptr
@@ -62,6 +62,7 @@ cdef struct BinaryProblem:
     int64_t n_rows
     int64_t n_features
     int64_t n_order
+    int64_t n_fitted  # rows that are fitted; more than `n_order` if these are of one block only
     double gap  # sum of the rows' parts of the duality gap
     double objective  # the dual one
     double negligible  # a row whose part of the gap is at most this is skipped
@@ -203,9 +204,15 @@ cdef inline double maximize_dual(double dual, double margin, double curvature, b
 
 cdef inline void set_weights(BinaryProblem* p) noexcept nogil:
     """Compute w from the dual variables."""
-    cdef int64_t place, row, feature
+    cdef int64_t feature
     for feature in range(p.n_features):
         p.weights[feature].weight = 0
+    add_weights(p)
+
+
+cdef inline void add_weights(BinaryProblem* p) noexcept nogil:
+    """Add what the dual variables contribute to w."""
+    cdef int64_t place, row
     for place in range(p.n_order):
         row = p.order[place]
         if p.dual[row] != 0:
@@ -220,14 +227,25 @@ cdef inline double margin_of(const BinaryProblem* p, int64_t row) noexcept nogil
 
 cdef inline void set_objective(BinaryProblem* p) noexcept nogil:
     """Compute the dual objective from the dual variables and w."""
-    cdef int64_t place, row, feature
-    cdef double dual, C
-    cdef const Feature* own
     p.objective = 0
+    add_dual_losses(p)
+    subtract_squares(p)
+
+
+cdef inline void add_dual_losses(BinaryProblem* p) noexcept nogil:
+    """Add what the rows contribute to the dual objective."""
+    cdef int64_t place, row
+    cdef double dual, C
     for place in range(p.n_order):
         row = p.order[place]
         dual, C = p.dual[row], fabs(p.strengths[row])
         p.objective += C * (dual_loss(dual, p.is_logistic) - C * dual * dual * p.diagonal[row] / 2)
+
+
+cdef inline void subtract_squares(BinaryProblem* p) noexcept nogil:
+    """Subtract the regularization from the dual objective."""
+    cdef int64_t feature
+    cdef const Feature* own
     for feature in range(p.n_features):
         own = &p.weights[feature]
         if own.weight != 0:
@@ -241,8 +259,8 @@ cdef inline void visit(BinaryProblem* p, int64_t number, int32_t n_iter) noexcep
     cdef Row* row = &p.rows[number]
     p.gap += part
     if part <= p.negligible:
-        row.wait = min(max(<int32_t> MIN_WAIT, 4 * row.wait), <int32_t> MAX_WAIT)
-        row.due = n_iter + 1 + row.wait
+        row.wait = <int16_t> min(max(<int32_t> MIN_WAIT, 4 * row.wait), <int32_t> MAX_WAIT)
+        row.due = <int16_t> (n_iter + 1 + row.wait)
         return
     row.wait = 0
     if row.square < 0:
@@ -255,10 +273,15 @@ cdef inline void visit(BinaryProblem* p, int64_t number, int32_t n_iter) noexcep
         update(p, number, strength * (new - old))
 
 
+cdef inline void set_negligible(BinaryProblem* p, double tolerance) noexcept nogil:
+    p.negligible = max(0.0, NEGLIGIBLE * tolerance * p.objective / p.n_fitted)
+
+
 cdef inline void make_pass(BinaryProblem* p, double tolerance, int32_t n_iter) noexcept nogil:
     """Visit the rows that are due, in random order."""
     cdef int64_t place, n_visited = 0
-    p.gap, p.negligible = 0, max(0.0, NEGLIGIBLE * tolerance * p.objective / p.n_order)
+    p.gap = 0
+    set_negligible(p, tolerance)
     shuffle(p.order, p.n_order, &p.state)
     for place in range(p.n_order):
         if p.rows[p.order[place]].due <= n_iter:
@@ -275,11 +298,16 @@ cdef inline void measure_gap(BinaryProblem* p) noexcept nogil:
 
     Rows whose part of the gap is not negligible are due in the next pass.
     """
-    cdef int64_t row
-    cdef double margin, part
     set_weights(p)
     set_objective(p)
     p.gap = 0
+    add_gaps(p)
+
+
+cdef inline void add_gaps(BinaryProblem* p) noexcept nogil:
+    """Add the parts of all rows to the duality gap, and set their margins."""
+    cdef int64_t row
+    cdef double margin, part
     for row in range(p.n_rows):
         if p.strengths[row] != 0:
             margin = margin_of(p, row)

@@ -127,6 +127,7 @@ class OneVsRest:
         self, data: TrainingData, settings: LinearSettings, *, has_intercept: bool = True, jobs: int = 1
     ) -> None:
         self._data = add_constant(data) if has_intercept else data
+        self._n_classes, self._n_features = data.n_classes, data.n_features + has_intercept
         self._has_intercept, self._settings, self._jobs = has_intercept, settings, jobs
         self._is_logistic = settings.loss == "logistic"
         has_two = data.n_classes <= 2 and data.sets is None
@@ -215,7 +216,7 @@ class OneVsRest:
         The documents that a model scores affect neither its factors nor its weights. The dual variables
         of the other documents start from those of `start`, which saves passes.
         """
-        scores = np.zeros((int((folds != NEVER_HELD_OUT).sum()), self._data.n_classes))
+        scores = np.zeros((int((folds != NEVER_HELD_OUT).sum()), self._n_classes))
         self.score_held_out(folds, solver, start, scores)
         return scores
 
@@ -251,8 +252,8 @@ class OneVsRest:
 
     def compile(self, weights: list[ClassWeights]) -> LinearScorer:
         """Return the scorer of the weights of all classes, in ascending order."""
-        n_classes, bias = self._data.n_classes, np.zeros(self._data.n_classes)
-        widths = np.zeros(self._data.n_features - self._has_intercept, dtype=np.int64)
+        n_classes, bias = self._n_classes, np.zeros(self._n_classes)
+        widths = np.zeros(self._n_features - self._has_intercept, dtype=np.int64)
         for each in weights:
             widths[each.columns] += 1
         indptr = running_sums(widths)
@@ -373,7 +374,7 @@ class OneVsRest:
         raises  ModelError: they are not finite
         """
         check_finite(weights)
-        n_features = self._data.n_features - self._has_intercept
+        n_features = self._n_features - self._has_intercept
         columns = np.flatnonzero(weights[:n_features]).astype(np.int32)
         if max_weights is not None and len(columns) > max_weights:
             columns = np.sort(columns[np.argsort(-np.abs(weights[columns]), kind="stable")[:max_weights]])
@@ -480,4 +481,4 @@ def continuation(settings: SolverSettings, mean_square: float) -> Iterator[Solve
 
 # Its results are so near to those of NB-SVM on small subsets that features are compared with NB-SVM alone. With it in
 # the race, pairs of words were given up, and 20 Newsgroups lost 0.014 of its test accuracy.
-SVM = LinearModel(problem=OneVsRest, has_sets=True, is_tried_last=True)
+SVM = LinearModel(problem=OneVsRest, blocked="BlockedOneVsRest", has_sets=True, is_tried_last=True)

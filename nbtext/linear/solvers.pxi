@@ -5,6 +5,7 @@
 # from the optimum: it decides when to stop. `one_vs_rest.pxi` holds the passes.
 
 PASSES = 4  # between two calls of `check`
+MAX_PASSES = 2**15 - 1 - 2 * MAX_WAIT
 
 
 cdef class CheckedMatrix:
@@ -32,12 +33,14 @@ def add_by_fold(CheckedMatrix matrix, factors, folds, sums):
     cdef const double[::1] row_factors = factors
     cdef double[:, ::1] totals = sums
     cdef int64_t row, entry
-    if not len(factors) == len(folds) == len(matrix) or (len(folds) and not 0 <= folds.min() <= folds.max() < len(sums)):
+    if not len(factors) == len(folds) == len(matrix) or (len(folds) and folds.max() >= len(sums)):
         raise ValueError("there must be a factor and a fold for each row, and sums for each fold")
     if sums.shape[1] != matrix.n_features:
         raise ValueError("there must be a sum for each feature")
     with nogil:
         for row in range(row_folds.shape[0]):
+            if row_folds[row] < 0:
+                continue
             for entry in range(matrix.indptr[row], matrix.indptr[row + 1]):
                 totals[row_folds[row], matrix.features[entry]] += row_factors[row] * fabs(matrix.values[entry])
 
@@ -82,10 +85,12 @@ def fit_binary(
         raise ValueError("there must be one element for each row")
     if len(scales) != n_features:
         raise ValueError("there must be a scale for each feature")
+    if max_iter > MAX_PASSES:
+        raise ValueError("more passes than a row can count")
     order = np.flatnonzero(strengths).astype(np.int32)
     if len(order) == 0:
         return 0.0, 0, np.zeros(n_features, np.float32)
-    weights, rows = np.empty((max(1, n_features), 2), np.float32), np.empty((n_rows, 3), np.int32)
+    weights, rows = np.empty((max(1, n_features), 2), np.float32), np.empty((n_rows, 2), np.int32)
     visited = np.empty_like(order)
     cdef float[:, ::1] weight_view = weights
     cdef int32_t[:, ::1] row_view = rows
@@ -99,7 +104,7 @@ def fit_binary(
     p.values = &matrix.values[0] if matrix.values.shape[0] else NULL
     p.weights, p.rows = <Feature*> &weight_view[0, 0], <Row*> &row_view[0, 0]
     p.dual, p.margins, p.order, p.visited = &row_dual[0], &row_margins[0], &order_view[0], &visited_view[0]
-    p.n_rows, p.n_features, p.n_order = n_rows, n_features, len(order)
+    p.n_rows, p.n_features, p.n_order, p.n_fitted = n_rows, n_features, len(order), len(order)
     p.is_logistic, p.state, p.gap, p.negligible = is_logistic, seed, 0, 0
     with nogil:
         for feature in range(n_features):

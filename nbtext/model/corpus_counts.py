@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from nbtext.bayes.class_statistics import ClassStatistics, LabelSets, count_classes, count_label_sets, sum_over_sets
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, check_label
 from nbtext.errors import ModelError
+from nbtext.features import stored_documents
 from nbtext.features.analyzer import TOO_LONG, refuse_long_texts
 from nbtext.features.counting import Counter, counter, merge_sorted
 from nbtext.features.document_counts import EMPTY_HASH, DocumentCounts, take_smallest
 from nbtext.features.settings import FeatureSettings
+from nbtext.features.stored_documents import Part, Run, Spill, StoredDocuments
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting, WeightingOfViews
 from nbtext.records import dataclass
@@ -58,11 +60,20 @@ class Reservoir:
     """Retains the `size` documents with the smallest hashes (None: all), in at most twice their memory.
 
     by_name  returns the place of each class in sorted order; it breaks ties of equal hashes
+    spill    where all documents go in runs if they are too many for memory, and `size` is None; None: nowhere
     below    each added document with a smaller hash is retained, unless `size` documents that precede it are retained
     """
 
-    def __init__(self, size: int | None, by_name: Callable[[], NDArray[np.int32]], bound: Bound | None) -> None:
-        self._size = size
+    def __init__(
+        self,
+        size: int | None,
+        by_name: Callable[[], NDArray[np.int32]],
+        bound: Bound | None,
+        spill: Spill | None = None,
+    ) -> None:
+        self._size, self._spill = size, spill
+        self._n_entries = 0
+        self.runs: list[Run] = []
         self._by_name = by_name
         self._bound = bound or Bound(size)
         self._pieces: list[DocumentCounts] = []
@@ -71,12 +82,28 @@ class Reservoir:
     def keep(self, documents: DocumentCounts) -> None:
         """Add documents, in any order."""
         self._pieces.append(documents)
+        if self._spill is not None:
+            self._n_entries += len(documents.indices)
+            if self._spill.add(documents) and self._n_entries > stored_documents.RUN_ENTRIES:
+                self.store()
+            return
         below = self._bound.add(documents.hashes)
         if below < self.below:
             self.below = below
             self._cut_to(np.concatenate([piece.hashes for piece in self._pieces]) < np.uint64(below))
         if self._size is not None and sum(map(len, self._pieces)) > 2 * self._size:
             self._cut()  # the bound does not separate equal hashes
+
+    def store(self) -> None:
+        """Store the documents in runs, and drop them here."""
+        assert self._spill is not None
+        pieces, self._pieces, self._n_entries = self._pieces[::-1], [], 0
+        while pieces:
+            group, n = [], 0
+            while pieces and n < stored_documents.RUN_ENTRIES:
+                group.append(pieces.pop())
+                n += len(group[-1].indices)
+            self.runs.append(self._spill.store(take_smallest(group, None, places=self._by_name())))
 
     def take_all(self) -> DocumentCounts:
         """Return the retained documents, in order, and drop them here."""
@@ -125,6 +152,7 @@ class CorpusCounts:
     label_sets   If documents have several labels: the distinct label sets of the retained documents, sorted, each with
                  its labels sorted. The class of a retained document is the number of its set. Otherwise None.
     empty        How many documents of each label set hold no token; None: not known, as of a model file
+    stored       All documents, in a temporary file, if a model needs them and they are too many for memory.
     """
 
     labels: tuple[str, ...]
@@ -136,6 +164,7 @@ class CorpusCounts:
     below: int = ALL_HASHES
     label_sets: tuple[LabelSet, ...] | None = None
     empty: Mapping[LabelSet, int] | None = None
+    stored: StoredDocuments | None = None
 
     @property
     def sets(self) -> tuple[LabelSet, ...]:
@@ -196,13 +225,29 @@ class CorpusCounts:
         return count_classes(weighted, statistics.n_features, statistics.n_classes), weighted
 
     def weigh_documents(self, features: FeatureSettings) -> tuple[DocumentCounts, Weighting]:
-        """Return the retained documents, which must be all, weighted for a linear model, and the weighting."""
-        self.check_complete()
+        """Return the retained documents, weighted for a linear model, and the weighting.
+
+        raises  ModelError: some documents are neither retained nor stored
+        """
+        if self.stored is None:
+            self.check_complete()
         weighting, sample = self.fit_weighting(features), self.sample
         if self.weighting is None:
             weights = weighting.weights(sample.indptr, sample.indices, sample.counts)
             sample = sample.weigh(np.asarray(weights, dtype=np.float64))
         return sample, weighting
+
+    def retain(self, size: int) -> CorpusCounts:
+        """Return the counts with a sample of the stored documents; counts without stored documents do not change.
+
+        If documents can have several labels, all of them are retained, in memory, and no longer stored.
+        """
+        if self.stored is None:
+            return self
+        if self.label_sets is not None:
+            everything = replace(self, sample=self.stored.blocks().first(len(self.stored)), stored=None)
+            return everything.drop_unused_sets()
+        return replace(self, sample=self.stored.blocks().first(size), sample_size=size)
 
     def restrict(self, columns: NDArray[np.int64]) -> CorpusCounts:
         """Return the counts of these features only; `columns` is ascending."""
@@ -211,6 +256,7 @@ class CorpusCounts:
             vocabulary=self.vocabulary.restrict(columns) if self.vocabulary is not None else None,
             statistics=self.statistics.restrict(columns),
             sample=self.sample.restrict(columns, self.statistics.n_features),
+            stored=None if self.stored is None else self.stored.restrict(columns, self.statistics.n_features),
             weighting=self.weighting.restrict(columns) if self.weighting is not None else None,
         )
 
@@ -236,7 +282,7 @@ class CorpusCounts:
 
     def drop_unused_sets(self) -> CorpusCounts:
         """Return the counts without label sets that no retained document has."""
-        if self.label_sets is None:
+        if self.label_sets is None or self.stored is not None:
             return self
         used, classes = np.unique(self.sample.classes, return_inverse=True)
         if len(used) == len(self.label_sets):
@@ -275,13 +321,15 @@ class CorpusCounts:
         union = _union(self, other)
         size = 0 if other.sample_size == 0 else self.sample_size
         below = min(self.below, other.below)
-        # the sample first: its temporary copies are freed before the statistics are added
-        bound = _bound(size, self.sample.hashes, other.sample.hashes)
-        sample = union.take_smallest(self.sample.below(min(below, bound)), other.sample.below(min(below, bound)), size)
+        # the samples first: their temporary copies are freed before the statistics are added
+        (one, two), stored = union.store(self, other)
+        bound = _bound(size, one.hashes, two.hashes)
+        sample = union.take_smallest(one.below(min(below, bound)), two.below(min(below, bound)), size)
         mine, theirs = union.statistics(self, other)
         counts = CorpusCounts(
             union.labels, union.vocabulary, mine + theirs, sample, size, below=below, label_sets=union.label_sets,
             empty=None if self.empty is None or other.empty is None else Numbers(self.empty) + Numbers(other.empty),
+            stored=stored,
         )  # fmt: skip
         return counts.drop_unused_sets().with_known_bound()
 
@@ -358,6 +406,18 @@ class _Union:
     label_sets: tuple[LabelSet, ...] | None
     sets: tuple[NDArray[np.int32], NDArray[np.int32]]
 
+    def store(self, *corpora: CorpusCounts) -> tuple[list[DocumentCounts], StoredDocuments | None]:
+        """Return both samples, and the stored documents; if one corpus has some, the other's sample is stored, too."""
+        spills = [counts.stored.spill for counts in corpora if counts.stored is not None]
+        if not spills:
+            return [counts.sample for counts in corpora], None
+        parts = [
+            counts.stored or StoredDocuments.of(spills[0], counts.sample, len(columns), len(sets))
+            for counts, columns, sets in zip(corpora, self.columns, self.sets, strict=True)
+        ]
+        mine, theirs = map(StoredDocuments.renumber, parts, self.columns, self.sets)
+        return [counts.sample.slice(0, 0) for counts in corpora], mine + theirs
+
     def take_smallest(self, a: DocumentCounts, b: DocumentCounts, size: int | None) -> DocumentCounts:
         """Return the `size` documents (None: all) of two samples with the smallest hashes."""
         parts = [replace(each, classes=sets[each.classes]) for each, sets in zip((a, b), self.sets, strict=True)]
@@ -403,12 +463,13 @@ def _unite(
 class CorpusCounter:
     """Counts batches of documents, in one thread.
 
-    bound  shared by the counters of one corpus's parts
+    bound  shared by the counters of one corpus's parts, and so is `spill`; see `Reservoir`
     """
 
     def __init__(
-        self, settings: FeatureSettings, *, sample_size: int | None = SAMPLE_SIZE, bound: Bound | None = None
-    ) -> None:
+        self, settings: FeatureSettings, *, sample_size: int | None = SAMPLE_SIZE, bound: Bound | None = None,
+        spill: Spill | None = None,
+    ) -> None:  # fmt: skip
         self._counter: Counter = counter(settings)
         self._is_hashed = settings.hash_bits is not None
         self._settings = settings
@@ -417,7 +478,8 @@ class CorpusCounter:
         self._has_lists = False  # whether a batch has lists of labels
         self._class_documents: list[int] = []
         self._empty: Numbers[int] = Numbers()  # documents without a token, by code
-        self._reservoir = Reservoir(sample_size, self._sorted_codes, bound)
+        self._spill = spill
+        self._reservoir = Reservoir(sample_size, self._sorted_codes, bound, spill)
 
     @property
     def is_full(self) -> bool:
@@ -471,6 +533,10 @@ class CorpusCounter:
         vocabulary, columns = self._counter.vocabulary()  # first: the sums by class have its order
         statistics = self._statistics(sorted_codes)
         del self._counter  # frees the memory of the counter
+        stored = None
+        if self._spill is not None and self._spill.is_begun:
+            self._reservoir.store()
+            stored = StoredDocuments(self._spill, [Part(tuple(self._reservoir.runs), columns, sorted_codes)])
         sample = self._reservoir.take_all().arrange(columns)
         sample = replace(sample, classes=sorted_codes[sample.classes])
         labels = tuple(sorted({label for labels in sets for label in labels}))
@@ -481,6 +547,7 @@ class CorpusCounter:
             labels, None if self._is_hashed else vocabulary, statistics, sample, self._sample_size,
             below=self._reservoir.below, label_sets=label_sets,
             empty=None if self._sample_size == 0 else {by_code[code]: n for code, n in self._empty.items()},
+            stored=stored,
         )  # fmt: skip
         return counts.drop_unused_sets().with_known_bound()
 

@@ -211,10 +211,11 @@ def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known
 ) -> FittedModel:
     """Fit a discriminative model to all documents.
 
-    n_hapax  (n_documents,), tokens of each document whose features occur in no other document; None: no such tokens
+    n_hapax  (n_sampled,), tokens of each retained document that no other document has; None: no such tokens
     check    called often; an error that it raises ends the fit
     goals    what the decisions have to achieve, if a document has one label
     """
+    from nbtext.linear.blocks import BlockedData
     from nbtext.linear.data import TrainingData, do_nothing
 
     labels, statistics = counts.labels, counts.statistics
@@ -223,14 +224,19 @@ def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known
     if n_hapax is not None:
         n_known = n_known - n_hapax * ~np.logical_and(model_settings.is_separate, count_copies(sample) > 1)
     weights = model_settings.class_weights_of(labels, statistics.class_documents.tolist())
-    data = TrainingData(
-        sample.indptr, sample.indices, np.asarray(sample.counts, dtype=np.float64), sample.classes,
-        statistics.n_features, len(labels), sample.hashes, None if weights is None else np.array(weights),
-        None if counts.label_sets is None else LabelSets.of(counts.label_sets, labels), features.view,
-        None if (bounds := _bounds(features, counts)) is None else tuple(bounds.tolist()),
-    )  # fmt: skip
+    class_weights = None if weights is None else np.array(weights)
+    data: TrainingData | BlockedData
+    if counts.stored is not None:
+        data = BlockedData(counts.stored, weighting, statistics.document_frequencies, len(labels), class_weights)
+    else:
+        data = TrainingData(
+            sample.indptr, sample.indices, np.asarray(sample.counts, dtype=np.float64), sample.classes,
+            statistics.n_features, len(labels), sample.hashes, class_weights,
+            None if counts.label_sets is None else LabelSets.of(counts.label_sets, labels), features.view,
+            None if (bounds := _bounds(features, counts)) is None else tuple(bounds.tolist()),
+        )  # fmt: skip
     task: Task
-    if data.sets is None:
+    if isinstance(data, BlockedData) or data.sets is None:
         from nbtext.linear.learning import learn
 
         class_documents = statistics.class_documents

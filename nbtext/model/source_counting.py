@@ -14,6 +14,7 @@ from nbtext.documents.batch import ONE_HINT, Batch
 from nbtext.errors import InputError, SettingsError
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.features.settings import FeatureSettings
+from nbtext.features.stored_documents import Spill
 from nbtext.model.corpus_counts import Bound, CorpusCounter, CorpusCounts
 from nbtext.parallel import thread_pool
 from nbtext.records import dataclass
@@ -33,17 +34,19 @@ class CountingTask:
     settings     the features to count
     sample_size  documents retained for leave-one-out; None retains all
     is_labeled   whether the labels matter; otherwise all documents are counted as one class
+    spill        where the threads of this process leave documents that are too many for memory, if all are retained
     """
 
     settings: FeatureSettings
     sample_size: int | None
     is_labeled: bool = True
+    spill: Spill | None = None
 
     def count(self, blocks: Iterable[Block], on_batch: OnBatch, bound: Bound | None = None) -> CorpusCounts:
         """Return the counts of some documents; threads that count others of the same source share a bound."""
 
         def start() -> CorpusCounter:
-            return CorpusCounter(self.settings, sample_size=self.sample_size, bound=bound)
+            return CorpusCounter(self.settings, sample_size=self.sample_size, bound=bound, spill=self.spill)
 
         corpus_counter, counts = start(), None
         for block in blocks:
@@ -52,6 +55,8 @@ class CountingTask:
                 batch.labels, batch.label_lists = [""] * len(batch), None
             corpus_counter.add(batch)
             on_batch(block, batch)
+            if self.spill is not None:
+                self.spill.read(block.size)
             del batch  # its texts, before the next block is read
             if corpus_counter.is_full:
                 part = corpus_counter.finish()

@@ -5,13 +5,17 @@ The modules that fit models are imported when the documents have been counted, s
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import AUTO, COMBINED, ModelSettings
 from nbtext.errors import InputError
 from nbtext.features.settings import MAX_HASH_BITS, FeatureSettings
+from nbtext.features.stored_documents import Spill
+from nbtext.kernel import HAS_KERNEL
 from nbtext.model.corpus_counts import SAMPLE_SIZE, SELECTION_SIZE, CorpusCounts
 from nbtext.model.source_counting import CountingTask, Executor, OnBatch, ThreadExecutor
 
@@ -28,7 +32,7 @@ SHORT = 40.0
 MAX_DERIVED = 1 << 25  # columns that are derived from hashed features
 
 
-def train_on_source(
+def train_on_source(  # noqa: PLR0913 - what to train on, what to fit, and how to compute
     source: Source,
     features: FeatureSettings,
     model_settings: ModelSettings,
@@ -37,6 +41,7 @@ def train_on_source(
     on_batch: OnBatch | None = None,
     executor: Executor | None = None,
     is_saved: bool = False,
+    spill: Spill | None = None,
 ) -> TrainedModel:
     """Train on all documents of a source; the result does not depend on the number of threads.
 
@@ -49,6 +54,9 @@ def train_on_source(
     is_saved
         Whether the caller only saves the model, and does not update or refit it in memory. Then fewer documents are
         retained while it is trained.
+    spill
+        Where documents go that are too many for memory, if the model needs all of them and can be fitted to documents
+        in blocks. None: in temporary files of the system.
     """
     check_hashing(features, model_settings)
     features, size = replace(features, fields=source.field_names), sample_size(features, model_settings)
@@ -58,17 +66,26 @@ def train_on_source(
     is_selected &= not model_settings.has_targets  # the more documents, the less strict a threshold must be
     if is_saved and is_selected and size is not None and source.has_single_labels:
         size = SELECTION_SIZE
+    spill = spill or Spill(tempfile.gettempdir())
+    stored = spill if executor is None and can_be_blocked(model_settings) else None
 
     def count(each: FeatureSettings, on_batch: OnBatch | None) -> CorpusCounts:
-        return (executor or ThreadExecutor(jobs)).count(source, CountingTask(each, size), on_batch)
+        return (executor or ThreadExecutor(jobs)).count(source, CountingTask(each, size, spill=stored), on_batch)
 
     if model_settings.model == COMBINED:
         source.keep_documents()
-    features, counts = count_for_model(count, features, model_settings, on_batch)
-    if not counts.statistics.n_documents:
-        raise InputError("SOURCE has no documents to train on")
-    model = train_on_counts(counts, features, model_settings, jobs=jobs)
-    return replace(model, fitted=replace(model.fitted, input=source.model_input))
+    try:
+        features, counts = count_for_model(count, features, model_settings, on_batch)
+        if not counts.statistics.n_documents:
+            raise InputError("SOURCE has no documents to train on")
+        counts = counts.retain(max(SAMPLE_SIZE, model_settings.keep_sample or 0))
+        model = train_on_counts(counts, features, model_settings, jobs=jobs)
+    finally:
+        spill.close()
+    from nbtext.model.fitted_model import make_trained_model
+
+    counts = replace(model.counts, stored=None)
+    return make_trained_model(replace(model.fitted, input=source.model_input), counts)
 
 
 def count_for_model(
@@ -133,7 +150,7 @@ def add_other_estimate(fitted: FittedModel, counts: CorpusCounts, *, jobs: int =
     settings, expected, C = fitted.model_settings, fitted.estimate, fitted.hyperparameters.C
     has_both = isinstance(expected, LeaveOneOutEstimate) and C is None  # event models of one label estimate both
     is_added = has_both or settings.has_targets
-    if expected is None or is_added or not len(counts.sample):
+    if expected is None or is_added or not len(counts.sample) or counts.stored is not None:
         return fitted
     duplicates, n_repeated = count_repeated(counts.sample)
     error, other = error_of(expected.metric, expected.documents), None
@@ -149,6 +166,12 @@ def sample_size(features: FeatureSettings, model_settings: ModelSettings) -> int
     if needs_all_documents(features, model_settings):
         return None
     return model_settings.keep_sample or SAMPLE_SIZE
+
+
+def can_be_blocked(model_settings: ModelSettings) -> bool:
+    """Return whether the model can be fitted to documents in blocks, of which one is in memory."""
+    is_known = model_settings.is_linear and bool(LINEAR_MODELS[model_settings.model].blocked)
+    return HAS_KERNEL and is_known and model_settings.interpolation == 1
 
 
 def check_hashing(features: FeatureSettings, model_settings: ModelSettings) -> None:

@@ -9,6 +9,7 @@ python tests/benchmarks/scale.py --cluster SCRATCH 2   also by two worker proces
 python tests/benchmarks/scale.py --kill SCRATCH 2      also by two of them, of which one is killed midway
 python tests/benchmarks/scale.py --predict SCRATCH 2   also what it costs to answer the same documents
 python tests/benchmarks/scale.py --shards SCRATCH 1    also what two shards come to, and what it costs to add them up
+python tests/benchmarks/scale.py --models SCRATCH 1 5  instead trains the default, with pairs of words, and NB-SVM
 """
 
 from __future__ import annotations
@@ -16,14 +17,18 @@ from __future__ import annotations
 import filecmp
 import json
 import math
+import os
 import random
 import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from operator import itemgetter
@@ -48,6 +53,11 @@ RARE = 20  # occurrences in one repetition of a word that may get a new name
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 NBTEXT = (sys.executable, "-m", "nbtext")
 JOBS = 2
+MODELS = {
+    "default": (),
+    "default, pairs": ("--ngrams", "1,2"),
+    "NB-SVM, words": ("--model", "nbsvm", "--tf", "log", "--weighting", "tfidf"),
+}
 
 _pieces = re.compile(r"(?u)\b\w\w+\b|.", re.DOTALL)
 
@@ -148,6 +158,9 @@ def main(*arguments: str) -> None:
     try:
         wanted = sorted(map(int, sizes))
         paths, per_gigabyte, features = made(scratch, wanted[-1]), [], []
+        if "--models" in arguments:
+            by_models(paths, wanted, scratch / "model")
+            return
         say("   GB   CPU s  CPU s/GB   wall s  peak MiB   features  statistics MiB  model MiB")
         for size in wanted:
             model = scratch / "model"
@@ -171,6 +184,47 @@ def main(*arguments: str) -> None:
             say(summary(wanted, per_gigabyte, features))
     finally:
         shutil.rmtree(scratch)
+
+
+def by_models(paths: list[str], sizes: list[int], model: Path) -> None:
+    """Train each model on each size. Disk is what files without a name take at most, seen twice a second."""
+    say("   GB  model            CPU s  CPU s/GB   wall s  peak MiB  disk MiB  model MiB")
+    for name, options in MODELS.items():
+        seconds = []
+        for size in sizes:
+            with ThreadPoolExecutor(1) as pool:
+                is_over = threading.Event()
+                disk = pool.submit(watch_disk, str(model), is_over)
+                try:
+                    cost = measure_training(paths[:size], model, *options)
+                finally:
+                    is_over.set()
+            seconds.append(cost.cpu)
+            say(
+                f"{size:5}  {name:14} {cost.cpu:7.1f} {cost.cpu / size:9.2f} {cost.wall:8.1f} "
+                f"{cost.memory / MEBIBYTE:9.0f} {disk.result() / MEBIBYTE:9.0f} {model.stat().st_size / MEBIBYTE:10.1f}"
+            )
+        if len(sizes) > 1:
+            say(f"       CPU time grows with size to the power {np.polyfit(np.log(sizes), np.log(seconds), 1)[0]:.2f}")
+
+
+def watch_disk(argument: str, is_over: threading.Event) -> int:
+    """The most bytes of disk that the deleted open files of a process with this argument take, until it is over."""
+    most = 0
+    while not is_over.wait(0.5):
+        for process in psutil.process_iter():
+            with suppress(psutil.Error, OSError):
+                if argument in process.cmdline():
+                    files = [os.stat(path) for path in Path(f"/proc/{process.pid}/fd").iterdir() if is_deleted(path)]
+                    most = max(most, sum(512 * file.st_blocks for file in files))
+    return most
+
+
+def is_deleted(descriptor: Path) -> bool:
+    """Whether an open file has no name."""
+    with suppress(OSError):
+        return os.readlink(descriptor).endswith(" (deleted)")
+    return False
 
 
 def summary(sizes: list[int], per_gigabyte: list[float], features: list[int]) -> str:

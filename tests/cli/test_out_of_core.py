@@ -1,14 +1,22 @@
 """Memory holds a model and a few batches, however large the input is."""
 
+import json
 import os
+import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from nbtext.kernel import HAS_KERNEL
+
 TOP = Path(__file__).parents[2]
 MEBIBYTE = 1 << 20
+NBTEXT = [sys.executable, "-m", "nbtext"]
+needs_kernel = pytest.mark.skipif(not HAS_KERNEL, reason="without the kernel, all documents stay in memory")
 
 
 def peak(*arguments: str) -> int:
@@ -44,3 +52,67 @@ def test_train(lines: dict[int, Path], tmp_path: Path) -> None:
     """Training on four times as many documents with the same words needs no more memory once the sample is full."""
     small, large = (peak("train", str(path), "-o", str(tmp_path / "m")) for path in lines.values())
     assert large < small + 20 * MEBIBYTE
+
+
+# a command whose documents are stored in temporary files, as if memory were small
+STORED = """
+import sys
+from nbtext.features import stored_documents
+stored_documents.MAX_ENTRIES, stored_documents.RUN_ENTRIES, stored_documents.BLOCK_ENTRIES = 2_000, 1_000, 5_000
+from nbtext.cli.main import main
+main()
+"""
+USUAL = {name: value for name, value in os.environ.items() if name != "TMPDIR"} | {"PYTHONPATH": str(TOP)}
+
+
+def stored(*arguments: str, cwd: Path, **options: Any) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", STORED, *arguments]
+    return subprocess.Popen(command, cwd=cwd, text=True, stderr=subprocess.PIPE, **{"env": USUAL, **options})
+
+
+@needs_kernel
+def test_linear_models_of_documents_in_blocks(letters: Path, tmp_path: Path) -> None:
+    """The command says where the documents go; its model is as accurate as the one that is fitted in memory."""
+    (tmp_path / "other").mkdir()
+    train = ("train", str(letters / "train"), "--model", "nbsvm", "--tf", "log", "--weighting", "tfidf")
+    for folder, env in ((tmp_path, USUAL), (tmp_path / "other", {**USUAL, "TMPDIR": str(tmp_path / "other")})):
+        with stored(*train, "-o", "model", cwd=tmp_path, env=env) as process:
+            said = process.communicate()[1]
+        assert f"the counted documents do not fit into memory, and go to temporary files in {folder}" in said
+        assert sorted(os.listdir(tmp_path)) == ["model", "other"]
+    subprocess.run([*NBTEXT, *train, "-o", "usual", "-q"], cwd=tmp_path, env=USUAL, check=True)
+    evaluated = []
+    for model in ("usual", "model"):
+        ask = [*NBTEXT, "evaluate", str(letters / "test"), "-m", model, "--to", "json"]
+        done = subprocess.run(ask, cwd=tmp_path, env=USUAL, capture_output=True, text=True, check=True)
+        evaluated.append(json.loads(done.stdout)["accuracy"])
+    assert evaluated[1] == pytest.approx(evaluated[0], abs=0.005)
+
+
+@needs_kernel
+@pytest.mark.parametrize("n_bytes", [0, 10_000, 80_000])
+def test_a_full_disk_leaves_nothing(n_bytes: int, letters: Path, tmp_path: Path) -> None:
+    """The error is one line, whichever file does not fit."""
+    limit = resource.RLIMIT_FSIZE, (n_bytes, n_bytes)
+    train = ("train", str(letters / "train"), "--model", "nbsvm", "-q", "-o", "model")
+    with stored(*train, cwd=tmp_path, preexec_fn=lambda: resource.setrlimit(*limit)) as process:
+        said = process.communicate()[1]
+    assert process.returncode == 1
+    assert said == (
+        f"nbtext: a temporary file in {tmp_path}: cannot be written: file too large; "
+        "the limit of file sizes is too low (ulimit -f)\n"
+    )
+    assert os.listdir(tmp_path) == []
+
+
+@needs_kernel
+def test_an_interrupt_leaves_nothing(letters: Path, tmp_path: Path) -> None:
+    """While documents are stored, or their model is fitted."""
+    train = ("train", str(letters / "train"), "--model", "nbsvm", "--C", "auto", "-o", "model", "--no-progress")
+    with stored(*train, cwd=tmp_path) as process:
+        assert process.stderr is not None
+        assert "temporary files" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+    assert process.returncode == 130
+    assert os.listdir(tmp_path) == []

@@ -287,12 +287,14 @@ def test_rows_and_sums_that_do_not_fit_are_refused() -> None:
     matrix = problem(np.ones((1, 5)), [0])["matrix"]
     one, row, sums = np.ones(1), np.zeros(1, np.int32), np.zeros((1, 5))
     for factors, folds, by_fold, says in (
-        (one, row + 1, sums, "a fold for each row"), (one, row - 1, sums, "a fold for each row"),
-        (one, np.zeros(2, np.int32), sums, "a fold for each row"), (np.ones(2), row, sums, "a factor"),
+        (one, row + 1, sums, "a fold for each row"), (one, np.zeros(2, np.int32), sums, "a fold for each row"),
+        (np.ones(2), row, sums, "a factor"),
         (one, row, np.zeros((1, 4)), "a sum for each feature"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=says):
             _kernel.add_by_fold(matrix, factors, folds, by_fold)
+    _kernel.add_by_fold(matrix, one, row - 1, sums)
+    assert not sums.any()  # a row of no fold is not added
     scalars = {"factor": 1.0, "pseudo_count": 1.0, "offset": 0.0}
     for rows, totals, absent, says in (
         (row + 1, sums[0], sums[0], "rows of the CSR matrix"), (row - 1, sums[0], sums[0], "rows of the CSR matrix"),
@@ -300,3 +302,27 @@ def test_rows_and_sums_that_do_not_fit_are_refused() -> None:
     ):  # fmt: skip
         with pytest.raises(ValueError, match=says):
             _kernel.log_count_ratios(matrix, rows, totals, absent, **scalars)
+
+
+@needs_kernel
+def test_blocks_that_do_not_fit_are_refused() -> None:
+    """They are a ValueError and no crash."""
+    from nbtext._kernel import BlockFit
+
+    matrix = problem(np.ones((2, 5)), [0, 1])["matrix"]
+    with pytest.raises(ValueError, match="a weight and a scale"):
+        BlockFit(np.zeros((5, 3), np.float32), n_rows=2, is_logistic=False)
+    fitting = (np.ones(2), np.zeros(2, np.float32), np.zeros(2), np.zeros(16, np.uint8))
+    for place in range(4):
+        arrays = [each[:-1].copy() if number == place else each for number, each in enumerate(fitting)]
+        with pytest.raises(ValueError, match="one element for each row"):
+            BlockFit(np.zeros((5, 2), np.float32), n_rows=2, is_logistic=False).add(matrix, *arrays)
+    with pytest.raises(ValueError, match="a weight for each feature"):
+        BlockFit(np.zeros((4, 2), np.float32), n_rows=2, is_logistic=False).add(matrix, *fitting)
+
+
+@needs_kernel
+def test_more_passes_than_a_row_can_count_are_refused() -> None:
+    """The number of the next visit of a row has 16 bits."""
+    with pytest.raises(ValueError, match="more passes"):
+        solve(problem(np.ones((2, 5)), [0, 1], max_iter=2**15))

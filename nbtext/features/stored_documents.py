@@ -1,0 +1,301 @@
+"""Counted documents that are too many for memory: sorted runs in a temporary file, read in blocks by their hashes.
+
+This is an external merge sort. A thread that counts writes its documents in runs, sorted by hash and class. A block
+holds documents that follow each other in this order of all documents. So it depends neither on the threads nor on the
+order of the input, and as hashes are random, it is a random sample of the corpus.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.errors import OutputError
+from nbtext.features.csr import running_sums
+from nbtext.features.document_counts import DocumentCounts, concatenate, take_smallest
+from nbtext.output import convert_errors
+
+# Entries (a feature of a document) up to which the documents of a linear model stay in memory, where fitting takes
+# about 50 bytes for each: 0.8 GB. IMDB has 15 million with triples of words.
+MAX_ENTRIES = 1 << 24
+RUN_ENTRIES = 1 << 21  # of a run, of which each thread holds one
+BLOCK_ENTRIES, BLOCK_DOCUMENTS = 1 << 22, 1 << 17  # of a block, at most; it has 8 bytes for each entry
+ENTRY_BYTES, DOCUMENT_BYTES, DUAL_BYTES = 13, 24, 16  # of the files: for an entry, a document, and one in each problem
+
+
+class Place(NamedTuple):
+    """The place of an array in a file."""
+
+    start: int
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    def part(self, first: int, last: int) -> Place:
+        """Return the place of the elements from `first` up to `last` along the first axis."""
+        rest = self.shape[1:]
+        start = self.start + first * int(np.prod(rest, dtype=np.int64)) * self.dtype.itemsize
+        return Place(start, self.dtype, (last - first, *rest))
+
+
+class ArrayFile:
+    """Arrays in a temporary file without a name, which the system removes when it is closed or the process ends.
+
+    All methods raise OutputError if the file cannot be written or read. Several threads may call them.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._where = f"a temporary file in {folder}"
+        self._lock, self._size = threading.Lock(), 0
+        import tempfile  # by a few corpora only
+
+        with convert_errors(self._where):
+            self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - `close` closes it
+
+    def append(self, array: NDArray[Any]) -> Place:
+        """Write an array at the end."""
+        with self._lock:
+            place = Place(self._size, array.dtype, array.shape)
+            self._size += array.nbytes
+            self._transfer(place.start, array, self._file.write)
+        return place
+
+    def reserve(self, dtype: Any, shape: tuple[int, ...]) -> Place:
+        """Return the place of an array of zeros at the end; it takes no space before it is written."""
+        with self._lock:
+            place = Place(self._size, np.dtype(dtype), shape)
+            self._size += int(np.prod(shape, dtype=np.int64)) * place.dtype.itemsize
+            with convert_errors(self._where):
+                self._file.truncate(self._size)
+        return place
+
+    def write(self, place: Place, array: NDArray[Any]) -> None:
+        """Write an array at its place."""
+        with self._lock:
+            self._transfer(place.start, array, self._file.write)
+
+    def read(self, place: Place) -> NDArray[Any]:
+        """Return the array at a place."""
+        array = np.empty(place.shape, dtype=place.dtype)
+        with self._lock:
+            self._transfer(place.start, array, self._file.readinto)
+        return array
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _transfer(self, start: int, array: NDArray[Any], function: Callable[[memoryview], int | None]) -> None:
+        rest = memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        with convert_errors(self._where):
+            self._file.seek(start)
+            while rest:  # the system may write a part, and then tell of an error
+                n_done = function(rest)
+                if not n_done:
+                    raise OSError("it is shorter than it was")
+                rest = rest[n_done:]
+
+
+class Run(NamedTuple):
+    """Documents in a file, sorted by hash and class; `sizes` are their numbers of entries."""
+
+    indices: Place
+    counts: Place
+    sizes: NDArray[np.int32]
+    classes: NDArray[np.int32]
+    hashes: NDArray[np.uint64]
+
+
+class Spill:
+    """Where threads that count a corpus leave their documents once all of them together are too many for memory.
+
+    folder    of the temporary files
+    size      of the source, in the unit of `read`; None: not known
+    announce  called once with the bytes that the files will need, or None if they cannot be told, and with `folder`
+
+    raises  OutputError: the folder has too little space, or a file cannot be written
+    """
+
+    def __init__(self, folder: str, size: int | None = None, announce: Callable[..., None] = lambda *_: None) -> None:
+        self.folder, self._size, self._announce = folder, size, announce
+        self._lock = threading.Lock()
+        self._n_entries = self._n_documents = self._n_classes = self._n_read = 0
+        self._files: list[ArrayFile] = []
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether documents are stored: whether all of them have more than MAX_ENTRIES entries."""
+        return bool(self._files)
+
+    def add(self, documents: DocumentCounts) -> bool:
+        """Count documents; return whether documents are to be stored."""
+        with self._lock:
+            self._n_entries += len(documents.indices)
+            self._n_documents += len(documents)
+            self._n_classes = max(self._n_classes, int(documents.classes.max(initial=0)) + 1)
+            if not self._files and self._n_entries > MAX_ENTRIES:
+                self._begin()
+        return self.is_begun
+
+    def read(self, size: int) -> None:
+        """Count what was read of the source."""
+        with self._lock:
+            self._n_read += size
+
+    def _begin(self) -> None:
+        import shutil
+
+        needed = None
+        if self._size is not None and self._n_read:
+            by_document = DOCUMENT_BYTES + DUAL_BYTES * (self._n_classes if self._n_classes > 2 else 1)
+            so_far = ENTRY_BYTES * self._n_entries + by_document * self._n_documents
+            needed = so_far * max(1.0, self._size / self._n_read)
+        self._announce(needed, self.folder)
+        free = shutil.disk_usage(self.folder).free
+        if needed is not None and needed > free:
+            what = f"the documents need about {needed / 1e9:,.1f} GB, and {free / 1e9:,.1f} GB are free"
+            raise OutputError(what, where=self.folder, hint="free some space, or set TMPDIR to another folder")
+        self.open_file()
+
+    def store(self, documents: DocumentCounts) -> Run:
+        """Store a run."""
+        file, counts = self._files[0], documents.counts
+        if counts.max(initial=0) < 256:
+            counts = counts.astype(np.uint8)
+        return Run(
+            file.append(documents.indices), file.append(counts),
+            np.diff(documents.indptr).astype(np.int32), documents.classes, documents.hashes,
+        )  # fmt: skip
+
+    def load(self, run: Run, first: int, last: int, start: int) -> DocumentCounts:
+        """Return the documents of a run from `first` up to `last`; `start` is the first one's first entry."""
+        indptr = running_sums(run.sizes[first:last])
+        places = (each.part(start, start + int(indptr[-1])) for each in (run.indices, run.counts))
+        indices, counts = (self._files[0].read(place).astype(np.int32, copy=False) for place in places)
+        return DocumentCounts(indptr, indices, counts, run.classes[first:last], run.hashes[first:last])
+
+    def open_file(self) -> ArrayFile:
+        """Return a further file, which `close` removes."""
+        self._files.append(ArrayFile(self.folder))
+        return self._files[-1]
+
+    def drop_documents(self) -> None:
+        """Remove the file of the documents."""
+        self._files[0].close()
+
+    def close(self) -> None:
+        """Remove all files."""
+        for file in self._files:
+            file.close()
+
+
+class Part(NamedTuple):
+    """Runs of one counter: its feature j is column columns[j] (below 0: removed), and its class k is classes[k]."""
+
+    runs: tuple[Run, ...]
+    columns: NDArray[np.int32]
+    classes: NDArray[np.int32]
+
+
+class StoredDocuments:
+    """All documents of a corpus, in runs."""
+
+    def __init__(self, spill: Spill, parts: Sequence[Part]) -> None:
+        self.spill, self._parts = spill, tuple(parts)
+
+    @classmethod
+    def of(cls, spill: Spill, documents: DocumentCounts, n_features: int, n_classes: int) -> StoredDocuments:
+        """Store sorted documents in memory."""
+        same = np.arange(max(n_features, n_classes), dtype=np.int32)
+        return cls(spill, [Part((spill.store(documents),), same[:n_features], same[:n_classes])])
+
+    def __len__(self) -> int:
+        return sum(len(run.sizes) for part in self._parts for run in part.runs)
+
+    def __add__(self, other: StoredDocuments) -> StoredDocuments:
+        return StoredDocuments(self.spill, self._parts + other._parts)
+
+    def renumber(self, columns: NDArray[np.int32], classes: NDArray[np.int32]) -> StoredDocuments:
+        """Return the same documents with other numbers for features (below 0: removed) and classes."""
+        columns = np.append(columns, np.int32(-1))  # of features that were removed before
+        return StoredDocuments(
+            self.spill, [Part(runs, columns[mine], classes[of_mine]) for runs, mine, of_mine in self._parts]
+        )
+
+    def restrict(self, columns: NDArray[np.int64], n_features: int) -> StoredDocuments:
+        """Return the same documents over some features only; `columns` is ascending."""
+        renumbered = np.full(n_features, -1, dtype=np.int32)
+        renumbered[columns] = np.arange(len(columns), dtype=np.int32)
+        highest = max((int(part.classes.max(initial=0)) for part in self._parts), default=0)
+        return self.renumber(renumbered, np.arange(highest + 1, dtype=np.int32))
+
+    def blocks(self) -> Blocks:
+        """Return the documents in blocks, in the order of their hashes, then of their classes."""
+        runs = [(run, part) for part in self._parts for run in part.runs]
+        hashes = np.concatenate([run.hashes for run, _ in runs])
+        classes = np.concatenate([part.classes[run.classes] for run, part in runs])
+        order = np.lexsort((classes, hashes))
+        owners = np.repeat(np.arange(len(runs), dtype=np.int32), [len(run.sizes) for run, _ in runs])[order]
+        sizes = np.concatenate([run.sizes for run, _ in runs])[order]
+        ends, bounds = np.cumsum(sizes, dtype=np.int64), [0]
+        while bounds[-1] < len(order):
+            first = bounds[-1]
+            last = int(np.searchsorted(ends, ends[first] - sizes[first] + BLOCK_ENTRIES, side="right"))
+            bounds.append(min(max(last, first + 1), first + BLOCK_DOCUMENTS, len(order)))
+        # the documents of each run that the blocks up to each one hold: runs have the same order
+        taken = [np.zeros(len(runs), dtype=np.int64)]
+        for first, last in pairwise(bounds):
+            taken.append(taken[-1] + np.bincount(owners[first:last], minlength=len(runs)))
+        return Blocks(self.spill, runs, hashes[order], classes[order], bounds, np.array(taken))
+
+
+class Blocks:
+    """Stored documents in blocks: block b holds the documents from bounds[b] up to bounds[b + 1].
+
+    hashes, classes  (n_documents,), of all documents in order
+    """
+
+    def __init__(
+        self, spill: Spill, runs: list[tuple[Run, Part]], hashes: NDArray[np.uint64], classes: NDArray[np.int32],
+        bounds: list[int], taken: NDArray[np.int64],
+    ) -> None:  # fmt: skip
+        self.spill, self.hashes, self.classes, self.bounds = spill, hashes, classes, bounds
+        self._runs, self._taken = runs, taken
+        self._starts = [running_sums(run.sizes)[taken[:, number]] for number, (run, _) in enumerate(runs)]
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    def load(self, block: int) -> DocumentCounts:
+        """Return the documents of a block, sorted by hash and class."""
+        found = []
+        for number, (run, part) in enumerate(self._runs):
+            first, last = self._taken[block : block + 2, number].tolist()
+            if first < last:
+                documents = self.spill.load(run, first, last, int(self._starts[number][block]))
+                found.append(replace(documents.arrange(part.columns), classes=part.classes[documents.classes]))
+        return take_smallest(found, None)
+
+    def first(self, size: int) -> DocumentCounts:
+        """Return the first `size` documents, or all of them."""
+        found, n = [], 0
+        for block in range(len(self)):
+            if n >= size:
+                break
+            found.append(self.load(block))
+            n += len(found[-1])
+        return concatenate(found).slice(0, min(n, size))
+
+
+def scratch_folder(output: str) -> str:
+    """Return where temporary files go: to $TMPDIR if it is set, else beside the output, if that is a file."""
+    import tempfile
+
+    if os.environ.get("TMPDIR") or output == "-" or (os.path.exists(output) and not os.path.isfile(output)):
+        return tempfile.gettempdir()
+    return os.path.dirname(os.path.realpath(output))

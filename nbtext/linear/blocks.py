@@ -1,0 +1,446 @@
+"""Each class against the rest, for documents that are too many for memory: the problems of `one_vs_rest` and `nbsvm`.
+
+The documents are in blocks in a temporary file, with their dual variables. Dual coordinate descent visits block after
+block, and for each block some classes, as many as have their weights in memory. It solves the same problems to the same
+tolerance, so that the weights are those of the solver in memory up to that. One fold is held out, of documents with the
+smallest hashes; its models continue from the solution of all documents.
+
+Yu, Hsieh, Chang, Lin, Large Linear Classification When Data Cannot Fit In Memory, 2010.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.newton import dot
+from nbtext.bayes.settings import LinearSettings
+from nbtext.features.csr import running_sums
+from nbtext.features.folds import NEVER_HELD_OUT
+from nbtext.features.stored_documents import ArrayFile, Place, StoredDocuments
+from nbtext.features.weighting import Weighting
+from nbtext.linear.data import Floats, SolverSettings, check_finite
+from nbtext.linear.nbsvm import log_shares
+from nbtext.linear.one_vs_rest import START_DUAL, ClassSolution, OneVsRest, Solution, continuation
+from nbtext.parallel import parallel_map
+
+MAX_WEIGHT_BYTES = 1 << 28  # of the classes that are solved at once: 8 for each feature and class
+NO_DOCUMENTS = np.zeros(0, dtype=np.int32)
+NO_SINGLES = NO_DOCUMENTS, NO_DOCUMENTS, np.zeros(0)
+SURE = 0.25  # of the tolerance: the gap that a full pass finds, at which it is measured, which is 4 to 8 times as large
+ROW_BYTES = 8  # of what the solver keeps for a document and a class, beside its dual variable
+ADD, PASS, FULL_PASS, MEASURE, DONE = (
+    "add",
+    "pass",
+    "full pass",
+    "measure",
+    "done",
+)  # what a class needs from the next visits to all blocks
+
+
+class BlockedData:
+    """The training data of documents in blocks, which are weighted when they are read.
+
+    classes, hashes  (n_documents,), in the order of the hashes; of documents with equal hashes, by class
+    frequencies      (n_features,), the number of documents that hold each feature
+    class_weights    (n_classes,), > 0, of each document of a class; None: 1
+    """
+
+    def __init__(
+        self, stored: StoredDocuments, weighting: Weighting, frequencies: NDArray[np.int64], n_classes: int,
+        class_weights: Floats | None,
+    ) -> None:  # fmt: skip
+        self.blocks, self.weighting, self.frequencies = stored.blocks(), weighting, frequencies
+        self.classes, self.hashes = self.blocks.classes, self.blocks.hashes
+        self.n_features, self.n_classes = len(frequencies), n_classes
+        self.class_weights = np.ones(n_classes) if class_weights is None else class_weights
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def load(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
+        """Return the weighted documents of a block as compressed sparse rows."""
+        documents = self.blocks.load(number)
+        rows = documents.indptr, documents.indices, documents.counts
+        return documents.indptr, documents.indices, np.asarray(self.weighting.weights(*rows), dtype=np.float64)
+
+
+class StoredBlock(NamedTuple):
+    """The documents `first` to `last`: the arrays of their `CompactMatrix`, without the columns.
+
+    dual  (n_problems, n), dual variables divided by C
+    rows  (n_problems, 8 · n), what the solver keeps of each document
+    """
+
+    first: int
+    last: int
+    arrays: tuple[Place, ...]
+    dual: Place
+    rows: Place
+
+
+class LoadedBlock(NamedTuple):
+    """A block in memory; `sizes` are the numbers of its documents' shared features, `weights` their class weights."""
+
+    number: int
+    documents: slice
+    matrix: Any
+    sizes: NDArray[np.int64]
+    classes: NDArray[np.int32]
+    weights: Floats
+    single_rows: NDArray[np.int32]
+    single_columns: NDArray[np.int32]
+    single_values: Floats
+
+    def signs(self, own_class: int) -> Floats:
+        """Return 1 for each document of a class, and -1 for the others."""
+        return np.where(self.classes == own_class, 1.0, -1.0)
+
+
+class BlockFactors(NamedTuple):
+    """What the factors of all features in the problems of one fold are computed from; see `nbsvm.Ratios`.
+
+    is_fitted  (n_documents,), whether each document is not in the fold
+    squares    (m, n_documents) float32, Σ x² l^j for j < m over the single features of a document; m is 1 or 3
+    """
+
+    is_fitted: NDArray[np.bool_]
+    squares: NDArray[np.float32]
+    totals: Floats
+    total: float = 0.0
+    n_features: int = 0
+    pseudo_count: float = 0.0
+
+
+class Fit:
+    """The state of one class: what it needs next, and how far its solver is.
+
+    place     of its problem
+    offset    of its log-count ratios
+    features  (n_shared, 2) float32, weight and scale of each shared feature
+    """
+
+    def __init__(
+        self, place: int, own_class: int, offset: float, features: NDArray[np.float32], n_fitted: int,
+        stages: Sequence[SolverSettings], *, is_logistic: bool,
+    ) -> None:  # fmt: skip
+        from nbtext._kernel import BlockFit
+
+        self.place, self.own_class, self.offset, self.features = place, own_class, offset, features
+        self.kernel = BlockFit(features, n_rows=n_fitted, is_logistic=is_logistic)
+        self.stages, self.n_iter, self.action = list(stages), 0, ADD
+        self.is_measured = self.is_converged = False
+
+    @property
+    def stage(self) -> SolverSettings:
+        """The problem that is solved now; the last one is the one that is asked for."""
+        return self.stages[0]
+
+    def begin(self) -> None:
+        """Begin to visit all blocks."""
+        if self.action == ADD:
+            self.kernel.begin()
+        else:
+            self.kernel.forget_gap()
+            self.n_iter += self.action in (PASS, FULL_PASS)
+
+    def end(self, *, is_rough: bool) -> None:
+        """Decide what to do next, after all blocks were visited; see `make_passes` in one_vs_rest.pxi."""
+        kernel, stage = self.kernel, self.stage
+        is_finite = np.isfinite(kernel.objective) and np.isfinite(kernel.gap)
+        is_within = kernel.gap <= stage.tolerance * kernel.objective or not is_finite
+        is_trusted = is_rough or len(self.stages) > 1
+        if self.action == ADD:
+            kernel.end()
+            self.action = MEASURE if self.is_measured else PASS
+        elif is_within and (self.action == MEASURE or is_trusted):
+            check_finite(kernel.gap)
+            self._end_stage(is_converged=True)
+        elif is_within and self.action == PASS:
+            self.action = FULL_PASS  # the gap of a pass lacks the rows that it skips
+        elif self.action == FULL_PASS and kernel.gap <= SURE * stage.tolerance * kernel.objective:
+            self.action, self.is_measured = ADD, True
+        elif self.n_iter >= stage.max_iter:
+            self._end_stage(is_converged=False)
+        else:
+            self.action, self.is_measured = PASS, False
+
+    def _end_stage(self, *, is_converged: bool) -> None:
+        self.is_converged, self.is_measured, self.n_iter = is_converged, False, 0
+        self.action = ADD if len(self.stages) > 1 else DONE
+        if len(self.stages) > 1:
+            del self.stages[0]
+
+
+class BlockedOneVsRest(OneVsRest):
+    """The linear support vector machine of documents in blocks."""
+
+    def __init__(
+        self, data: BlockedData, settings: LinearSettings, *, has_intercept: bool = True, jobs: int = 1
+    ) -> None:
+        self._blocked, self._has_intercept, self._settings, self._jobs = data, has_intercept, settings, jobs
+        self._is_logistic = settings.loss == "logistic"
+        self._classes = range(1, data.n_classes) if data.n_classes <= 2 else range(data.n_classes)
+        self._n_classes, self._n_features = data.n_classes, data.n_features + has_intercept
+        self._is_started = False
+        frequencies = np.append(data.frequencies, len(data)) if has_intercept else data.frequencies
+        shared = np.flatnonzero(frequencies > 1)
+        self._columns = shared[np.argsort(-frequencies[shared], kind="stable")].astype(np.int32)
+        self._places = np.full(self._n_features, -1, dtype=np.int32)
+        self._places[self._columns] = np.arange(len(self._columns), dtype=np.int32)
+        self._file: ArrayFile = data.blocks.spill.open_file()
+        self._blocks: list[StoredBlock] = []
+        self._shared_squares, self._single_squares = np.zeros(len(self._columns)), np.zeros(len(data), dtype=np.float32)
+        for block, squares in parallel_map(self._store, range(len(data.blocks)), jobs=jobs):
+            self._blocks.append(block)
+            self._shared_squares += squares
+        del self._places
+        data.blocks.spill.drop_documents()  # whose documents are stored as blocks now
+
+    def _store(self, number: int) -> tuple[StoredBlock, Floats]:
+        """Store a block, and return it with the sums of the squares of each shared feature's values."""
+        indptr, indices, values = self._blocked.load(number)
+        if self._has_intercept:
+            indices = np.insert(indices, indptr[1:], np.int32(self._n_features - 1))
+            values = np.insert(values, indptr[1:], 1.0)
+            indptr = indptr + np.arange(len(indptr))
+        first, n = self._blocked.blocks.bounds[number], len(indptr) - 1
+        features = self._places[indices]
+        is_shared = features >= 0
+        single = np.flatnonzero(~is_shared)
+        rows = (np.searchsorted(indptr, single, side="right") - 1).astype(np.int32)
+        with np.errstate(over="ignore"):
+            shared, squares = values[is_shared].astype(np.float32), values[single] ** 2
+        check_finite(shared)
+        check_finite(dot(shared, shared) + squares.sum())
+        self._single_squares[first : first + n] = np.bincount(rows, squares, minlength=n)
+        features, n_problems = features[is_shared], len(self._classes)
+        arrays = (
+            indptr - running_sums(np.bincount(rows, minlength=n)), features, shared,
+            rows, indices[single], values[single],
+        )  # fmt: skip
+        if self._is_logistic:
+            dual = self._file.append(np.full((n_problems, n), START_DUAL))
+        else:
+            dual = self._file.reserve(np.float64, (n_problems, n))
+        states = self._file.reserve(np.uint8, (n_problems, n * ROW_BYTES))
+        block = StoredBlock(first, first + n, tuple(map(self._file.append, arrays)), dual, states)
+        totals = np.bincount(features, shared.astype(np.float64) ** 2, len(self._columns)).astype(np.float64)
+        return block, totals
+
+    def _load(self, order: Iterable[int] | None = None, *, has_singles: bool = False) -> Iterator[LoadedBlock]:
+        """Yield the blocks, in an order if it matters, with their features of one document if these are needed."""
+        from nbtext._kernel import CheckedMatrix
+
+        data, file = self._blocked, self._file
+        for number in range(len(self._blocks)) if order is None else order:
+            block = self._blocks[number]
+            documents = slice(block.first, block.last)
+            indptr, features, values = map(file.read, block.arrays[:3])
+            rows, columns, single = map(file.read, block.arrays[3:]) if has_singles else NO_SINGLES
+            matrix, classes = CheckedMatrix(indptr, features, values, len(self._columns)), data.classes[documents]
+            weights = data.class_weights[classes]
+            yield LoadedBlock(number, documents, matrix, np.diff(indptr), classes, weights, rows, columns, single)
+
+    def _factors(self, is_fitted: NDArray[np.bool_]) -> BlockFactors:
+        """Return the sums over the fitted documents from which factors are computed. Here each factor is 1."""
+        return BlockFactors(is_fitted, self._single_squares[None], np.zeros(0))
+
+    def _scale(self, classes: Sequence[int], factors: BlockFactors) -> tuple[NDArray[np.float32], Floats]:
+        """Return the weights (0) and squared factors of shared features, (n_classes, n_shared, 2), and the offsets."""
+        features = np.zeros((len(classes), len(self._columns), 2), dtype=np.float32)
+        features[:, :, 1] = 1
+        return features, np.zeros(len(classes))
+
+    def _single_factors(self, signs: Floats, magnitudes: Floats, offset: float, factors: BlockFactors) -> Floats:
+        """Return the squared factors of features of one document; `signs` and `magnitudes` are of its values."""
+        return np.ones(len(signs))
+
+    def _diagonal(self, documents: slice, own_class: int, offset: float, factors: BlockFactors) -> NDArray[np.float32]:
+        """Return Σ (x f)² over the features of one document, for some documents."""
+        squares = factors.squares[:, documents]
+        if len(squares) == 1:
+            return np.asarray(squares[0])
+        signs = np.where(self._blocked.classes[documents] == own_class, np.float32(1), np.float32(-1))
+        # Σ x² r² with r = ±l + offset, l the log-share
+        found = squares[2] + np.float32(2 * offset) * signs * squares[1] + np.float32(offset**2) * squares[0]
+        return np.asarray(np.maximum(0, found))
+
+    def solve(
+        self, solver: SolverSettings, start: Solution | None = None, *, classes: Iterable[int] | None = None,
+        max_weights: int | None = None,
+    ) -> Solution:  # fmt: skip
+        """Return the solution for all documents; see `OneVsRest.solve`. It continues from the last one."""
+        factors, found = self._factors(np.ones(len(self._blocked), dtype=bool)), {}
+
+        def keep(fits: list[Fit]) -> None:
+            singles = self._weigh_singles(fits, factors, solver.C) if not solver.is_rough else {}
+            for fit in fits:
+                weights = None
+                if not solver.is_rough:
+                    dense = np.zeros(self._n_features)
+                    dense[self._columns] = fit.features[:, 0]
+                    for columns, values in singles[fit.own_class]:
+                        dense[columns] = values
+                    weights = self._make_weights(fit.own_class, dense, max_weights)
+                found[fit.own_class] = ClassSolution(NO_DOCUMENTS, np.zeros(0), weights, fit.is_converged)
+
+        self._solve_groups(list(self._classes if classes is None else classes), factors, solver, keep)
+        return Solution(found, all(each.is_converged for each in found.values()))
+
+    def score_held_out(
+        self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution, scores: NDArray[Any]
+    ) -> None:
+        """Score the documents that are held out by the classes of `start`; see `OneVsRest.score_held_out`."""
+        is_held_out = folds != NEVER_HELD_OUT
+        places = running_sums(is_held_out)[:-1]
+        for number in np.unique(folds[is_held_out]).tolist():
+            factors, is_own = self._factors(folds != number), folds == number
+
+            def keep(fits: list[Fit], is_own: NDArray[np.bool_] = is_own) -> None:
+                for block in self._load():
+                    rows = np.flatnonzero(is_own[block.documents])
+                    for fit in fits if len(rows) else ():
+                        own = fit.kernel.scores(block.matrix)
+                        scores[places[block.documents][rows], fit.own_class] = own[rows]
+
+            self._solve_groups(list(start.classes), factors, solver, keep)
+
+    def _solve_groups(
+        self, classes: list[int], factors: BlockFactors, solver: SolverSettings, keep: Callable[[list[Fit]], None]
+    ) -> None:
+        """Solve some classes at a time, as many as have their weights in memory, and keep what is needed of them."""
+        n_groups = -(-len(classes) * len(self._columns) * 8 // MAX_WEIGHT_BYTES) or 1
+        for group in np.array_split(classes, max(1, min(n_groups, len(classes)))):
+            keep(self._solve_group(group.tolist(), factors, solver))
+        self._is_started = True
+
+    def _solve_group(self, classes: list[int], factors: BlockFactors, solver: SolverSettings) -> list[Fit]:
+        features, offsets = self._scale(classes, factors)
+        n_fitted, largest = int(factors.is_fitted.sum()), float(self._blocked.class_weights.max())
+        fits: list[Fit] = []
+        for own_class, own, offset in zip(classes, features, offsets, strict=True):
+            stages = [solver]
+            if not self._is_started:
+                squares = float(self._diagonal(slice(None), own_class, offset, factors).sum(dtype=np.float64))
+                squares += dot(own[:, 1], self._shared_squares)
+                check_finite(squares)
+                stages = list(continuation(solver, squares / n_fitted * largest))
+            place = self._classes.index(own_class)
+            fits.append(Fit(place, own_class, offset, own, n_fitted, stages, is_logistic=self._is_logistic))
+            if not self._is_started and not self._is_logistic:
+                fits[-1].action = PASS  # all dual variables are 0
+        n_visits = 0
+        while active := [fit for fit in fits if fit.action != DONE]:
+            n_visits += 1
+            for fit in active:
+                fit.begin()
+            self._visit(active, factors, solver, n_visits)
+            for fit in active:
+                fit.end(is_rough=solver.is_rough)
+        return fits
+
+    def _visit(self, fits: list[Fit], factors: BlockFactors, solver: SolverSettings, n_visits: int) -> None:
+        """Visit all blocks for some classes, each of which does what it needs to."""
+        first, last = min(fit.place for fit in fits), max(fit.place for fit in fits) + 1
+        # in the same order in each visit, the solver needs up to ten times as many passes
+        order = np.random.default_rng((solver.seed, n_visits)).permutation(len(self._blocks))
+        for block in self._load(order.tolist()):
+            solver.check()
+            stored = self._blocks[block.number]
+            dual, rows = (self._file.read(each.part(first, last)) for each in (stored.dual, stored.rows))
+
+            def visit(fit: Fit, block: LoadedBlock = block, dual: Any = dual, rows: Any = rows) -> None:
+                stage, own = fit.stage, (dual[fit.place - first], rows[fit.place - first])
+                strengths = stage.C * block.signs(fit.own_class) * block.weights * factors.is_fitted[block.documents]
+                diagonal = self._diagonal(block.documents, fit.own_class, fit.offset, factors)
+                problem = block.matrix, strengths, diagonal, *own
+                if fit.action == ADD:
+                    fit.kernel.add(*problem)
+                elif fit.action == MEASURE:
+                    fit.kernel.measure(*problem, tolerance=stage.tolerance)
+                else:
+                    seed = (solver.seed + fit.n_iter * len(self._blocks) + block.number) % 2**64
+                    number, is_full = fit.n_iter, fit.action == FULL_PASS
+                    fit.kernel.visit(*problem, tolerance=stage.tolerance, n_iter=number, is_full=is_full, seed=seed)
+
+            for _ in parallel_map(visit, fits, jobs=self._jobs):
+                pass
+            if any(fit.action != ADD for fit in fits):
+                self._file.write(stored.dual.part(first, last), dual)
+                self._file.write(stored.rows.part(first, last), rows)
+
+    def _weigh_singles(
+        self, fits: list[Fit], factors: BlockFactors, C: float
+    ) -> dict[int, list[tuple[NDArray[np.int32], Floats]]]:
+        """Return the columns and the weights of features of one document that are not 0, by class."""
+        found: dict[int, list[tuple[NDArray[np.int32], Floats]]] = {fit.own_class: [] for fit in fits}
+        for block in self._load(has_singles=True):
+            stored = self._blocks[block.number]
+            for fit in fits:
+                dual, signs = self._file.read(stored.dual.part(fit.place, fit.place + 1))[0], block.signs(fit.own_class)
+                by_entry = (C * dual * signs * block.weights)[block.single_rows]
+                single = np.flatnonzero(by_entry)
+                rows, values = block.single_rows[single], block.single_values[single]
+                magnitudes = np.abs(values) * block.weights[rows]
+                own = self._single_factors(signs[rows], magnitudes, fit.offset, factors)
+                found[fit.own_class].append((block.single_columns[single], by_entry[single] * own * values))
+        return found
+
+
+class BlockedNbSvm(BlockedOneVsRest):
+    """NB-SVM of documents in blocks."""
+
+    def __init__(self, data: BlockedData, settings: LinearSettings, *, jobs: int = 1) -> None:
+        super().__init__(data, settings, has_intercept=False, jobs=jobs)
+
+    def _factors(self, is_fitted: NDArray[np.bool_]) -> BlockFactors:
+        from nbtext._kernel import add_by_fold
+
+        totals, total, n_single, n_entries = np.zeros((1, len(self._columns))), 0.0, 0, 0.0
+        for block in self._load(has_singles=True):
+            weights, rows = block.weights * is_fitted[block.documents], block.single_rows
+            add_by_fold(block.matrix, weights, np.zeros(len(weights), dtype=np.int32), totals)
+            total += float(np.sum(np.abs(block.single_values) * weights[rows]))
+            n_single += int(((weights[rows] > 0) & (block.single_values != 0)).sum())
+            n_entries += dot(block.sizes + np.bincount(rows, minlength=len(weights)), weights)
+        total += float(totals.sum())
+        pseudo_count = self._settings.ratio_smoothing * total / (n_entries or 1.0)
+        squares = np.zeros((3, len(self._blocked)), dtype=np.float32)
+        for block in self._load(has_singles=True):
+            values, rows, n = block.single_values, block.single_rows, len(block.weights)
+            shares = log_shares(np.abs(values) * block.weights[rows], pseudo_count)
+            for power in range(3):
+                squares[power, block.documents] = np.bincount(rows, values**2 * shares**power, minlength=n)
+        n_features = int((totals > 0).sum()) + n_single
+        return BlockFactors(is_fitted, squares, totals[0], total, n_features, pseudo_count)
+
+    def _scale(self, classes: Sequence[int], factors: BlockFactors) -> tuple[NDArray[np.float32], Floats]:
+        from nbtext._kernel import add_by_fold
+
+        features = np.zeros((len(classes), len(self._columns), 2), dtype=np.float32)
+        sums, single = features.view(np.float64)[:, :, 0], np.zeros(self._n_classes)  # sums first, in the same memory
+        numbers = np.full(self._n_classes, -1, dtype=np.int32)
+        numbers[classes] = np.arange(len(classes), dtype=np.int32)
+        for block in self._load(has_singles=True):
+            weights, rows = block.weights * factors.is_fitted[block.documents], block.single_rows
+            add_by_fold(block.matrix, weights, numbers[block.classes], sums)
+            magnitudes = np.abs(block.single_values) * weights[rows]
+            single += np.bincount(block.classes[rows], magnitudes, self._n_classes)
+        a, smoothing, offsets = factors.pseudo_count, factors.pseudo_count * factors.n_features, np.zeros(len(classes))
+        is_seen = factors.totals > 0
+        for number, own_class in enumerate(classes):
+            own = sums[number].copy()
+            total = float(own.sum() + single[own_class])
+            rest = np.maximum(factors.totals - own, 0)
+            if factors.n_features:
+                offsets[number] = np.log((factors.total - total + smoothing) / (total + smoothing))
+            ratios = np.log(np.divide(own + a, rest + a, out=np.ones(len(own)), where=is_seen)) + offsets[number]
+            features[number, :, 0], features[number, :, 1] = 0, np.where(is_seen, ratios, 0) ** 2
+        return features, offsets
+
+    def _single_factors(self, signs: Floats, magnitudes: Floats, offset: float, factors: BlockFactors) -> Floats:
+        return np.asarray((signs * log_shares(magnitudes, factors.pseudo_count) + offset) ** 2)

@@ -1,0 +1,241 @@
+"""Linear models of documents in blocks: the model that is fitted in memory, up to the tolerance of the solver."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.bayes.settings import ModelSettings
+from nbtext.documents.settings import InputSettings
+from nbtext.documents.source import open_source
+from nbtext.errors import OutputError
+from nbtext.features import stored_documents
+from nbtext.features.settings import FeatureSettings
+from nbtext.features.stored_documents import ArrayFile, Spill
+from nbtext.kernel import HAS_KERNEL
+from nbtext.linear import blocks
+from nbtext.model.fitted_model import FittedModel, TrainedModel
+from nbtext.model.training import train_on_source
+
+pytestmark = pytest.mark.skipif(not HAS_KERNEL, reason="without the kernel, all documents stay in memory")
+WORDS = [f"w{number}" for number in range(60)]
+TF_IDF = {"tf": "log", "idf": "smooth", "norm": "l2"}
+
+
+@pytest.fixture
+def blocked(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Sets the limits of memory to those of small corpora, or of others."""
+
+    def limit(entries: int = 500, run: int = 300, block: int = 700) -> None:
+        monkeypatch.setattr(stored_documents, "MAX_ENTRIES", entries)
+        monkeypatch.setattr(stored_documents, "RUN_ENTRIES", run)
+        monkeypatch.setattr(stored_documents, "BLOCK_ENTRIES", block)
+
+    return limit
+
+
+def corpus(path: Path, n: int = 400, n_labels: int = 3, seed: int = 1, *, is_reversed: bool = False) -> str:
+    """A file of fastText lines whose labels have words of their own; some lines are repeated, some have no word."""
+    random = np.random.default_rng(seed)
+    lines = []
+    for number in range(n):
+        label = number % n_labels
+        weights = np.arange(1, 61) ** -0.7 * (1 + 4 * (np.arange(60) % n_labels == label))
+        words = random.choice(WORDS, size=random.integers(3, 15), p=weights / weights.sum())
+        lines.append(f"__label__l{label} {' '.join(words)} only{number}\n")
+    lines += [*lines[:40], *["__label__l0 \n"] * 9]
+    path.write_text("".join(lines[::-1] if is_reversed else lines))
+    return str(path)
+
+
+def train(source: str, *, jobs: int = 2, features: dict[str, Any] | None = None, **settings: Any) -> TrainedModel:
+    return train_on_source(
+        open_source([source], InputSettings()), FeatureSettings(**features or {}),
+        ModelSettings(**{"model": "nbsvm", **settings}), jobs=jobs,
+    )  # fmt: skip
+
+
+def assert_alike(found: FittedModel, expected: FittedModel, error: float = 0.02) -> None:
+    """Their weights differ by little: half the square of the distance is at most the gap, relative to the objective."""
+    assert found.labels == expected.labels
+    assert found.vocabulary is not None and expected.vocabulary is not None
+    assert found.vocabulary.terms == expected.vocabulary.terms
+    weights, others = found.scorer.weights(), expected.scorer.weights()
+    assert np.linalg.norm(weights - others) <= error * np.linalg.norm(others)
+    np.testing.assert_allclose(found.scorer.bias, expected.scorer.bias, atol=error)
+
+
+@pytest.mark.parametrize("n_labels", [2, 3])
+@pytest.mark.parametrize(
+    ("settings", "features"),
+    [
+        ({}, {}),
+        ({}, {**TF_IDF, "ngrams": (1, 2)}),
+        ({"loss": "logistic"}, TF_IDF),
+        ({"C": 30.0}, {}),
+        ({"model": "svm"}, TF_IDF),
+        ({"class_weight": {"l0": 3.0, "l1": 0.5}}, {}),
+        ({}, {"min_df": 3, "max_features": 40}),
+        ({"calibrate": False}, {"tf": "binary"}),
+    ],
+)
+def test_the_model_in_memory(
+    settings: dict[str, Any], features: dict[str, Any], n_labels: int, tmp_path: Path, blocked: Callable[..., None]
+) -> None:
+    """Its weights, up to the tolerance, and about its estimate."""
+    source = corpus(tmp_path / "documents.txt", n_labels=n_labels)
+    expected = train(source, features=features, **settings)
+    blocked()
+    found = train(source, features=features, **settings)
+    assert_alike(found.fitted, expected.fitted)
+    assert expected.fitted.hyperparameters.is_converged is found.fitted.hyperparameters.is_converged is True
+    if settings.get("calibrate", True):
+        assert found.fitted.estimate.accuracy == pytest.approx(expected.fitted.estimate.accuracy, abs=0.1)
+        assert found.fitted.estimate.duplicates == expected.fitted.estimate.duplicates == 40
+        # a fifth of the 440 documents with words, up to the end of duplicates, and of the 9 others
+        assert 89 <= found.fitted.estimate.documents <= 93
+
+
+def test_a_search_for_c(tmp_path: Path, blocked: Callable[..., None]) -> None:
+    """Every C is tried with a model of the fold; the weights are those of the C that is found."""
+    source = corpus(tmp_path / "documents.txt")
+    blocked()
+    found = train(source, features=TF_IDF, C="auto").fitted
+    C = found.hyperparameters.C
+    assert C is not None and 0.01 <= C <= 100
+    blocked(1 << 40)
+    assert_alike(found, train(source, features=TF_IDF, C=C).fitted)
+
+
+@pytest.mark.parametrize("model", ["nbsvm", "svm"])
+def test_the_same_numbers_for_any_threads_and_order(
+    model: str, tmp_path: Path, blocked: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks are ranges of hashes; and classes that are solved one after the other have the same weights."""
+    blocked()
+    sources = [corpus(tmp_path / "forward.txt"), corpus(tmp_path / "backward.txt", is_reversed=True)]
+    first = train(sources[0], jobs=1, model=model)
+    for source, jobs, most in ((sources[0], 3, 1 << 28), (sources[1], 2, 1 << 28), (sources[0], 2, 1)):
+        monkeypatch.setattr(blocks, "MAX_WEIGHT_BYTES", most)
+        other = train(source, jobs=jobs, model=model)
+        for name in ("bias", "indptr", "classes", "deltas"):
+            assert getattr(first.fitted.scorer, name).tobytes() == getattr(other.fitted.scorer, name).tobytes()
+        assert first.fitted.estimate == other.fitted.estimate
+        assert first.counts.sample.hashes.tobytes() == other.counts.sample.hashes.tobytes()
+
+
+@given(st.integers(0, 2**32), st.integers(1, 60), st.integers(1, 80))
+def test_blocks_hold_each_document_once(seed: int, run: int, block: int) -> None:
+    """All blocks together are the documents that are counted in memory, in their order."""
+    import tempfile
+
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        source = open_source([corpus(Path(folder) / "documents.txt", n=20, seed=seed)], InputSettings())
+        from nbtext.model.source_counting import CountingTask, ThreadExecutor
+
+        expected = ThreadExecutor(2).count(source, CountingTask(FeatureSettings(), None)).sample
+        for name, limit in (("MAX_ENTRIES", 0), ("RUN_ENTRIES", run), ("BLOCK_ENTRIES", block)):
+            patch.setattr(stored_documents, name, limit)
+        spill = Spill(folder)
+        counts = ThreadExecutor(2).count(source, CountingTask(FeatureSettings(), None, spill=spill))
+        assert counts.stored is not None
+        found = counts.stored.blocks()
+        documents = stored_documents.concatenate([found.load(number) for number in range(len(found))])
+        spill.close()
+        for name in ("indptr", "indices", "counts", "classes", "hashes"):
+            np.testing.assert_array_equal(getattr(documents, name), getattr(expected, name))
+        sizes = [int(each) for each in np.diff(expected.indptr[found.bounds])]
+        assert max(sizes) <= max(block, np.diff(expected.indptr).max())
+
+
+def test_several_labels_stay_in_memory(tmp_path: Path, blocked: Callable[..., None]) -> None:
+    """Their model has the same bytes, although its documents were stored meanwhile."""
+    lines = corpus(tmp_path / "one.txt").replace("one.txt", "several.txt")
+    Path(lines).write_text((tmp_path / "one.txt").read_text().replace("__label__l0", "__label__l0 __label__l2"))
+    expected = train(lines)
+    blocked()
+    found = train(lines)
+    assert found.fitted.scorer.deltas.tobytes() == expected.fitted.scorer.deltas.tobytes()
+    assert found.counts.has_all_documents and found.counts.stored is None
+
+
+def test_the_documents_of_a_thread_that_ends_early(tmp_path: Path, blocked: Callable[..., None]) -> None:
+    """One counter has stored its documents, and another one has not: their sum has all of them."""
+    from nbtext.model.corpus_counts import CorpusCounter
+
+    blocked(entries=40, run=10)
+    source, spill = open_source([corpus(tmp_path / "documents.txt", n=9)], InputSettings()), Spill(str(tmp_path))
+    parts = []
+    for _ in range(2):
+        counter = CorpusCounter(FeatureSettings(), sample_size=None, spill=spill)
+        for block in source.blocks():
+            counter.add(block.batch())
+        parts.append(counter.finish())
+    both = parts[0] + parts[1]
+    assert both.stored is not None and len(both.stored) == both.statistics.n_documents == 2 * len(parts[1].stored or ())
+    spill.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """An empty folder that is empty at the end, too."""
+    empty = tmp_path / "temporary"
+    empty.mkdir()
+    yield empty
+    assert os.listdir(empty) == []
+
+
+def test_too_little_space(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said when the first documents are stored, before the work."""
+    import shutil
+
+    said: list[Any] = []
+    spill = Spill(str(folder), 1_000_000, lambda *each: said.append(each))
+    spill.read(10_000)
+    monkeypatch.setattr(stored_documents, "MAX_ENTRIES", 5)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**9, 10**9 - 9000, 9000))
+    documents = stored_documents.DocumentCounts(
+        np.array([0, 4, 6]), np.arange(6, dtype=np.int32), np.ones(6, np.int32), np.array([0, 1], np.int32),
+        np.array([3, 4], np.uint64),
+    )  # fmt: skip
+    with pytest.raises(OutputError, match=r"need about 0\.0 GB, and 0\.0 GB are free; free some space, or set TMPDIR"):
+        spill.add(documents)
+    # 13 bytes for an entry, 40 for a document of one problem, of a hundredth of the source
+    assert said == [((6 * 13 + 2 * 40) * 100, str(folder))]
+
+
+def test_a_full_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the folder; the system may write a part of an array before it."""
+    file = ArrayFile(str(folder))
+    whole = np.arange(1000)
+    place, other = file.append(whole), file.reserve(np.float64, (3, 5))
+    assert not file.read(other).any()
+    file.write(other.part(1, 2), np.full((1, 5), 2.0))
+    np.testing.assert_array_equal(file.read(other).sum(axis=1), [0, 10, 0])
+    np.testing.assert_array_equal(file.read(place.part(10, 20)), np.arange(10, 20))
+
+    class Full:
+        """Writes a part, and then nothing."""
+
+        n_left = 100
+
+        def seek(self, _: int) -> None: ...
+
+        def write(self, data: memoryview) -> int:
+            if not self.n_left:
+                raise OSError(28, "No space left on device")
+            n_done, self.n_left = self.n_left, 0
+            return n_done
+
+    with monkeypatch.context() as patch:
+        patch.setattr(file, "_file", Full())
+        with pytest.raises(
+            OutputError, match=r"a temporary file in .*: cannot be written: no space left on device; free"
+        ):
+            file.append(whole)
+    file.close()
