@@ -218,7 +218,7 @@ class CompactMatrix:
         rows = (np.searchsorted(data.indptr, single, side="right") - 1).astype(np.int32)
         n_single = running_sums(np.bincount(rows, minlength=len(data)))
         with np.errstate(over="ignore"):
-            values = data.values[is_shared].astype(np.float32)
+            values = data.values.astype(np.float32)[is_shared]
         check_finite(values)
         return cls(
             columns, data.indptr - n_single, features[is_shared], values,

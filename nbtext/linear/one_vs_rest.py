@@ -247,18 +247,25 @@ class OneVsRest:
             pass
 
     def scorer(self, solution: Solution) -> LinearScorer:
-        """Return a scorer of a solution. Of two labels the first has score 0."""
-        return self.compile(solution.weights())
+        """Return a scorer of a solution, which gives up its weights. Of two labels the first has score 0."""
+        weights = solution.weights()
+        for own_class, each in solution.classes.items():
+            solution.classes[own_class] = each._replace(weights=None)
+        for name in ("_compact", "_matrix", "_all"):
+            self.__dict__.pop(name, None)  # which are made again if they are needed
+        return self.compile(weights)
 
     def compile(self, weights: list[ClassWeights]) -> LinearScorer:
-        """Return the scorer of the weights of all classes, in ascending order."""
+        """Return the scorer of the weights of all classes, in ascending order; the list is empty then."""
         n_classes, bias = self._n_classes, np.zeros(self._n_classes)
         widths = np.zeros(self._n_features - self._has_intercept, dtype=np.int64)
         for each in weights:
             widths[each.columns] += 1
         indptr = running_sums(widths)
         places, classes, deltas = indptr[:-1].copy(), np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
-        for own_class, own_bias, columns, values in weights:  # they ascend for each feature
+        weights.reverse()
+        while weights:  # they ascend for each feature, and are freed one by one
+            own_class, own_bias, columns, values = weights.pop()
             own = places[columns]
             bias[own_class], classes[own], deltas[own] = own_bias, own_class, values
             places[columns] += 1

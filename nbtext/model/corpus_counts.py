@@ -130,6 +130,7 @@ class Reservoir:
 
 LabelSet = tuple[str, ...]  # sorted
 Name = TypeVar("Name", str, LabelSet)
+WEIGHED = 2**10  # documents whose weights are computed at once
 MAX_SETS = 2**16  # label sets whose counts are kept apart while documents are counted
 CALIBRATION_SIZE = 4096  # documents that a selected event model is calibrated with
 SELECTION_SIZE = CALIBRATION_SIZE * 5 // 4  # documents retained for that; the last ones may lack duplicates
@@ -233,8 +234,12 @@ class CorpusCounts:
             self.check_complete()
         weighting, sample = self.fit_weighting(features), self.sample
         if self.weighting is None:
-            weights = weighting.weights(sample.indptr, sample.indices, sample.counts)
-            sample = sample.weigh(np.asarray(weights, dtype=np.float64))
+            weights = np.empty(len(sample.counts))
+            for start in range(0, len(sample), WEIGHED):  # a few at a time: there are several arrays on the way
+                part = sample.slice(start, min(start + WEIGHED, len(sample)))
+                entries = slice(sample.indptr[start], sample.indptr[start + len(part)])
+                weights[entries] = weighting.weights(part.indptr, part.indices, part.counts)
+            sample = sample.weigh(weights)
         return sample, weighting
 
     def retain(self, size: int) -> CorpusCounts:

@@ -288,8 +288,7 @@ def test_rows_and_sums_that_do_not_fit_are_refused() -> None:
     one, row, sums = np.ones(1), np.zeros(1, np.int32), np.zeros((1, 5))
     for factors, folds, by_fold, says in (
         (one, row + 1, sums, "a fold for each row"), (one, np.zeros(2, np.int32), sums, "a fold for each row"),
-        (np.ones(2), row, sums, "a factor"),
-        (one, row, np.zeros((1, 4)), "a sum for each feature"),
+        (np.ones(2), row, sums, "a factor"), (one, row, np.zeros((1, 4)), "a sum for each feature"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=says):
             _kernel.add_by_fold(matrix, factors, folds, by_fold)
