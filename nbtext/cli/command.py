@@ -144,9 +144,8 @@ def check_files(files: Sequence[NamedFile], *, is_forced: bool) -> None:
     """
     inputs = [file for file in files if not file.type.is_output]
     outputs = [file for file in files if file.type.is_output and file.path not in STANDARD_OUTPUT]
-    outputs = outputs or [
-        NamedFile(file.path, file.option, ROLES["new model"]) for file in inputs if file.type.is_rewritten
-    ]
+    rewritten = (file for file in inputs if file.type.is_rewritten and file.path not in STANDARD_INPUT)
+    outputs = outputs or [NamedFile(file.path, file.option, ROLES["new model"]) for file in rewritten]
     from_standard_input = [file.option for file in inputs if file.path in STANDARD_INPUT]
     if len(from_standard_input) > 1:
         names = " and ".join(dict.fromkeys(from_standard_input))

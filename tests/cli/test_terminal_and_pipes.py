@@ -3,6 +3,7 @@
 import os
 import re
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -173,6 +174,21 @@ def test_a_model_from_a_pipe(nbtext: Any, model: str, tmp_path: Path, command: s
                 (nbtext(*typed, input=Path(model).read_bytes()).ok().out, *map(Path.read_bytes, tmp_path.glob("out")))
             )
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("command", ["update", "calibrate"])
+def test_a_model_that_is_redirected(model: str, letters: Path, command: str) -> None:
+    """Standard input may be a file, too; the model of - goes to standard output, and the file stays as it is."""
+    before, found = Path(model).read_bytes(), []
+    for start in (
+        f"{model} {letters}/test -o -",
+        f"- {letters}/test -q <{model}",
+        f"-m - {letters}/test -o - <{model}",
+    ):
+        line = f"{shlex.join(NBTEXT)} {command} {start}"
+        found.append(subprocess.run(["bash", "-c", line], capture_output=True, check=True).stdout)
+    assert found[0] == found[1] == found[2] != b""
+    assert Path(model).read_bytes() == before
 
 
 def test_evaluating_predictions_made_before(nbtext: Any, letters: Path, model: str) -> None:
