@@ -13,8 +13,7 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.artifact.model import load_model, save_model
 from nbtext.bayes.combination import combine
-from nbtext.errors import ArtifactError, InputError, ModelError, SettingsError
-from nbtext.features.settings import FeatureSettings
+from nbtext.errors import ArtifactError, ModelError, SettingsError
 from nbtext.features.vocabulary import find_views
 from nbtext.model.growth import update
 from nbtext.model.training import CHARACTER_VIEW, SHORT, WORD_VIEWS
@@ -199,14 +198,3 @@ def test_labels_beyond_those_that_are_fitted_at_once(monkeypatch: pytest.MonkeyP
     expected = classifier.fitted_.estimate
     assert expected is not None
     assert expected.documents == 120
-
-
-def test_texts_that_can_be_read_only_once() -> None:
-    """The second reading finds none, and the line says how to avoid it."""
-    from nbtext.bayes.settings import ModelSettings
-    from nbtext.model.training import count_for_model
-
-    counts = TextClassifier(view=WORD_VIEWS).fit(*make_texts(30)).counts_
-    readings = iter([counts, counts.without(np.arange(30) < 3)])
-    with pytest.raises(InputError, match="--view"):
-        count_for_model(lambda *_: next(readings), FeatureSettings(), ModelSettings(model="combined"))
