@@ -46,7 +46,7 @@ from nbtext.model.training import add_other_estimate, sample_size
 from nbtext.records import dataclass
 
 WORDS, PAIRS, TRIPLES, CHARACTERS = "words", "pairs", "triples", "characters"  # feature sets
-BOTH = "pairs and characters"  # in two views
+BOTH = "pairs, characters"  # in two views
 MORE = (TRIPLES, CHARACTERS, BOTH)  # those that take more time than pairs
 OWN_FEATURES = (
     "ngrams",
@@ -511,10 +511,10 @@ def is_better_in_both(stacked: _Fit, default: _Fit) -> bool:
 
 
 def _fit_stack(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitter) -> _Fit | None:
-    """Return the fit of the first stack that is for these documents and ends in time."""
+    """Return the fit of the last stack, of most features, that is for these documents and ends in time."""
     stacks = [each for each in candidates if each.is_stacked and corpora.is_promising(each)]
-    for each in sorted(stacks, key=lambda each: each.feature_set != BOTH):
-        corpus = corpora.get(each)
+    read = [(each, corpora.get(each)) for each in stacks]  # pairs tell whether characters are worth their time
+    for each, corpus in reversed(read):
         if corpus is None or not each.is_small(corpus):
             continue
         if not search.has_time(each, corpus) and 2 * RACE_SIZES[1] < corpora.n_documents:

@@ -10,6 +10,7 @@ Wolpert, Stacked Generalization, 1992; Breiman, Stacked Regressions, 1996 (weigh
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -40,6 +41,7 @@ CHOICES = (("multinomial", 1.0), ("multinomial", 0.1), ("complement", 0.1))
 CHOICE_SIZE = 2048  # documents that they are compared on
 LINEAR_PARTS: dict[str, type[OneVsRest]] = {"nbsvm": NbSvm, "svm": OneVsRest}
 DEVIATION = 0.5  # of the prior of a weight, relative to its mean
+AT_ONCE = 8  # classes whose weights are in memory before those that are too small are left out
 MIN_WEIGHT = 1e-4  # of the largest weight of a part; smaller ones are left out
 MIN_SHARE = 0.03  # of the weight of all parts, in units of their mean absolute scores; parts with less are left out
 
@@ -163,15 +165,15 @@ class Stack:
             for part, own_view, start in self._fitted:
                 if own_view is not view:
                     continue
-                own = self._solve(part, view, start, solution)
-                bias += part.weight * own.bias
-                defaults[place] += part.weight * own.default
-                values = part.weight * own.deltas
-                if part.idf == SMOOTH:
-                    values *= np.repeat(view.idf, np.diff(own.indptr))
-                kept = np.abs(values) >= MIN_WEIGHT * np.abs(values).max(initial=0)
-                indptr = running_sums(kept)[own.indptr]
-                total = total + csr_array((values[kept], own.classes[kept], indptr), shape=total.shape)
+                for own in self._solve(part, view, start, solution):
+                    bias += part.weight * own.bias
+                    defaults[place] += part.weight * own.default
+                    values = part.weight * own.deltas
+                    if part.idf == SMOOTH:
+                        values *= np.repeat(view.idf, np.diff(own.indptr))
+                    kept = np.abs(values) >= MIN_WEIGHT * np.abs(values).max(initial=0)
+                    indptr = running_sums(kept)[own.indptr]
+                    total = total + csr_array((values[kept], own.classes[kept], indptr), shape=total.shape)
             deltas.append(total)
         joined = vstack(deltas, format="csr") if len(deltas) > 1 else deltas[0]
         bounds = None if len(self._views) == 1 else np.array(self._data.bounds, dtype=np.int64)
@@ -180,16 +182,18 @@ class Stack:
             bounds=bounds,
         )  # fmt: skip
 
-    def _solve(self, part: Part, view: View, start: Any, solution: StackedSolution) -> LinearScorer:
-        """Return the scorer of a part."""
+    def _solve(self, part: Part, view: View, start: Any, solution: StackedSolution) -> Iterator[LinearScorer]:
+        """Yield scorers whose sum is that of a part; those of a linear part are of a few classes each."""
         if part.C is None:
             statistics = count_classes(_documents(view.data), view.data.n_features, view.data.n_classes)
-            scorer: LinearScorer = EVENT_MODELS[part.model].compile(statistics, smoothing=_smooth(part, view.data))
-            return scorer
-        problem = self._make_problem(part, view)
-        solved = problem.solve(solution.solver, start)
-        solution.is_converged &= solved.is_converged
-        return problem.scorer(solved)
+            yield EVENT_MODELS[part.model].compile(statistics, smoothing=_smooth(part, view.data))
+            return
+        problem, n_classes = self._make_problem(part, view), view.data.n_classes
+        classes = range(1 if n_classes <= TWO else 0, n_classes)  # of two labels, one is fitted against the other
+        for first in range(0, len(classes), AT_ONCE):
+            solved = problem.solve(solution.solver, start, classes=classes[first : first + AT_ONCE])
+            solution.is_converged &= solved.is_converged
+            yield problem.scorer(solved)
 
 
 def _make_view(data: TrainingData, name: str, start: int, stop: int) -> View:
@@ -235,5 +239,5 @@ def _measure(scores: Floats, classes: NDArray[np.int32]) -> float:
 
 STACKED = LinearModel(
     problem=Stack, options=(), is_stacked=True,
-    searched=(("pairs and characters", "binary-l2", 1.0), ("pairs", "binary-l2", 1.0)),
+    searched=(("pairs, characters", "binary-l2", 1.0), ("pairs", "binary-l2", 1.0)),
 )  # fmt: skip

@@ -290,9 +290,9 @@ def search_parts(search: Search, *, has_intervals: bool = True) -> Iterator[Rend
             f"{names['model']} {names['weighting']}", names["features"], accuracy if result.n_scored else "–",
             f"{result.estimate}{part}", f"{result.seconds:.1f} s {'◂' if result is search.best else ''}",
         )  # fmt: skip
-        for each in result.parts:
-            table.add_row(f"  {format_part(each)}", each.view)
     yield table
+    if search.best.parts:
+        yield f"stacked: {format_parts(search.best.parts)}"
 
 
 def difference_result(difference: Difference) -> Result[Difference]:

@@ -38,6 +38,7 @@ def test_the_model_that_was_found_is_trained(nbtext: Any, few: Path, tmp_path: P
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert re.search(r"tried \d models on \d+ documents in \d+\.\d s\n", trained.err)
     rows = [re.split(r"\s{2,}", line.strip()) for line in trained.err.splitlines() if line[:1] == " "][2:]
+    assert re.search(r"^stacked: 0\.\d+ \w+", trained.err, re.MULTILINE)  # the parts and their weights
     marked = [row for row in rows if row[-1].endswith("◂")]
     assert len(marked) == 1
     assert max(float(row[2]) for row in rows) - float(marked[0][2]) < 0.02  # leave-one-out may be above folds
@@ -53,6 +54,16 @@ def test_the_same_model_in_python(nbtext: Any, few: Path, tmp_path: Path) -> Non
         found = TextClassifier(model="best", **parameters).fit(texts, labels)
         saved = TextClassifier.load(tmp_path / "m")
         np.testing.assert_array_equal(found.predict_proba(texts), saved.predict_proba(texts))
+
+
+def test_documents_are_not_added_to_a_stack(nbtext: Any, few: Path) -> None:
+    """It is refused in one line, as for other linear models; `inspect` shows the parts."""
+    source, views = str(few / "train"), ("--view", "word:1,2", "--view", "char_wb:1,3")
+    nbtext("train", source, "--model", "stacked", *views, "--weighting", "binary-l2", "-o", "m").ok()
+    for command in (["update", source, "-m", "m"], ["forget", source, "-m", "m"], ["merge", "m", "m"]):
+        nbtext(*command, "-o", "n").refused(1, "stacked models, which are not fitted to sums of counts")
+    shown = nbtext("inspect", "m", "--to", "json").json
+    assert {part["view"] for part in shown["parts"]} == {"word:1,2", "char_wb:1,3"}
 
 
 @pytest.mark.exhaustive
@@ -85,7 +96,7 @@ def test_standard_input_is_read_once(nbtext: Any, tmp_path: Path) -> None:
 def test_a_budget_of_nothing_tries_one(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """It says that there was no time for more."""
     said = nbtext("train", str(letters / "train"), "-o", str(tmp_path / "m"), "--model", "best", "--budget", "0s").err
-    assert re.search(r"tried 1 model on 336 documents in .* s; no time \(--budget\) or memory for \d more", said)
+    assert re.search(r"tried 1 model on 336 documents in .* s; no time \(--budget\) or memory for \d+\s+more", said)
     assert re.search(r"only the first model was trained; \d+\.\d s of this time was reading the documents", said)
 
 
