@@ -280,9 +280,9 @@ def _judge(
         scores, lengths = [*scores, found], [*lengths, own_lengths]
         classes, known = [*classes, documents.classes], [*known, is_known]
         whole, own_lengths, is_known = part.evidence(documents)
-        posterior = replace(full.calibration, temperature=None).log_posterior(whole, None)
+        posterior = full.calibration.log_posterior(whole, own_lengths)
         n_right += int((is_known & (full.calibration.decide(posterior) == documents.classes)).sum())
-    if not classes:
+    if not sum(map(len, classes)):
         return None, None
     all_scores, all_lengths, all_classes = np.concatenate(scores), np.concatenate(lengths), np.concatenate(classes)
     is_known = np.concatenate(known)

@@ -88,8 +88,9 @@ def export(given: Export) -> None:
             with open_documents(given.documents, given.input, given.run, trained_on=trained.fitted.input) as opened:
                 check_fields(features.fields, opened[0].field_names)
                 counts = count_source(
-                    opened[0], features, jobs=given.run.jobs, sample_size=None, on_batch=opened[1], allows_several=True
-                )
+                    opened[0], features, jobs=given.run.jobs, sample_size=None, on_batch=opened[1],
+                    allows_several=not trained.fitted.task.is_exclusive,
+                )  # fmt: skip
         reduction = limit_size(trained, given.max_model_bytes, documents=counts, jobs=given.run.jobs)
         trained = reduction.model
         say(format_reduction(reduction), quiet=given.run.quiet)

@@ -125,6 +125,20 @@ def test_make_a_model_smaller(nbtext: Any, letters: Path, tmp_path: Path) -> Non
     nbtext("export", "small.joblib", "-o", "m.joblib", "--max-model-bytes", "9KB").refused(1, "use the model in full")
 
 
+def test_documents_that_cannot_calibrate(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """Documents with several labels are refused, and so is a label that the model lacks."""
+    nbtext("train", str(letters / "train"), "--model", "svm", "-o", "full", "-q").ok()
+    command = ("export", "full", "-o", "small.joblib", "--max-model-bytes", "12KB", "--documents")
+    (tmp_path / "lists.jsonl").write_text('{"text": "a noise", "label": ["noise", "trash"]}\n', encoding="ascii")
+    nbtext(*command, "lists.jsonl").refused(1, "several labels")
+    (tmp_path / "new.csv").write_text("text,label\na noise,new\n", encoding="ascii")
+    nbtext(*command, "new.csv").refused(1, "the model has no label 'new'")
+    assert not (tmp_path / "small.joblib").exists()
+    (tmp_path / "unknown.csv").write_text("text,label\nzyzzyva,noise\n", encoding="ascii")
+    assert "estimated accuracy 0.0000 (0.0000 in full)" in nbtext(*command, "unknown.csv").ok().err
+    nbtext("predict", str(letters / "test"), "-m", "small.joblib", "--to", "jsonl").ok()
+
+
 @pytest.mark.parametrize(
     ("text", "n_bytes"),
     [("300KB", 300_000), ("2MB", 2_000_000), ("2M", 2_000_000), ("1.5 MiB", 1_572_864), ("4096", 4096), ("1gb", 10**9)],
