@@ -100,6 +100,7 @@ bench-all: bench
 	$(BIN)/python tests/benchmarks/label.py
 	$(BIN)/python tests/benchmarks/label_shares.py
 	$(BIN)/python tests/benchmarks/prevalence.py
+	$(BIN)/python tests/benchmarks/size.py
 	$(BIN)/python tests/benchmarks/scale.py $(VENV) 1 2 5 10
 	$(BIN)/python tests/benchmarks/scale.py --cluster --kill --predict --shards $(VENV) 2
 	$(MAKE) torture

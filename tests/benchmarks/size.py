@@ -10,6 +10,7 @@ table has the estimate that nbtext prints beside the accuracy on the test half. 
 import argparse
 import math
 import os
+import random
 import re
 import subprocess
 import sys
@@ -34,7 +35,7 @@ from nbtext.features.analyzer import MARKS_PATTERN
 
 MEGABYTE = 1_000_000
 WORDS = re.compile(r"\b\w\w+\b")  # as in peers/convert.py
-TUTORIAL = ("-lr", "1.0", "-epoch", "25", "-wordNgrams", "2", "-bucket", "200000", "-dim", "50")
+TUTORIAL = ("-lr", "1.0", "-epoch", "25")
 CUTOFFS = (100_000, 10_000)
 TFIDF = {"tf": "binary", "idf": "smooth", "norm": "l2"}
 BEST = "best"
@@ -76,7 +77,7 @@ CORPORA = {
     "banking77": Corpus(
         "Short questions (banking77)", questions,
         {"model": "nbsvm", "analyzer": "char_wb", "ngrams": (2, 5), "tf": "binary", "norm": "l2"},
-        {BEST: (300_000, 200_000, 100_000, 50_000), DEFAULT: (200_000, 50_000)},
+        {BEST: (300_000, 200_000, 100_000, 50_000), DEFAULT: (100_000, 50_000)},
     ),
 }  # fmt: skip
 
@@ -109,10 +110,12 @@ def fasttext_points(training: Labeled, test: Labeled, folder: Path) -> Iterator[
     """Yield fastText's model, and its quantized ones."""
     places = {label: f"__label__{number}" for number, label in enumerate(sorted(set(training.labels)))}
     for name, documents in (("training", training), ("test", test)):
-        lines = (
+        lines = [
             f"{places[label]} {' '.join(WORDS.findall(each.lower()))}\n"
             for each, label in zip(documents.texts, documents.labels, strict=True)
-        )
+        ]
+        if name == "training":  # fastText learns line by line
+            random.Random(1).shuffle(lines)
         (folder / f"{name}.txt").write_text("".join(lines), encoding="utf-8")
     settings = (*TUTORIAL, "-thread", str(len(os.sched_getaffinity(0))))
 

@@ -11,12 +11,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import targets
 
+from nbtext.artifact.model import save_model
+from nbtext.artifact.reduction import keep_features
 from nbtext.documents.matrix import write_matrix
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.features.settings import FeatureSettings
+from nbtext.model.fitted_model import DocumentNumbers, make_trained_model
 from nbtext.model.matrices import vectorize_source
 from nbtext.text_classifier import TextClassifier
 
@@ -31,6 +35,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "given": {"vocabulary": ("unheard", "yellow"), "prior": (1.0, 2.0, 3.0)},
     "characters": {"analyzer": "char_wb", "ngrams": (2, 2), "max_features": 9},
     "pattern": {"token_pattern": r"[a-z]+", "stop_words": ("red",)},
+    "linear": {"model": "nbsvm", "idf": "smooth", "norm": "l2"},
 }
 READ = {
     "jsonl": [
@@ -85,7 +90,7 @@ def seeds(target: str) -> list[bytes]:  # noqa: PLR0911 - one for each kind
         plain = _artifact(MODELS["plain"])
         return [plain, gzip.compress(plain, mtime=0), bz2.compress(plain), lzma.compress(plain)]
     if target == "model":
-        return [_artifact(options) for options in MODELS.values()]
+        return [*map(_artifact, MODELS.values()), _small_artifact(MODELS["plain"]), _small_artifact(MODELS["linear"])]
     if target == "matrix":
         return [_matrix(FeatureSettings()), _matrix(FeatureSettings(hash_bits=3)), _matrix(FeatureSettings(norm="l2"))]
     if target == "kernel":
@@ -103,6 +108,15 @@ def seeds(target: str) -> list[bytes]:  # noqa: PLR0911 - one for each kind
 def _artifact(options: dict[str, Any]) -> bytes:
     with TemporaryDirectory() as folder:
         TextClassifier(**options).fit(TEXTS, LABELS).save(Path(folder) / "model")
+        return (Path(folder) / "model").read_bytes()
+
+
+def _small_artifact(options: dict[str, Any]) -> bytes:
+    """The file of a model with weights in 8 bits and compressed arrays."""
+    model = TextClassifier(**options).fit(TEXTS, LABELS).model_
+    fitted = keep_features(model.fitted, np.arange(3), DocumentNumbers.of(model.statistics))
+    with TemporaryDirectory() as folder:
+        save_model(make_trained_model(fitted, None), Path(folder) / "model")
         return (Path(folder) / "model").read_bytes()
 
 
