@@ -165,6 +165,22 @@ def test_model_search() -> None:
     assert not measured
 
 
+def test_models_of_a_limited_size() -> None:
+    """Each accuracy is the one of its corpus, model and size in the results, and so is each size in full."""
+    corpus, n_figures = "", 0
+    for name, model, in_full, smaller in rows(section(GUIDES / "benchmarks.md", "Models of a limited size")):
+        corpus = name or corpus
+        measured = {row[1]: row for row in rows(section(RESULTS / "size.md", corpus)) if row[0] == f"nbtext, {model}"}
+        accuracy, size = in_full.split(", ")
+        n_bytes, (*_, whole, _) = int(measured["in full"][2].replace(",", "")), measured["in full"]
+        assert (accuracy, size) == (whole, f"{n_bytes / 1e6:.3g} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.3g} KB")
+        for each in smaller.split(", "):
+            accuracy, _, size = each.partition(" in ")
+            assert measured[size][4] == accuracy, (corpus, model, size)
+            n_figures += 1
+    assert n_figures >= 10
+
+
 def test_the_figures_of_the_text_on_accuracy() -> None:
     """Calibration and coverage: the rows that the text speaks of."""
     measured = accuracies()
