@@ -284,7 +284,7 @@ def open_documents(
             yield source, on_batch
         except NbtextError as error:
             report_repairs(min_share=MAX_INVALID)  # which may be the reason
-            if first_id is None and not (error.where or error.hint):  # SOURCE has no documents
+            if isinstance(error, InputError) and first_id is None and not (error.where or error.hint):  # no documents
                 error.hint = ", ".join(list_skipped())
             raise
     for line in list_skipped():
