@@ -117,7 +117,7 @@ def unlabeled_input() -> Any:
 
 def trained_model(*without: str) -> Any:
     """Return the settings of a model that is trained or searched; the command gets the given values by name."""
-    help = "`best` also tries pairs of words, character n-grams and linear models."
+    help = "`best` also tries a stack of linear models on pairs of words and character n-grams."
     model = next(found for field, found in list_settings(ModelSettings) if field.name == "model")
     facts = {"choices": (*model.choices, BEST), "help": f"{model.help} {help}"}
     return part(ModelSettings, without=without, is_open=True, model=facts)

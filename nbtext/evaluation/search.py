@@ -5,10 +5,16 @@ are some of the columns. Short texts and texts without spaces are read again, fo
 budget may be too short for pairs, the text is read for words first, and again for pairs if there is time.
 The feature sets are words, pairs and triples of words and punctuation marks, and character n-grams.
 
-Naive Bayes models are estimated by leave-one-out on all documents. Linear models race on growing stratified subsets
-(successive halving), estimated by cross-validation; the finalists are fitted to all documents. Then the linear SVM is
-tried over the features of the best one, first on the largest subset. Each fit predicts how long the next larger one
-will take: none is started that will not finish within the budget, and a linear model that does not is given up.
+If each document has one label, the default model is compared with a stack of Naive Bayes and linear models over words,
+pairs and, of short texts, characters (`linear/stacking.py`).
+
+If documents have several labels, or there is no time for a stack, Naive Bayes models are estimated by leave-one-out on
+all documents, and linear models race on growing stratified subsets (successive halving), estimated by cross-validation;
+the finalists are fitted to all documents. Then the linear SVM is tried over the features of the best one, first on the
+largest subset.
+
+Each fit predicts how long the next larger one will take: none is started that will not finish within the budget, and a
+linear model that does not is given up.
 
 Source of successive halving: Jamieson, Talwalkar, Non-stochastic Best Arm Identification and Hyperparameter
 Optimization, 2016.
@@ -58,7 +64,9 @@ OWN_FEATURES = (
 )  # options that say what a feature is
 MAX_WEIGHTS = 1 << 26  # features times classes of a linear model: 0.5 GB
 SHORT = 48.0  # mean number of words and marks in a document, up to which n-grams of higher order are tried
-FEW_WORDS = 1 << 21  # in all documents, up to which characters are counted beside words, however long a document is
+# Words in all documents up to which characters are counted beside words where documents are long, from a thousand on.
+# Of 100 messages of 20 Newsgroups, a stack with characters was trained that was 0.0017 less accurate than the default.
+FEW_WORDS = 1 << 21
 N_FOLDS = 5  # of finalists
 SAFETY = 1.3  # a fit is started if this multiple of its predicted time is left
 PREPARATION = 0.5  # time from the reading of pairs to the next fit, in units of this reading
@@ -189,7 +197,8 @@ def find_promising(pairs: CorpusCounts, features: FeatureSettings) -> tuple[str,
     share = compute_unspaced_share(pairs.vocabulary, counts, features.fields)
     if share >= UNSPACED:
         return CHARACTERS, BOTH
-    return (BOTH,) if counts.sum() <= FEW_WORDS else ()
+    has_documents = pairs.statistics.n_documents >= RACE_SIZES[1]
+    return (BOTH,) if has_documents and counts.sum() <= FEW_WORDS else ()
 
 
 def select_words(pairs: CorpusCounts, words: FeatureSettings) -> CorpusCounts:

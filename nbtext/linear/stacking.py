@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import fit_scaled_temperature
-from nbtext.bayes.class_statistics import count_classes
+from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.bayes.combination import fit_weights
 from nbtext.bayes.decision_offsets import fit_prior_adjustment
 from nbtext.bayes.diagnostics import Part
@@ -41,8 +41,8 @@ CHOICES = (("multinomial", 1.0), ("multinomial", 0.1), ("complement", 0.1))
 CHOICE_SIZE = 2048  # documents that they are compared on
 LINEAR_PARTS: dict[str, type[OneVsRest]] = {"nbsvm": NbSvm, "svm": OneVsRest}
 DEVIATION = 0.5  # of the prior of a weight, relative to its mean
-AT_ONCE = 8  # classes whose weights are in memory before those that are too small are left out
-MIN_WEIGHT = 1e-4  # of the largest weight of a part; smaller ones are left out
+AT_ONCE = 4  # classes whose weights are in memory before those that are too small are left out
+MIN_WEIGHT = 3e-4  # of the largest weight of a part; smaller ones are left out
 MIN_SHARE = 0.03  # of the weight of all parts, in units of their mean absolute scores; parts with less are left out
 
 
@@ -56,7 +56,7 @@ class View(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """A part, its view, and, of a linear one, a rough solution, from which the solver continues."""
+    """A part, its view, and its scorer, or of a linear part a rough solution, from which the solver continues."""
 
     part: Part
     view: View
@@ -122,8 +122,7 @@ class Stack:
         classes, half, found = self._data.classes[held_out], len(held_out) // 2, []
         for number, (part, view, _) in enumerate(self._fitted):
             if part.C is None:
-                chosen, scores = self._choose_bayes(view, held_out)
-                self._fitted[number] = Fitted(chosen, view)
+                self._fitted[number], scores = self._choose_bayes(view, held_out)
             else:
                 problem = self._make_problem(part, view)
                 rough = problem.solve(make_rough(solver))
@@ -142,7 +141,7 @@ class Stack:
         self._weigh(weights)
         return held
 
-    def _choose_bayes(self, view: View, held_out: NDArray[np.int64]) -> tuple[Part, Floats]:
+    def _choose_bayes(self, view: View, held_out: NDArray[np.int64]) -> tuple[Fitted, Floats]:
         """Return the Naive Bayes model of a view with the highest leave-one-out accuracy, and its scores."""
         data, documents = view.data, _documents(view.data)
         tried = [Part(view.name, *each) for each in CHOICES[: 1 if data.n_classes == TWO else None]]
@@ -152,7 +151,7 @@ class Stack:
         best, first = tried[0], corpus.first(CHOICE_SIZE)
         if len(tried) > 1:
             best = max(tried, key=lambda part: _measure(_leave_out(first, part, data), first.documents.classes))
-        return best, _leave_out(corpus, best, data)
+        return Fitted(best, view, _compile(best, data, statistics)), _leave_out(corpus, best, data)
 
     def scorer(self, solution: StackedSolution) -> LinearScorer:
         """Return the scorer of the weighted sum of all parts."""
@@ -173,7 +172,9 @@ class Stack:
                         values *= np.repeat(view.idf, np.diff(own.indptr))
                     kept = np.abs(values) >= MIN_WEIGHT * np.abs(values).max(initial=0)
                     indptr = running_sums(kept)[own.indptr]
-                    total = total + csr_array((values[kept], own.classes[kept], indptr), shape=total.shape)
+                    more = csr_array((values[kept], own.classes[kept], indptr), shape=total.shape)
+                    del own, values, kept, indptr  # before the sum is allocated, and the next classes are solved
+                    total = total + more
             deltas.append(total)
         joined = vstack(deltas, format="csr") if len(deltas) > 1 else deltas[0]
         bounds = None if len(self._views) == 1 else np.array(self._data.bounds, dtype=np.int64)
@@ -185,8 +186,7 @@ class Stack:
     def _solve(self, part: Part, view: View, start: Any, solution: StackedSolution) -> Iterator[LinearScorer]:
         """Yield scorers whose sum is that of a part; those of a linear part are of a few classes each."""
         if part.C is None:
-            statistics = count_classes(_documents(view.data), view.data.n_features, view.data.n_classes)
-            yield EVENT_MODELS[part.model].compile(statistics, smoothing=_smooth(part, view.data))
+            yield start or _compile(part, view.data)
             return
         problem, n_classes = self._make_problem(part, view), view.data.n_classes
         classes = range(1 if n_classes <= TWO else 0, n_classes)  # of two labels, one is fitted against the other
@@ -211,6 +211,13 @@ def _make_view(data: TrainingData, name: str, start: int, stop: int) -> View:
 def _documents(data: TrainingData) -> DocumentCounts:
     hashes = np.arange(len(data), dtype=np.uint64) if data.hashes is None else data.hashes
     return DocumentCounts(data.indptr, data.indices, data.values, data.classes, hashes)
+
+
+def _compile(part: Part, data: TrainingData, statistics: ClassStatistics | None = None) -> LinearScorer:
+    """Return the scorer of a Naive Bayes part."""
+    statistics = statistics or count_classes(_documents(data), data.n_features, data.n_classes)
+    scorer: LinearScorer = EVENT_MODELS[part.model].compile(statistics, smoothing=_smooth(part, data))
+    return scorer
 
 
 def _smooth(part: Part, data: TrainingData) -> float:

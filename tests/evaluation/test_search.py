@@ -99,9 +99,8 @@ def test_words_are_columns_of_pairs(texts: list[str], fields: tuple[str, ...]) -
         np.testing.assert_array_equal(getattr(words.sample, name), getattr(alone.sample, name))
 
 
-def test_long_texts_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_texts_are_read_once() -> None:
     """And short ones again, for words and character n-grams together; or, without a stack, also for triples."""
-    monkeypatch.setattr("nbtext.evaluation.search.FEW_WORDS", 1000)
     for n_words, candidates, n_readings in ((60, usual(), 1), (60, raced(), 1), (10, usual(), 2), (10, raced(), 3)):
         readings: list[FeatureSettings] = []
         search_model(candidates, counting(*made_corpus(60, n_words), readings), Budget(1e9, Clock()))
@@ -109,12 +108,16 @@ def test_long_texts_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_characters_are_counted_beside_few_long_texts() -> None:
-    """Up to two million words in all; with more, they take too much time and memory."""
-    texts, labels = made_corpus(60, 60)
-    pairs = counting(texts, labels)(FeatureSettings(ngrams=(1, 2), token_pattern=MARKS))
-    assert find_promising(pairs, FeatureSettings()) == (BOTH,)
-    many = replace(pairs, statistics=replace(pairs.statistics, occurrences=pairs.statistics.occurrences * 583))
-    assert find_promising(many, FeatureSettings()) == ()
+    """Up to two million words, from a thousand documents on; with more, they take too much time and memory."""
+
+    def promising(n: int, factor: int = 1) -> tuple[str, ...]:
+        pairs = counting(*made_corpus(n, 60))(FeatureSettings(ngrams=(1, 2), token_pattern=MARKS))
+        statistics = replace(pairs.statistics, occurrences=pairs.statistics.occurrences * factor)
+        return find_promising(replace(pairs, statistics=statistics), FeatureSettings())
+
+    assert promising(1023) == ()
+    assert promising(1100) == promising(1100, 31) == (BOTH,)
+    assert promising(1100, 32) == ()
 
 
 def test_character_ngrams_win_where_words_are_not_separated() -> None:

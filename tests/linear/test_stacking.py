@@ -100,7 +100,7 @@ def test_naive_bayes_is_left_out_exactly() -> None:
     corpus = counted(*made_texts(40, 3), replace(FEATURES, view=()))
     data = training_data(corpus, replace(FEATURES, view=()), 0, corpus.statistics.n_features)
     stack = Stack(data, LinearSettings())
-    part, found = stack._choose_bayes(stack._views[0], np.arange(len(data)))
+    (part, _, _), found = stack._choose_bayes(stack._views[0], np.arange(len(data)))
     smoothing = part.smoothing * data.values.mean()
     for row in range(len(data)):
         others = [k for k in range(len(data)) if k != row]
