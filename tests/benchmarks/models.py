@@ -41,8 +41,12 @@ MODELS = (
     ("--model", "svm", *LOG_TFIDF),
     ("--model", "nbsvm", *LOG_TFIDF),
     ("--model", "nbsvm", *LOG_TFIDF, *PAIRS),
+    ("--model", "combined"),
     ("--model", "best"),
 )
+PIPELINES = (("pairs",), ("pairs", "within"), ("across",))  # of scikit_learn_train.py: the rivals of --model best
+
+AUTOTUNE_SECONDS = 20  # about what --model best takes
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 420, 60, 190, 34, 44  # pixels of a panel and its margins
 OWN, OTHER, INK, FAINT = "#2563eb", "#94a3b8", "#1e293b", "#64748b"
@@ -56,7 +60,12 @@ def model_programs(task: Task) -> tuple[Program, ...]:
         scikit_learn(task),
         scikit_learn(task, "--model", "linear-svm", name="LIBLINEAR"),
         scikit_learn(task, "--model", "linear-svm", *PAIRS, name="LIBLINEAR, pairs"),
+        *(
+            scikit_learn(task, "--model", "linear-svm", "--features", *each, name=f"LIBLINEAR, {' + '.join(each)}")
+            for each in PIPELINES
+        ),
         fasttext(task),
+        fasttext(task, seconds=AUTOTUNE_SECONDS),
         vowpal_wabbit(task),
     )
 

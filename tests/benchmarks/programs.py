@@ -124,17 +124,33 @@ def _scoring_of_table(test: Path | None, predictions: Path, predict: Step) -> Sc
     return Scoring((predict,), lambda: accuracy_of_table(predictions, test)) if test is not None else None
 
 
-def fasttext(task: Task) -> Program:
-    """fastText with its tutorial's settings; by its defaults (5 epochs at a rate of 0.1) it learns next to nothing."""
-    place = task.place("fasttext")
+def fasttext(task: Task, seconds: int = 0) -> Program:
+    """fastText with its tutorial's settings; by its defaults (5 epochs at a rate of 0.1) it learns next to nothing.
+
+    seconds  how long it searches its settings on a tenth of the training documents; 0: it does not
+    """
+    name = f"fastText, autotune {seconds} s" if seconds else "fastText"
+    place = task.place(name)
     lines, predictions, test_lines = place / "training.txt", place / "predictions.txt", place / "test.txt"
     settings = ("-lr", "1.0", "-epoch", "25", "-thread", str(len(os.sched_getaffinity(0))))
-    train = ("fasttext", "supervised", "-input", lines, "-output", place / "model", *settings)
+    prepare: tuple[Step, ...] = ()
+    train_lines = lines
+    if seconds:
+        validation, rest = place / "validation.txt", place / "rest.txt"
+        script = 'awk -v v="$1" -v r="$2" \'{ print > (NR % 10 ? r : v) }\' "$3"'
+        prepare = (
+            _convert(task.training, lines, place, "fasttext", "--training"),
+            command("sh", "-c", script, "sh", validation, rest, lines),
+        )
+        train_lines = rest
+        settings = ("-autotune-validation", str(validation), "-autotune-duration", str(seconds), *settings[4:])
+    train = ("fasttext", "supervised", "-input", train_lines, "-output", place / "model", *settings)
     predict = command("fasttext", "predict", place / "model.bin", test_lines, stdout=predictions)
     return Program(
-        "fastText",
+        name,
         f"convert.py {task.shown} && fasttext supervised {' '.join(settings)}",
         (_convert(task.training, lines, place, "fasttext", "--training"), command(*train)),
+        prepare=prepare,
         model=place / "model.bin",
         scoring=_scoring_of_lines(task.test, predictions, test_lines, place, "fasttext", predict),
         missing=reason_missing("fasttext"),

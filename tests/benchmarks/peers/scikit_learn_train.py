@@ -1,8 +1,10 @@
 """What people write today: texts in, counts, multinomial Naive Bayes, a model file out.
 
-    python scikit_learn_train.py SOURCE MODEL [--ngrams 1,2] [--model linear-svm]
+    python scikit_learn_train.py SOURCE MODEL [--ngrams 1,2] [--model linear-svm [--features NAME...]]
 
---model linear-svm is TF-IDF with logarithmic counts, and a linear support vector machine, which LIBLINEAR fits.
+--model linear-svm is TF-IDF with logarithmic counts, and a linear support vector machine, which LIBLINEAR fits. Its
+features can be pairs (words, marks and their pairs), within (character n-grams of 2 to 5 within words) and across
+(those of 1 to 5, across words, too); several stand side by side.
 SOURCE is a directory of folders of files, or a JSONL file.
 """
 
@@ -14,8 +16,14 @@ from reading import lines_of
 from sklearn.datasets import load_files
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.naive_bayes import MultinomialNB
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import make_pipeline, make_union
 from sklearn.svm import LinearSVC
+
+FEATURES = {
+    "pairs": {"token_pattern": r"\w+|[^\w\s]", "ngram_range": (1, 2)},
+    "within": {"analyzer": "char_wb", "ngram_range": (2, 5)},
+    "across": {"analyzer": "char", "ngram_range": (1, 5)},
+}
 
 
 def main() -> None:
@@ -24,11 +32,14 @@ def main() -> None:
     parser.add_argument("model", type=Path)
     parser.add_argument("--ngrams", default="1,1")
     parser.add_argument("--model", dest="kind", choices=("naive-bayes", "linear-svm"), default="naive-bayes")
+    parser.add_argument("--features", nargs="*", choices=tuple(FEATURES))
     options = parser.parse_args()
     shortest, longest = map(int, options.ngrams.split(","))
     shared = {"decode_error": "replace", "ngram_range": (shortest, longest)}
     if options.kind == "linear-svm":
-        model = make_pipeline(TfidfVectorizer(sublinear_tf=True, **shared), LinearSVC())
+        views = [shared] if options.features is None else [FEATURES[name] for name in options.features]
+        vectorizers = [TfidfVectorizer(**{"decode_error": "replace", "sublinear_tf": True, **view}) for view in views]
+        model = make_pipeline(make_union(*vectorizers), LinearSVC())
     else:
         model = make_pipeline(CountVectorizer(**shared), MultinomialNB())
     if options.source.is_dir():
