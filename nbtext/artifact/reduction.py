@@ -34,6 +34,7 @@ from nbtext.model.fitted_model import DocumentNumbers, FittedModel, TrainedModel
 from nbtext.model.fitting import fit_model
 from nbtext.model.inspection import used_statistics
 from nbtext.model.task import OneLabel
+from nbtext.model.training import needs_all_documents
 from nbtext.records import dataclass
 
 CALIBRATION_SIZE = 2048  # training documents that are held out, at least, if there are so many
@@ -223,8 +224,10 @@ def _hold_out(model: TrainedModel, jobs: int) -> Iterator[HeldOut]:
         return
     fitted, counts = model.fitted, model.counts
     settings, sample = fitted.model_settings, counts.sample
-    n_folds = settings.folds
+    n_folds, needs_all = settings.folds, needs_all_documents(fitted.feature_settings, settings)
     if len(counts.labels) < 2 or len(sample) < n_folds or counts.statistics.is_decayed:
+        return
+    if needs_all and not counts.has_all_documents:  # as where they did not fit into memory
         return
     folds = stratified_folds(
         sample.classes, n_folds, seed=settings.seed, contents=None if settings.is_separate else sample.hashes,

@@ -16,7 +16,7 @@ from nbtext.artifact.model import measure_model
 from nbtext.artifact.reduction import keep_features, limit_size, rank_features
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.errors import ArtifactError, ModelError, SettingsError
-from nbtext.model.fitted_model import DocumentNumbers, TrainedModel
+from nbtext.model.fitted_model import DocumentNumbers, TrainedModel, make_trained_model
 from nbtext.model.predictor import Predictor
 
 LETTERS = Path(__file__).parents[2] / "corpora" / "letters"
@@ -173,6 +173,16 @@ def test_several_labels() -> None:
         assert found.n_bytes <= 20_000 and found.accuracy is None
         assert found.model.fitted.estimate is None
         assert Predictor(found.model.fitted).score([texts]).scores.shape[0] == len(texts)
+
+
+@pytest.mark.parametrize("model", ["svm", "multinomial"])
+def test_a_part_of_the_training_documents(model: str) -> None:
+    """If only some are retained, Naive Bayes models hold out some of these; linear models are not estimated again."""
+    trained = TextClassifier(model=model).fit(*letters("train")).model_
+    counts = replace(trained.counts, sample=trained.counts.sample.first(100), sample_size=100)
+    found = limit_size(make_trained_model(trained.fitted, counts), 16_000)
+    assert (found.accuracy is None) == (model == "svm")
+    assert found.model.fitted.calibration.temperature is not None
 
 
 def test_what_cannot_be_smaller(tmp_path: Path) -> None:
