@@ -23,7 +23,7 @@ from nbtext.features.document_counts import DocumentCounts, concatenate, take_sm
 from nbtext.output import convert_errors
 
 # Entries (a feature of a document) up to which the documents of a linear model stay in memory, where fitting takes
-# about 50 bytes for each: 0.8 GB. IMDB has 15 million with triples of words.
+# about 60 bytes for each (8.1 GB for the 2 GB of tests/benchmarks/scale.py): 1 GB.
 MAX_ENTRIES = 1 << 24
 RUN_ENTRIES = 1 << 21  # of a run, of which each thread holds one
 BLOCK_ENTRIES, BLOCK_DOCUMENTS = 1 << 22, 1 << 17  # of a block, at most; it has 8 bytes for each entry
