@@ -38,7 +38,6 @@ from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError
 from nbtext.evaluation.settings import SearchSettings
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.stored_documents import Spill, scratch_folder
 from nbtext.model.settings import UnlabeledSettings
 from nbtext.parallel import import_meanwhile
 from nbtext.records import dataclass
@@ -197,6 +196,11 @@ def _fit(given: Train, *, is_matrix: bool) -> TrainedModel:
         open_documents(given.sources, given.input, given.run) as (source, on_batch),
         open_workers(given.sources, given.cluster, given.run) as workers,
     ):
+        from nbtext.features.stored_documents import (
+            Spill,
+            scratch_folder,
+        )  # imports NumPy: the documents are read first
+
         spill = Spill(scratch_folder(given.output or "-"), source.size, say_stored)
         if jobs > 1:
             import_meanwhile("nbtext.model.fitting", "nbtext.report.training")

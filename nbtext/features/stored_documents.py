@@ -294,8 +294,8 @@ class Blocks:
 
 def scratch_folder(output: str) -> str:
     """Return where temporary files go: to $TMPDIR if it is set, else beside the output, if that is a file."""
-    import tempfile
-
     if os.environ.get("TMPDIR") or output == "-" or (os.path.exists(output) and not os.path.isfile(output)):
+        import tempfile
+
         return tempfile.gettempdir()
     return os.path.dirname(os.path.realpath(output))

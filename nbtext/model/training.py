@@ -5,7 +5,6 @@ The modules that fit models are imported when the documents have been counted, s
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -66,7 +65,10 @@ def train_on_source(  # noqa: PLR0913 - what to train on, what to fit, and how t
     is_selected &= not model_settings.has_targets  # the more documents, the less strict a threshold must be
     if is_saved and is_selected and size is not None and source.has_single_labels:
         size = SELECTION_SIZE
-    spill = spill or Spill(tempfile.gettempdir())
+    if spill is None:
+        import tempfile
+
+        spill = Spill(tempfile.gettempdir())
     stored = spill if executor is None and can_be_blocked(model_settings) else None
 
     def count(each: FeatureSettings, on_batch: OnBatch | None) -> CorpusCounts:
