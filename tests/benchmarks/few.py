@@ -10,13 +10,11 @@ are named. Of 20 Newsgroups and IMDB, 5,000 random test documents are used. resu
 """
 
 import argparse
-import csv
 import random
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from material import corpus
 from protocols import (
     SMS_TRAINING_SHARE,
     Labeled,
@@ -26,6 +24,7 @@ from protocols import (
     imdb,
     messages,
     newsgroups,
+    questions,
     random_splits,
     short_reviews,
 )
@@ -41,13 +40,6 @@ from nbtext.model.training import train_on_counts
 
 N_TEST = 5000
 COLUMNS = ("corpus", "a label", "without", "default", "difference", "standard error", "Dirichlet")
-
-
-def questions(half: str) -> Labeled:
-    """Short questions to a bank, and what they ask for."""
-    with (corpus("banking77") / f"{half}.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    return Labeled([row["text"] for row in rows], [row["category"] for row in rows])
 
 
 SPLITS: Mapping[str, Callable[[], Split]] = {

@@ -44,7 +44,7 @@ MODELS = (
     ("--model", "combined"),
     ("--model", "best"),
 )
-PIPELINES = (("pairs",), ("pairs", "within"), ("across",))  # of scikit_learn_train.py: the rivals of --model best
+RIVALS = (("pairs",), ("pairs", "within"), ("across",))  # of --model best: features of scikit_learn_train.py
 
 AUTOTUNE_SECONDS = 20  # about what --model best takes
 
@@ -62,7 +62,7 @@ def model_programs(task: Task) -> tuple[Program, ...]:
         scikit_learn(task, "--model", "linear-svm", *PAIRS, name="LIBLINEAR, pairs"),
         *(
             scikit_learn(task, "--model", "linear-svm", "--features", *each, name=f"LIBLINEAR, {' + '.join(each)}")
-            for each in PIPELINES
+            for each in RIVALS
         ),
         fasttext(task),
         fasttext(task, seconds=AUTOTUNE_SECONDS),

@@ -6,6 +6,7 @@ accuracy is averaged. Test documents are used only for evaluation.
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -81,6 +82,13 @@ def short_reviews() -> Labeled:
 def long_reviews() -> Labeled:
     """RT-2k, in the order of its files: cv000 to cv999 of each label."""
     return read_folder(corpus("rt-2k"), "utf-8")
+
+
+def questions(half: str) -> Labeled:
+    """Short questions to a bank, and what they ask for."""
+    with (corpus("banking77") / f"{half}.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return Labeled([row["text"] for row in rows], [row["category"] for row in rows])
 
 
 def messages() -> Labeled:

@@ -15,7 +15,6 @@ test documents at most.
 """
 
 import argparse
-import csv
 import json
 import random
 import re
@@ -40,6 +39,7 @@ from protocols import (
     mails,
     messages,
     newsgroups,
+    questions,
     random_splits,
     short_reviews,
 )
@@ -86,16 +86,6 @@ def declarations() -> Labeled:
     return Labeled(list(texts), list(languages))
 
 
-def questions() -> Split:
-    """Banking77, its own split."""
-    halves = []
-    for half in ("train", "test"):
-        with (corpus("banking77") / f"{half}.csv").open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-        halves.append(Labeled([row["text"] for row in rows], [row["category"] for row in rows]))
-    return Split(*halves)
-
-
 def sentences() -> Labeled:
     """chABSA's sentences, which are positive or negative; Japanese does not separate words."""
     lines = (corpus("ja-chabsa") / "posneg.tsv").read_text(encoding="utf-8").splitlines()
@@ -113,7 +103,7 @@ SPLITS: Mapping[str, Callable[[], Split]] = {
     "rt-s": lambda: random_splits(short_reviews())[0],
     "spamassassin": lambda: random_splits(mails())[0],
     "udhr2": lambda: random_splits(declarations())[0],
-    "banking77": questions,
+    "banking77": lambda: halves(questions)[0],
     "ja-chabsa": lambda: random_splits(sentences())[0],
 }
 
