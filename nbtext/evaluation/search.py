@@ -67,6 +67,7 @@ SHORT = 48.0  # mean number of words and marks in a document, up to which n-gram
 # Words in all documents up to which characters are counted beside words where documents are long, from a thousand on.
 # Of 100 messages of 20 Newsgroups, a stack with characters was trained that was 0.0017 less accurate than the default.
 FEW_WORDS = 1 << 21
+FEW_LABELS = 8  # of more labels, fewer words: the time of a fit grows with them (Reuters: 81 s of CPU time, not 13)
 N_FOLDS = 5  # of finalists
 SAFETY = 1.3  # a fit is started if this multiple of its predicted time is left
 PREPARATION = 0.5  # time from the reading of pairs to the next fit, in units of this reading
@@ -197,8 +198,9 @@ def find_promising(pairs: CorpusCounts, features: FeatureSettings) -> tuple[str,
     share = compute_unspaced_share(pairs.vocabulary, counts, features.fields)
     if share >= UNSPACED:
         return CHARACTERS, BOTH
-    has_documents = pairs.statistics.n_documents >= RACE_SIZES[1]
-    return (BOTH,) if has_documents and counts.sum() <= FEW_WORDS else ()
+    has_documents, n_words = pairs.statistics.n_documents >= RACE_SIZES[1], int(counts.sum())
+    is_small = n_words * max(1, len(pairs.labels) / FEW_LABELS) <= FEW_WORDS
+    return (BOTH,) if has_documents and is_small else ()
 
 
 def select_words(pairs: CorpusCounts, words: FeatureSettings) -> CorpusCounts:

@@ -44,7 +44,7 @@ MODELS = (
     ("--model", "combined"),
     ("--model", "best"),
 )
-RIVALS = (("pairs",), ("pairs", "within"), ("across",))  # of --model best: features of scikit_learn_train.py
+PEER_FEATURES = (("pairs",), ("pairs", "within"), ("across",))  # of the peers of --model best
 
 AUTOTUNE_SECONDS = 20  # about what --model best takes
 
@@ -62,7 +62,7 @@ def model_programs(task: Task) -> tuple[Program, ...]:
         scikit_learn(task, "--model", "linear-svm", *PAIRS, name="LIBLINEAR, pairs"),
         *(
             scikit_learn(task, "--model", "linear-svm", "--features", *each, name=f"LIBLINEAR, {' + '.join(each)}")
-            for each in RIVALS
+            for each in PEER_FEATURES
         ),
         fasttext(task),
         fasttext(task, seconds=AUTOTUNE_SECONDS),

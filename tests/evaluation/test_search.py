@@ -110,14 +110,16 @@ def test_long_texts_are_read_once() -> None:
 def test_characters_are_counted_beside_few_long_texts() -> None:
     """Up to two million words, from a thousand documents on; with more, they take too much time and memory."""
 
-    def promising(n: int, factor: int = 1) -> tuple[str, ...]:
+    def promising(n: int, factor: int = 1, n_labels: int = 3) -> tuple[str, ...]:
         pairs = counting(*made_corpus(n, 60))(FeatureSettings(ngrams=(1, 2), token_pattern=MARKS))
         statistics = replace(pairs.statistics, occurrences=pairs.statistics.occurrences * factor)
-        return find_promising(replace(pairs, statistics=statistics), FeatureSettings())
+        labels = tuple(f"label {k}" for k in range(n_labels))
+        return find_promising(replace(pairs, labels=labels, statistics=statistics), FeatureSettings())
 
     assert promising(1023) == ()
     assert promising(1100) == promising(1100, 31) == (BOTH,)
     assert promising(1100, 32) == ()
+    assert promising(1100, 31, n_labels=16) == ()
 
 
 def test_character_ngrams_win_where_words_are_not_separated() -> None:
