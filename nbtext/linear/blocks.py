@@ -31,8 +31,8 @@ MAX_WEIGHT_BYTES = 1 << 28  # of the classes that are solved at once: 8 for each
 NO_DOCUMENTS = np.zeros(0, dtype=np.int32)
 NO_SINGLES = NO_DOCUMENTS, NO_DOCUMENTS, np.zeros(0)
 # Share of the tolerance: if a full pass finds this gap, the gap is measured, which takes two visits, and is several
-# times as large. On a small corpus with C = 1, 3, 30, 0.5 needs 155, 227, 453 visits, and 0.25 needs 173, 243, 569; on
-# 300 MB, 1 measures the gap 11 times for each label, and 0.25 three times.
+# times as large. On a small corpus with C = 1, 3, 30, 0.5 needs 155, 227, 453 visits, and 0.25 needs 173, 243, 569. On
+# 300 MB, 1 measures the gap 11 times for each label; smaller shares were not measured to the end there.
 SURE = 0.5
 ROW_BYTES = 8  # of what the solver keeps for a document and a class, beside its dual variable
 ADD, PASS, FULL_PASS, MEASURE, DONE = (
@@ -352,7 +352,7 @@ class BlockedOneVsRest(OneVsRest):
     def _visit(self, fits: list[Fit], factors: BlockFactors, solver: SolverSettings, n_visits: int) -> None:
         """Visit all blocks for some classes, each of which does what it needs to."""
         first, last = min(fit.place for fit in fits), max(fit.place for fit in fits) + 1
-        # in the same order each time, the solver needs more visits: 612 instead of 102 on RT-s (counts, 27 blocks)
+        # in the same order each time, the solver needs more visits: 612 instead of about 72 on RT-s (counts, 27 blocks)
         order = np.random.default_rng((solver.seed, n_visits)).permutation(len(self._blocks))
         for block in self._load(order.tolist()):
             solver.check()
