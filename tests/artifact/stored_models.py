@@ -13,6 +13,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from nbtext import TextClassifier
+from nbtext.artifact.model import save_model
+from nbtext.artifact.reduction import limit_size
 
 FOLDER = Path(__file__).with_name("models")
 TEXTS = [
@@ -43,7 +45,13 @@ KINDS: dict[str, tuple[dict[str, Any], list[Any]]] = {
     "gaussian": ({"model": "gaussian"}, LABELS),
     "numbers": ({"prior": "uniform", "optimize": "macro_f1"}, [len(label) for label in LABELS]),
     "matrix-columns": ({}, [2, 2, 3, 3] * 4),
+    "views": ({"view": ("word:1:tfidf", "char_wb:2,3:log-tfidf"), "model": "svm"}, LABELS),
+    "combined": ({"model": "combined"}, LABELS),
+    "combined-with-sample": ({"model": "combined", "view": ("word:1", "char:2"), "keep_sample": 100}, LABELS),
+    "stacked": ({"model": "stacked", "view": ("word:1,2", "char_wb:1,3"), "tf": "binary", "norm": "l2"}, LABELS),
+    "small": ({"model": "nbsvm", "view": ("char:1,4", "word:1,2")}, LABELS),
 }
+SMALL = {"small": 5_000}  # their bytes
 
 
 def answer(name: str, classifier: TextClassifier) -> dict[str, Any]:
@@ -61,6 +69,9 @@ if __name__ == "__main__":
     for name, (options, labels) in KINDS.items():
         if not (FOLDER / f"{name}.joblib").exists():
             classifier = TextClassifier(**options).fit(MATRIX if name == "matrix-columns" else TEXTS, labels)
+            if name in SMALL:
+                save_model(limit_size(classifier.model_, SMALL[name]).model, FOLDER / f"{name}.joblib")
+                classifier = TextClassifier.load(FOLDER / f"{name}.joblib")
             classifier.save(FOLDER / f"{name}.joblib")
             text = json.dumps(answer(name, classifier), indent=1)
             (FOLDER / f"{name}.json").write_text(text + "\n", encoding="ascii")
