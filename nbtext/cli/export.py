@@ -57,11 +57,11 @@ class Export:
 def export(given: Export) -> None:
     """Export a model for other programs: C, JavaScript, scikit-learn, spreadsheets. Or make it smaller.
 
-    The exported model predicts the same labels and calibrated probabilities. In scikit-learn, the calibration is a
-    separate step. Models with --hash-bits, gaussian models and categorical models cannot be exported. Multi-label
-    models can be exported as sklearn-json, and those of Naive Bayes also as c and js. Models with --stem or
-    --separate-fields cannot be exported as c, js and sklearn-json; those with their own --token-pattern not as c
-    and js.
+    The exported model predicts the same labels and calibrated probabilities, unless it is made smaller. In
+    scikit-learn, the calibration is a separate step. Models with --hash-bits, gaussian models and categorical models
+    cannot be exported. Multi-label models can be exported as sklearn-json, and those of Naive Bayes also as c and js.
+    Models with --stem or --separate-fields cannot be exported as c, js and sklearn-json; those with their own
+    --token-pattern not as c and js; those with --view not as sklearn-json.
     """
     from nbtext.artifact.model import load_model, save_model
     from nbtext.export import formats

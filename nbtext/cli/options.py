@@ -117,7 +117,10 @@ def unlabeled_input() -> Any:
 
 def trained_model(*without: str) -> Any:
     """Return the settings of a model that is trained or searched; the command gets the given values by name."""
-    help = "`best` also tries a stack of linear models on pairs of words and character n-grams."
+    help = (
+        "`stacked` adds up the weighted scores of Naive Bayes, NB-SVM and linear SVM. `best` compares `auto` with a "
+        "stack over words, pairs of words and, for short texts, characters; with several labels, with nbsvm and svm."
+    )
     model = next(found for field, found in list_settings(ModelSettings) if field.name == "model")
     facts = {"choices": (*model.choices, BEST), "help": f"{model.help} {help}"}
     return part(ModelSettings, without=without, is_open=True, model=facts)

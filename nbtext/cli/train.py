@@ -115,7 +115,8 @@ def train(given: Train) -> None:
     """Train a model on labeled documents, and save it.
 
     SOURCE may also be a model file. Then a new model is fitted to the counts in that file, with its settings, except
-    for the options of the group Model that you give. No text is read.
+    for the options of the group Model that you give. No text is read. Files of linear models hold counts only with
+    --keep-sample, and those of a limited size hold none.
     """
     with model_output(given.output) as target:
         trained = _train(replace(given, input=replace(given.input, holdout=given.holdout)))
@@ -184,7 +185,7 @@ def _fit(given: Train, *, is_matrix: bool) -> TrainedModel:
 
     def say_stored(n_bytes: int | None, folder: str) -> None:
         needed = "" if n_bytes is None else f": about {n_bytes / 1e9:,.1f} GB"
-        what = "the counted documents do not fit into memory, and go to temporary files in"
+        what = "the counted documents are too many to be kept in memory, and go to temporary files in"
         say(f"{what} {folder}{needed}", quiet=given.run.quiet)
 
     if is_matrix:

@@ -230,8 +230,10 @@ class TrainedModel:
             if self.fitted.full_features is not None:
                 what = "the model was made smaller: it holds no counts, so it cannot grow or be trained on"
                 raise ModelError(what, hint="use the model in full, or train it again")
-            what = "the model holds no counts of its training documents, and this needs them"
-            raise ModelError(what, hint="train it with --keep-sample N, which also keeps counts, or on the texts")
+            what = "the command needs the counts of the training documents, which the model file does not hold"
+            raise ModelError(
+                what, hint="train the model with --keep-sample N, or give the documents instead of the model"
+            )
         return self.load_counts()
 
     @property

@@ -311,8 +311,8 @@ def check_growth(model: TrainedModel) -> None:
         what = f"documents cannot be added to or removed from {settings.model} models"
         raise ModelError(f"{what}, which are not fitted to sums of counts", hint=again)
     if linear := [part.model for part in model.fitted.hyperparameters.parts if part.C is not None]:
-        what = f"documents cannot be added to or removed from a combination with {linear[0]}"
-        raise ModelError(f"{what}, which is not fitted to sums of counts", hint=again)
+        what = f"documents cannot be added to or removed from a sum of models with {linear[0]}"
+        raise ModelError(f"{what}, because {linear[0]} is not fitted to sums of counts", hint=again)
     counts = model.counts
     if not counts.statistics.knows_documents:
         what = (

@@ -93,7 +93,7 @@ class Inspector:
         """Return the columns of the n most characteristic features of a class, best first; ties by column."""
         fitted = self._model.fitted
         if not self.has_counts and by != "log-odds":
-            what = "the model holds no counts of its training documents"
+            what = "needs the counts of the training documents, which the model file does not hold"
             hint = "use --by log-odds"
             hint += ", or train with --keep-sample N, which also keeps counts" * (fitted.full_features is None)
             raise ModelError(what, where=f"--by {by}", hint=hint)

@@ -8,7 +8,7 @@ import pytest
 
 from nbtext.settings import parse_bytes
 
-MISSING = ("the model holds no counts of its training documents", "--keep-sample")
+MISSING = ("needs the counts of the training documents", "--keep-sample")
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ def test_linear_models_of_documents_in_blocks(letters: Path, tmp_path: Path) -> 
     for folder, env in ((tmp_path, USUAL), (tmp_path / "other", {**USUAL, "TMPDIR": str(tmp_path / "other")})):
         with stored(*train, "-o", "model", cwd=tmp_path, env=env) as process:
             said = process.communicate()[1]
-        assert f"the counted documents do not fit into memory, and go to temporary files in {folder}" in said
+        assert f"the counted documents are too many to be kept in memory, and go to temporary files in {folder}" in said
         assert sorted(os.listdir(tmp_path)) == ["model", "other"]
     subprocess.run([*NBTEXT, *train, "-o", "usual", "-q"], cwd=tmp_path, env=USUAL, check=True)
     evaluated = []
