@@ -68,6 +68,10 @@ SHORT = 48.0  # mean number of words and marks in a document, up to which n-gram
 # Of 100 messages of 20 Newsgroups, a stack with characters was trained that was 0.0017 less accurate than the default.
 FEW_WORDS = 1 << 21
 FEW_LABELS = 8  # of more labels, fewer words: the time of a fit grows with them (Reuters: 81 s of CPU time, not 13)
+# Documents on which a stack of counts, on a logarithmic scale, is compared with one of binary counts, and the share of
+# its log-loss that is clearly lower. It is 0.88 on Reuters, where the test accuracy is 0.01 higher, and 1.00 to 1.05 on
+# 20 Newsgroups, IMDB and long reviews, where binary counts are as accurate, or more. Short texts hardly repeat words.
+WEIGHTING_SIZE, LOWER = 1024, 0.95
 N_FOLDS = 5  # of finalists
 SAFETY = 1.3  # a fit is started if this multiple of its predicted time is left
 PREPARATION = 0.5  # time from the reading of pairs to the next fit, in units of this reading
@@ -521,13 +525,27 @@ def is_better_in_both(stacked: _Fit, default: _Fit) -> bool:
     return stacked.quality[0] >= default.quality[0] and stacked.quality[1] > default.quality[1]
 
 
+def _choose_weighting(stacks: Sequence[Candidate], corpus: CorpusCounts, search: _Fitter) -> Candidate:
+    """Return the first stack of the same features, or the second if its log-loss on a subset is clearly lower."""
+    size = min(WEIGHTING_SIZE, len(corpus.sample) // 2)
+    if len(stacks) > 1 and size >= RACE_SIZES[0]:
+        part = take_documents(corpus, size)
+        fits = [search.fit(each, part) if search.has_time(each, part) else None for each in stacks[:2]]
+        if fits[0] and fits[1] and fits[1].quality[1] > LOWER * fits[0].quality[1]:
+            return stacks[1]
+    return stacks[0]
+
+
 def _fit_stack(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitter) -> _Fit | None:
     """Return the fit of the last stack, of most features, that is for these documents and ends in time."""
     stacks = [each for each in candidates if each.is_stacked and corpora.is_promising(each)]
-    read = [(each, corpora.get(each)) for each in stacks]  # pairs tell whether characters are worth their time
-    for each, corpus in reversed(read):
-        if corpus is None or not each.is_small(corpus):
+    read = {each: corpora.get(each) for each in stacks}  # pairs tell whether characters are worth their time
+    for feature_set in dict.fromkeys(each.feature_set for each in reversed(stacks)):
+        own = [each for each in stacks if each.feature_set == feature_set]
+        corpus = read[own[0]]
+        if corpus is None or not own[0].is_small(corpus):
             continue
+        each = _choose_weighting(own, corpus, search)
         if not search.has_time(each, corpus) and 2 * RACE_SIZES[1] < corpora.n_documents:
             part = take_documents(corpus, RACE_SIZES[1])  # which tells how long a fit takes
             if search.has_time(each, part):

@@ -75,6 +75,7 @@ WEIGHTINGS = {  # name: tf, idf, norm
     "log-tfidf": ("log", "smooth", "l2"),
     "binary-tfidf": ("binary", "smooth", "l2"),
     "binary-l2": ("binary", "none", "l2"),
+    "log-l2": ("log", "none", "l2"),
 }
 
 

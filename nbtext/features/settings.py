@@ -91,8 +91,8 @@ class FeatureSettings:
     SHORTHANDS = (
         shorthand(
             "weighting", expand_weighting, "Weighting scheme, which sets --tf, --idf and --norm. The three kinds of "
-            "tfidf differ in --tf (count, log, binary), with --idf smooth and --norm l2. `binary-l2` is --tf binary "
-            "and --norm l2.", choices=tuple(WEIGHTINGS), metavar="NAME", default_help="counts",
+            "tfidf differ in --tf (count, log, binary), with --idf smooth and --norm l2. `binary-l2` and `log-l2` are "
+            "--tf binary or log, and --norm l2.", choices=tuple(WEIGHTINGS), metavar="NAME", default_help="counts",
         ),
     )  # fmt: skip
 

@@ -246,5 +246,5 @@ def _measure(scores: Floats, classes: NDArray[np.int32]) -> float:
 
 STACKED = LinearModel(
     problem=Stack, options=(), is_stacked=True,
-    searched=(("pairs, characters", "binary-l2", 1.0), ("pairs", "binary-l2", 1.0)),
+    searched=(("pairs, characters", "binary-l2", 1.0), ("pairs", "binary-l2", 1.0), ("pairs", "log-l2", 1.0)),
 )  # fmt: skip

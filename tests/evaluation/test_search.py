@@ -276,3 +276,20 @@ def test_documents_with_several_labels() -> None:
     estimate = model.fitted.estimate
     assert estimate is not None
     assert found.best.accuracy == pytest.approx(estimate.metric, abs=0.05)
+
+
+@pytest.mark.parametrize("is_repeated", [True, False])
+def test_the_weighting_of_a_stack_is_chosen_on_a_subset(is_repeated: bool) -> None:
+    """Where only the repetition of words tells the labels apart, binary counts know nothing."""
+    random, words = Random(3), [f"w{k}" for k in range(30)]
+    texts, labels = [], ["ab"[i % 2] for i in range(600)]
+    for label in labels:  # the same words and pairs of words in each
+        often = words[:8] if label == "a" and is_repeated else words[8:16]
+        texts.append(" ".join(word for word in words for _ in range(random.randint(2, 9 if word in often else 4))))
+    _, search = found(texts, labels)
+    assert {each.candidate.weighting for each in search.results if each.candidate.is_stacked} == {"binary-l2", "log-l2"}
+    if is_repeated:
+        assert search.best.candidate.weighting == "log-l2"
+    assert [each.n_documents for each in search.results if each.candidate.weighting == "log-l2"] == [
+        600 if is_repeated else 300
+    ]
