@@ -42,6 +42,7 @@ CHOICE_SIZE = 2048  # documents that they are compared on
 LINEAR_PARTS: dict[str, type[OneVsRest]] = {"nbsvm": NbSvm, "svm": OneVsRest}
 DEVIATION = 0.5  # of the prior of a weight, relative to its mean
 AT_ONCE = 4  # classes whose weights are in memory before those that are too small are left out
+DECIMALS = 9  # of a score
 MIN_WEIGHT = 3e-4  # of the largest weight of a part; smaller ones are left out
 MIN_SHARE = 0.03  # of the weight of all parts, in units of their mean absolute scores; parts with less are left out
 
@@ -129,7 +130,8 @@ class Stack:
                 scores = problem.score_folds(folds, solver, rough)
                 self._fitted[number] = Fitted(part, view, rough)
                 del problem  # so that only one is in memory
-            found.append(scores - scores.mean(axis=1, keepdims=True))
+            # differences by rounding would tell equal documents of different labels apart
+            found.append(np.round(scores - scores.mean(axis=1, keepdims=True), DECIMALS))
         if self._data.hashes is not None:
             hashes = self._data.hashes[held_out]
             half = int(np.searchsorted(hashes, hashes[half]))

@@ -287,9 +287,7 @@ def test_the_weighting_of_a_stack_is_chosen_on_a_subset(is_repeated: bool) -> No
         often = words[:8] if label == "a" and is_repeated else words[8:16]
         texts.append(" ".join(word for word in words for _ in range(random.randint(2, 9 if word in often else 4))))
     _, search = found(texts, labels)
-    assert {each.candidate.weighting for each in search.results if each.candidate.is_stacked} == {"binary-l2", "log-l2"}
-    if is_repeated:
-        assert search.best.candidate.weighting == "log-l2"
-    assert [each.n_documents for each in search.results if each.candidate.weighting == "log-l2"] == [
-        600 if is_repeated else 300
-    ]
+    n_documents = {each.candidate.weighting: each.n_documents for each in search.results if each.candidate.is_stacked}
+    assert n_documents == {"binary-l2": 300 if is_repeated else 600, "log-l2": 600 if is_repeated else 300}
+    binary = next(each for each in search.results if each.candidate.weighting == "binary-l2")
+    assert binary.log_loss > 0.65  # equal documents are not told apart by rounding
