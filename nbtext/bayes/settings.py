@@ -103,7 +103,8 @@ class ModelSettings(LinearSettings):
         AUTO, "Model to train. `auto` selects multinomial or complement Naive Bayes, on counts or binary counts, by "
         "leave-one-out accuracy; with up to 25 documents a label on average, dirichlet, too, by cross-validation. "
         "`combined` adds up the weighted scores of Naive Bayes models of words, of pairs of words and, if texts are "
-        "short or written without spaces, of characters; or of the views of --view.",
+        "short or written without spaces, of characters; or of the views of --view. `stacked` adds up those of Naive "
+        "Bayes, NB-SVM and linear SVM.",
         choices=(AUTO, *EVENT_MODELS, *LINEAR_MODELS), metavar="NAME",
     )  # fmt: skip
     smoothing: float | None = setting(

@@ -118,8 +118,7 @@ def unlabeled_input() -> Any:
 def trained_model(*without: str) -> Any:
     """Return the settings of a model that is trained or searched; the command gets the given values by name."""
     help = (
-        "`stacked` adds up the weighted scores of Naive Bayes, NB-SVM and linear SVM. `best` compares `auto` with a "
-        "stack over words, pairs of words and, for short texts, characters; with several labels, with nbsvm and svm."
+        "`best` compares `auto` with `stacked`, with characters for short texts; of several labels, with nbsvm and svm."
     )
     model = next(found for field, found in list_settings(ModelSettings) if field.name == "model")
     facts = {"choices": (*model.choices, BEST), "help": f"{model.help} {help}"}

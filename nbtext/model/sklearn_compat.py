@@ -144,7 +144,8 @@ def document_parameters(kind: type, *records: type) -> None:
             text = name_parameters(found.in_python or found.help)
             lines += textwrap.wrap(text, 110, initial_indent="    ", subsequent_indent="    ")
             if found.choices:
-                lines += textwrap.wrap(f"One of {', '.join(found.choices)}.", 110, initial_indent="    ")
+                text = f"One of {', '.join(found.choices)}."
+                lines += textwrap.wrap(text, 110, initial_indent="    ", subsequent_indent="    ")
     this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     vars(kind)["__init__"].__signature__ = inspect.Signature([this, *parameters])
     before, title, after = inspect.cleandoc(kind.__doc__ or "").partition("Attributes\n")
