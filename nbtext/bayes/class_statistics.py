@@ -302,19 +302,21 @@ class ClassStatistics:
 
 def count_classes(documents: DocumentCounts, n_features: int, n_classes: int) -> ClassStatistics:
     """Count documents by class."""
-    keys = documents.indices.astype(np.int64) * n_classes + documents.classes[documents.entry_documents]
-    # sums of whole numbers do not depend on the order, and an unstable sort is much faster
-    order = np.argsort(keys, kind=None if documents.is_counted else "stable")
-    keys = keys[order]
-    starts = run_starts(keys)
-    features, classes = np.divmod(keys[starts], max(1, n_classes))
-    counts = documents.counts[order].astype(np.int64 if documents.is_counted else np.float64)
+    from scipy.sparse import csr_array
+
+    by_class = np.argsort(documents.classes, kind="stable")
+    rows = csr_array((documents.counts, documents.indices, documents.indptr), shape=(len(documents), n_features))
+    columns = rows[by_class].tocsc()  # of each feature, the classes ascend
+    classes = documents.classes[by_class][columns.indices]
+    is_start = np.diff(classes, prepend=-1) != 0
+    is_start[columns.indptr[:-1][np.diff(columns.indptr) > 0]] = True
+    starts, dtype = np.flatnonzero(is_start), np.int64 if documents.is_counted else np.float64
     return ClassStatistics(
         np.bincount(documents.classes, minlength=n_classes).astype(np.int64),
-        np.searchsorted(features, np.arange(n_features + 1)).astype(np.int64),
-        classes.astype(np.int32),
-        np.diff(np.append(starts, len(keys))),
-        np.add.reduceat(counts, starts) if len(starts) else counts,
+        np.searchsorted(starts, columns.indptr).astype(np.int64),
+        classes[starts].astype(np.int32),
+        np.diff(np.append(starts, len(classes))),
+        np.add.reduceat(columns.data, starts, dtype=dtype) if len(starts) else np.zeros(0, dtype=dtype),
     )
 
 

@@ -245,7 +245,7 @@ def _score_known(corpus: LeaveOneOut, places: Places, factor: float) -> Floats:
 
 
 def fit_weights(
-    scores: Floats, lengths: NDArray[Any] | None, classes: NDArray[Any], half: int, *, deviation: float = DEVIATION
+    scores: Floats, lengths: NDArray[Any] | None, classes: NDArray[Any], half: int
 ) -> tuple[Floats, Floats]:
     """Fit weights >= 0 by log-loss; return them, and sums of scores that are held out from the fit.
 
@@ -259,7 +259,6 @@ def fit_weights(
     lengths : (n,), known tokens; None if they are not known
     classes : (n,), the true class of each document
     half : the number of documents in the first half
-    deviation : of the prior of a weight, relative to its mean
 
     Returns
     -------
@@ -284,13 +283,7 @@ def fit_weights(
         for _ in range(ROUNDS):
             sums = np.einsum("mnk,m->nk", own, at[:-1]) * np.exp(-at[-1] * own_logs)[:, None]
             offsets = fit_prior_adjustment(log_posterior(sums), own_classes, start=offsets)
-            given = {
-                "logs": own_logs,
-                "classes": own_classes,
-                "offsets": offsets,
-                "expected": start,
-                "deviation": deviation,
-            }
+            given = {"logs": own_logs, "classes": own_classes, "offsets": offsets, "expected": start}
             at = minimize(partial(_evaluate, scores=own, **given), at, lower=lower)
         return np.asarray(at[:-1] / units)
 
@@ -305,14 +298,7 @@ def fit_weights(
 
 
 def _evaluate(
-    at: Floats,
-    *,
-    scores: Floats,
-    logs: Floats,
-    classes: NDArray[Any],
-    offsets: Floats,
-    expected: Floats,
-    deviation: float,
+    at: Floats, *, scores: Floats, logs: Floats, classes: NDArray[Any], offsets: Floats, expected: Floats
 ) -> tuple[float, Floats, Floats]:
     """Return the loss of `fit_weights` at (weights, b), its gradient and its expected Hessian.
 
@@ -332,7 +318,7 @@ def _evaluate(
     gradient = (np.einsum("mn->m", means) - np.einsum("mn->m", slopes[:, *own])) / n
     rows = np.reshape(weighted, (m + 1, -1)), np.reshape(slopes, (m + 1, -1))
     hessian = (np.einsum("ik,jk->ij", *rows) - np.einsum("ik,jk->ij", means, means)) / n
-    deviations = np.append(deviation * expected[:-1], PRIOR_DEVIATION[1])
+    deviations = np.append(DEVIATION * expected[:-1], PRIOR_DEVIATION[1])
     distances = (at - np.append(expected[:-1], PRIOR_MEAN[1])) / deviations
     loss += float(distances @ distances) / (2 * n)
     gradient += distances / (deviations * n)

@@ -125,6 +125,7 @@ class Part:
     C          inverse regularization strength of a linear model; None for an event model
     weight     by which its scores are multiplied, at least 0
     idf        the inverse document frequency in the weights of a linear model
+    is_of_words  whether it scores single words only, and no pairs of the view
     """
 
     view: str
@@ -133,6 +134,7 @@ class Part:
     C: float | None = None
     weight: float = 1.0
     idf: str = "none"
+    is_of_words: bool = False
 
 
 @dataclass(frozen=True, slots=True)

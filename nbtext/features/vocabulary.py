@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nbtext.documents.names import pack_names, unpack_names
 from nbtext.errors import ModelError
 from nbtext.features.csr import entries_of, running_sums
-from nbtext.features.settings import VIEW_END
+from nbtext.features.settings import VIEW_END, FeatureSettings
 
 UNSPACED = 0.2  # share of the words in scripts without spaces, from which character n-grams are worth trying
 # Scripts without spaces: the range of the first two UTF-8 bytes, and the least length in bytes of a token that counts
@@ -168,3 +168,10 @@ def compute_unspaced_share(vocabulary: Vocabulary, counts: NDArray[np.int64], fi
     for first, last, length in UNSPACED_SCRIPTS:
         is_unspaced |= (leading >= first) & (leading <= last) & (lengths >= length)
     return float(counts[is_unspaced].sum() / max(1, counts.sum()))
+
+
+def find_words(vocabulary: Vocabulary | None, settings: FeatureSettings) -> NDArray[np.int64] | None:
+    """Return the features that are single words; None if features are hashed, or n-grams of characters."""
+    if vocabulary is None or settings.analyzer != "word":
+        return None
+    return np.flatnonzero(find_first_words(vocabulary, settings.fields)[1] == 0)

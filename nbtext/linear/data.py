@@ -44,6 +44,7 @@ class SolverSettings(NamedTuple):
                STEPS_PER_PASS times as many in a rough fit, and Newton's method after as many steps
     seed       of the order in which documents are visited
     is_rough   whether to stop after `max_iter` passes, without Newton's method
+    min_weight  of the largest magnitude of a class, below which weights are left out
     check      called after every few passes; an error that it raises ends the fit
     """
 
@@ -53,6 +54,7 @@ class SolverSettings(NamedTuple):
     seed: int = 0
     is_rough: bool = False
     check: Callable[[], None] = do_nothing
+    min_weight: float = 0.0
 
 
 def make_rough(solver: SolverSettings) -> SolverSettings:
@@ -114,6 +116,7 @@ class TrainingData:
     sets     of classes; None: each document has one class
     views    names of the views of the features; empty: there is only one
     bounds   (n_views + 1,) of their columns; None: there is only one
+    words    (n_words,) of the columns, those of single words, of which a stack has parts; None: there are none
     """
 
     indptr: NDArray[np.int64]
@@ -127,6 +130,7 @@ class TrainingData:
     sets: LabelSets | None = None
     views: tuple[str, ...] = ()
     bounds: tuple[int, ...] | None = None
+    words: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -207,7 +211,7 @@ class CompactMatrix:
 
         raises  ModelError: values are too large for float32
         """
-        frequencies = np.bincount(data.indices, minlength=data.n_features)
+        frequencies = sum_columns(data.indices, None, data.n_features)
         shared = np.flatnonzero(frequencies > (1 if is_splitting else 0))
         columns = shared[np.argsort(-frequencies[shared], kind="stable")].astype(np.int32)
         places = np.full(data.n_features, -1, dtype=np.int32)
@@ -228,11 +232,19 @@ class CompactMatrix:
     @cached_property
     def squares(self) -> NDArray[np.float32]:
         """The sum of the squares of each shared feature's values, (n_shared,)."""
-        squares = np.zeros(len(self.columns))
-        for first in range(0, len(self.values), AT_ONCE):
-            part = slice(first, first + AT_ONCE)
-            squares += np.bincount(self.features[part], np.square(self.values[part], dtype=np.float64), len(squares))
-        return squares.astype(np.float32)
+        return sum_columns(self.features, self.values, len(self.columns), power=2).astype(np.float32)
+
+
+def sum_columns(
+    indices: NDArray[np.int32], values: NDArray[np.floating] | None, n_columns: int, *, power: int = 1
+) -> Floats:
+    """Return the sum of the entries of each column, or of a power of them; None: the number of entries."""
+    sums = np.zeros(n_columns)
+    for first in range(0, len(indices), AT_ONCE):  # bincount makes copies
+        part = slice(first, first + AT_ONCE)
+        own = None if values is None else np.power(values[part], power, dtype=np.float64)
+        sums += np.bincount(indices[part], own, n_columns)
+    return sums
 
 
 def check_finite(numbers: NDArray[np.floating] | float) -> None:

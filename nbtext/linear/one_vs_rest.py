@@ -204,7 +204,7 @@ class OneVsRest:
             solution, weights = self._solve(own_class, factors, solver, start)
             if weights is None:
                 return solution
-            return solution._replace(weights=self._make_weights(own_class, weights, max_weights))
+            return solution._replace(weights=self._make_weights(own_class, weights, max_weights, solver.min_weight))
 
         solved = list(parallel_map(solve_class, numbers, jobs=self._jobs))
         is_converged = all(each.is_converged for each in solved)
@@ -257,19 +257,7 @@ class OneVsRest:
 
     def compile(self, weights: list[ClassWeights]) -> LinearScorer:
         """Return the scorer of the weights of all classes, in ascending order; the list is empty then."""
-        n_classes, bias = self._n_classes, np.zeros(self._n_classes)
-        widths = np.zeros(self._n_features - self._has_intercept, dtype=np.int64)
-        for each in weights:
-            widths[each.columns] += 1
-        indptr = running_sums(widths)
-        places, classes, deltas = indptr[:-1].copy(), np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
-        weights.reverse()
-        while weights:  # they ascend for each feature, and are freed one by one
-            own_class, own_bias, columns, values = weights.pop()
-            own = places[columns]
-            bias[own_class], classes[own], deltas[own] = own_bias, own_class, values
-            places[columns] += 1
-        return LinearScorer(bias, np.zeros(n_classes), indptr, classes, deltas)
+        return compile_weights(weights, self._n_features - self._has_intercept, self._n_classes)
 
     def _solve(
         self,
@@ -375,18 +363,37 @@ class OneVsRest:
         mixed[words] = (1 - beta) * mean * ratios + beta * own
         return mixed
 
-    def _make_weights(self, own_class: int, weights: Floats, max_weights: int | None) -> ClassWeights:
-        """Return the weights that are not 0, at most `max_weights`.
+    def _make_weights(
+        self, own_class: int, weights: Floats, max_weights: int | None, min_weight: float = 0.0
+    ) -> ClassWeights:
+        """Return the weights that are not 0, at most `max_weights`; see `SolverSettings.min_weight`.
 
         raises  ModelError: they are not finite
         """
         check_finite(weights)
         n_features = self._n_features - self._has_intercept
-        columns = np.flatnonzero(weights[:n_features]).astype(np.int32)
+        magnitudes = np.abs(weights[:n_features])
+        columns = np.flatnonzero(magnitudes > min_weight * magnitudes.max(initial=0)).astype(np.int32)
         if max_weights is not None and len(columns) > max_weights:
-            columns = np.sort(columns[np.argsort(-np.abs(weights[columns]), kind="stable")[:max_weights]])
+            columns = np.sort(columns[np.argsort(-magnitudes[columns], kind="stable")[:max_weights]])
         bias = float(weights[n_features]) if self._has_intercept else 0.0
         return ClassWeights(own_class, bias, columns, weights[columns])
+
+
+def compile_weights(weights: list[ClassWeights], n_features: int, n_classes: int) -> LinearScorer:
+    """Return the scorer of the weights of classes, in ascending order; the list is empty then."""
+    bias, widths = np.zeros(n_classes), np.zeros(n_features, dtype=np.int64)
+    for each in weights:
+        widths[each.columns] += 1
+    indptr = running_sums(widths)
+    places, classes, deltas = indptr[:-1].copy(), np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
+    weights.reverse()
+    while weights:  # they ascend for each feature, and are freed one by one
+        own_class, own_bias, columns, values = weights.pop()
+        own = places[columns]
+        bias[own_class], classes[own], deltas[own] = own_bias, own_class, values
+        places[columns] += 1
+    return LinearScorer(bias, np.zeros(n_classes), indptr, classes, deltas)
 
 
 def add_constant(data: TrainingData) -> TrainingData:

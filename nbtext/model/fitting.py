@@ -38,7 +38,7 @@ from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts, count_copies
 from nbtext.features.selection import is_selective, no_token, select_columns
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.vocabulary import Vocabulary, find_views
+from nbtext.features.vocabulary import Vocabulary, find_views, find_words
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CALIBRATION_SIZE, CorpusCounts
 from nbtext.model.fitted_model import DocumentNumbers, FittedModel, TrainedModel
@@ -234,6 +234,7 @@ def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known
             statistics.n_features, len(labels), sample.hashes, class_weights,
             None if counts.label_sets is None else LabelSets.of(counts.label_sets, labels), features.view,
             None if (bounds := _bounds(features, counts)) is None else tuple(bounds.tolist()),
+            find_words(counts.vocabulary, features) if model_settings.model == STACKED else None,
         )  # fmt: skip
     task: Task
     if isinstance(data, BlockedData) or data.sets is None:

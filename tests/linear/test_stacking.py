@@ -90,6 +90,13 @@ def test_scores_are_the_weighted_sum_of_the_parts(n_labels: int, features: Featu
     places = dict(zip(features.view or ("",), pairwise(bounds), strict=True))
     for part in model.hyperparameters.parts:
         data = training_data(corpus, features, *places[part.view])
+        if part.is_of_words:
+            is_word = np.array([" " not in term for term in corpus.vocabulary.terms])
+            matrix = data.matrix.multiply(is_word).tocsr()
+            matrix.eliminate_zeros()
+            data = replace(
+                data, indptr=matrix.indptr.astype(np.int64), indices=matrix.indices.astype(np.int32), values=matrix.data
+            )
         expected += part.weight * score_part(part, data)
     found, expected = (each - each.mean(axis=1, keepdims=True) for each in (found, expected))
     np.testing.assert_allclose(found, expected, atol=0.01 * np.abs(expected).mean())
@@ -100,7 +107,7 @@ def test_naive_bayes_is_left_out_exactly() -> None:
     corpus = counted(*made_texts(40, 3), replace(FEATURES, view=()))
     data = training_data(corpus, replace(FEATURES, view=()), 0, corpus.statistics.n_features)
     stack = Stack(data, LinearSettings())
-    (part, _, _), found = stack._choose_bayes(stack._views[0], np.arange(len(data)))
+    part, found = stack._choose_bayes(stack._fitted[0].view, np.arange(len(data)))
     smoothing = part.smoothing * data.values.mean()
     for row in range(len(data)):
         others = [k for k in range(len(data)) if k != row]
