@@ -112,26 +112,15 @@ def compile_relevance(statistics: ClassStatistics, smoothing: Smoothing) -> Line
     classes[places], deltas[places] = own, gains
     places += np.repeat(widths, widths)
     classes[places], deltas[places] = own + np.int32(n_labels), contrasts.deltas
-    return LinearScorer(
-        np.concatenate((bias, contrasts.bias)),
-        np.concatenate((default, contrasts.default)),
-        2 * indptr,
-        classes,
-        deltas,
-    )
+    bias, default = np.concatenate((bias, contrasts.bias)), np.concatenate((default, contrasts.default))
+    return LinearScorer(bias, default, 2 * indptr, classes, deltas)
 
 
 def first_score(scorer: LinearScorer, n_labels: int) -> LinearScorer:
     """Return the scorer of A only."""
     is_first = scorer.classes < n_labels
-    return LinearScorer(
-        scorer.bias[:n_labels],
-        scorer.default[:n_labels],
-        running_sums(is_first)[scorer.indptr],
-        scorer.classes[is_first],
-        scorer.deltas[is_first],
-        rows=scorer.rows,
-    )
+    indptr, classes, deltas = running_sums(is_first)[scorer.indptr], scorer.classes[is_first], scorer.deltas[is_first]
+    return LinearScorer(scorer.bias[:n_labels], scorer.default[:n_labels], indptr, classes, deltas, rows=scorer.rows)
 
 
 def discount(occurrences: NDArray[Any]) -> Floats:
@@ -406,7 +395,5 @@ class LeftOutBlock:
 def _check_counted(left: Floats) -> Floats:
     """Return counts without those of documents; ModelError if one is negative."""
     if left.min(initial=0) < 0:
-        raise ModelError(
-            "the model file is not consistent: a retained document is not in its counts", hint="train again"
-        )
+        raise ModelError("the model file is not consistent: its counts lack a retained document", hint="train again")
     return left

@@ -42,15 +42,8 @@ def compile_complement(
     scale = np.ones(statistics.n_classes)
     if normalize_weights:
         scale = _inverse(statistics.n_features * default - (base.sum() + statistics.class_sums(deltas)))
-    return LinearScorer(
-        np.zeros(statistics.n_classes),
-        scale * default,
-        statistics.indptr,
-        statistics.classes,
-        -scale[statistics.classes] * deltas,
-        -base,
-        scale,
-    )
+    bias, deltas = np.zeros(statistics.n_classes), -scale[statistics.classes] * deltas
+    return LinearScorer(bias, scale * default, statistics.indptr, statistics.classes, deltas, -base, scale)
 
 
 def leave_out(

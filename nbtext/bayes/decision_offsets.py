@@ -8,6 +8,7 @@ seen. The bounds of targets hold for any number of documents and any distributio
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -69,11 +70,7 @@ def fit_decision_offsets(
     if metric in STEP_METRICS:
         missed = np.zeros(log_posterior.shape[1], dtype=np.int64) if missed is None else missed
         return _maximize(STEP_METRICS[metric], log_posterior, classes, missed)
-    return _minimize_log_loss(log_posterior, classes)
-
-
-def _minimize_log_loss(log_posterior: Floats, classes: NDArray[Any]) -> Optimized:
-    """Minimize log-loss, which is smooth and convex, with a weak prior."""
+    # log-loss is smooth and convex
     offsets = fit_prior_adjustment(log_posterior, classes, start=np.zeros(log_posterior.shape[1]))
     own = np.arange(len(classes)), classes
     before, after = (-float(each[own].mean()) for each in (log_posterior, normalized(log_posterior + offsets)))
@@ -216,10 +213,9 @@ def fit_prior_adjustment(log_posterior: Floats, classes: NDArray[Any], *, start:
 
     def solve(probabilities: Floats, gradient: Floats) -> Floats:
         diagonal = probabilities.sum(axis=1) + PRIOR_DEVIATION**-2
+        scale = diagonal - np.einsum("ij,ij->i", probabilities, probabilities)
         return solve_by_conjugate_gradients(
-            lambda vector: diagonal * vector - probabilities @ (vector @ probabilities),
-            gradient * n,
-            scale=diagonal - np.einsum("ij,ij->i", probabilities, probabilities),
+            lambda vector: diagonal * vector - probabilities @ (vector @ probabilities), gradient * n, scale=scale
         )
 
     offsets = minimize(evaluate, start, solve=solve)
@@ -281,12 +277,9 @@ def find_goals(settings: ModelSettings, labels: Sequence[str]) -> Goals:
 def refuse_targets(targets: Sequence[Target]) -> None:
     """Raise SettingsError if targets are set: decision offsets are chosen on left-out documents, and there are none."""
     for target in targets:
+        what = "no threshold can be chosen, because no training document can be left out"
         hint = "train on more documents of at least two labels"
-        raise SettingsError(
-            "no threshold can be chosen, because no training document can be left out",
-            where=f"min_{target.metric}",
-            hint=hint,
-        )
+        raise SettingsError(what, where=f"min_{target.metric}", hint=hint)
 
 
 def fit_targets(
@@ -326,11 +319,8 @@ def fit_targets(
     for target, proportion in zip(targets, found, strict=True):
         if len(targets) > 1 and proportion.lower_bound(target.confidence) < target.minimum:
             what = f"{target.metric} {target.minimum:g} of {named(target.label)} cannot be reached"
-            raise SettingsError(
-                f"{what} together with the other targets",
-                where=f"min_{target.metric}",
-                hint=f"together it is {proportion.value:.4f}; lower one of the targets",
-            )
+            hint = f"together it is {proportion.value:.4f}; lower one of the targets"
+            raise SettingsError(f"{what} together with the other targets", where=f"min_{target.metric}", hint=hint)
     return offsets if offsets.any() else None, found
 
 
@@ -358,21 +348,16 @@ def _find_recall_step(scores: Floats, classes: NDArray[Any], target: Target, n_u
     margins = np.append(np.full(n_unanswered, -np.inf), margins)
     n, label = len(margins), named(target.label)
     n_missed = _max_errors(n, target)
+    goal = f"recall {target.minimum:g} of {label} with {target.confidence:.4g} confidence"
     if n_missed < 0:
-        raise SettingsError(
-            f"recall {target.minimum:g} of {label} with {target.confidence:.4g} confidence needs at least "
-            f"{number_of(_least_documents(target), 'document')} of {label}; there are {n:,}",
-            where="min_recall",
-            hint=f"{n:,} documents can assure at most {Proportion(n, n).lower_bound(target.confidence):.4f}; "
-            "lower the target or the confidence",
-        )
+        what = f"{goal} needs at least {number_of(_least_documents(target), 'document')} of {label}; there are {n:,}"
+        best = Proportion(n, n).lower_bound(target.confidence)
+        hint = f"{n:,} documents can assure at most {best:.4f}; lower the target or the confidence"
+        raise SettingsError(what, where="min_recall", hint=hint)
     if n_missed < n_unanswered:
-        raise SettingsError(
-            f"recall {target.minimum:g} of {label} with {target.confidence:.4g} confidence cannot be assured: "
-            f"{n_unanswered:,} of {number_of(n, 'document')} get no label, because no other document has their words",
-            where="min_recall",
-            hint=f"{n_missed:,} of them may be missed; lower the target or the confidence, or leave out empty texts",
-        )
+        what = f"{goal} cannot be assured: {n_unanswered:,} of {number_of(n, 'document')} get no label"
+        hint = f"{n_missed:,} of them may be missed; lower the target or the confidence, or leave out empty texts"
+        raise SettingsError(f"{what}, because no other document has their words", where="min_recall", hint=hint)
     return max(0.0, MARGIN - float(margins[n_missed]))
 
 
@@ -407,12 +392,10 @@ def _find_precision_step(scores: Floats, classes: NDArray[Any], target: Target) 
         if len(order) >= first:
             n = len(order)
             what = f"{n_correct[-1]:,} of {n:,} predictions are correct, and at most {best:.4f} can be assured"
-        raise SettingsError(
-            f"precision {target.minimum:g} of {named(target.label)} cannot be assured "
-            f"with {target.confidence:.4g} confidence: {what}",
-            where="min_precision",
-            hint="lower the target or the confidence, or train on more documents",
-        )
+        goal = f"precision {target.minimum:g} of {named(target.label)} cannot be assured"
+        hint = "lower the target or the confidence, or train on more documents"
+        what = f"{goal} with {target.confidence:.4g} confidence: {what}"
+        raise SettingsError(what, where="min_precision", hint=hint)
     return 0.0 if found == len(order) else -float(margins[found - 1] + margins[found]) / 2
 
 
@@ -444,9 +427,8 @@ def _max_errors(n: int, target: Target) -> int:
     """Return the largest number of errors among n documents that assures a target; -1 if 0 is too many."""
     if n < _least_documents(target):
         return -1
-    low, high = 0, n  # 0 errors assure it, n errors do not
-    while high - low > 1:
-        middle = (low + high) // 2
-        is_assured = Proportion(n - middle, n).lower_bound(target.confidence) >= target.minimum
-        low, high = (middle, high) if is_assured else (low, middle)
-    return low
+
+    def is_missed(n_errors: int) -> bool:
+        return Proportion(n - n_errors, n).lower_bound(target.confidence) < target.minimum
+
+    return bisect(range(1, n), False, key=is_missed)  # 0 errors assure it, n errors do not

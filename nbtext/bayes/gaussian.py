@@ -62,10 +62,9 @@ def compute_moments(statistics: ClassStatistics, documents: DocumentCounts, *, n
     """
     check_columns(statistics.n_features, Powers())
     if statistics.n_features * statistics.n_classes > MAX_WEIGHTS:
-        raise ModelError(
-            f"a gaussian model of {statistics.n_classes:,} labels and {statistics.n_features:,} features is too large",
-            hint="it has a weight for each pair; use --min-df, --max-features, fewer --hash-bits, or another model",
-        )
+        size = f"{statistics.n_classes:,} labels and {statistics.n_features:,} features"
+        hint = "it has a weight for each pair; use --min-df, --max-features, fewer --hash-bits, or another model"
+        raise ModelError(f"a gaussian model of {size} is too large", hint=hint)
     weights, entries = documents.counts.astype(np.float64), statistics.locate(documents)
     n_entries, n_documents = len(statistics.classes), max(1, statistics.n_documents)
     entry_documents = np.maximum(statistics.class_documents, 1)[statistics.classes]

@@ -679,9 +679,8 @@ def fit_label_posteriors(cells: Cells, probabilities: Floats) -> LabelPosteriors
     with_label = by_label(cells.positives)
     documents = np.stack((cells.n_documents - with_label, with_label), axis=1)
     weights = (cells.documents - cells.positives, cells.positives)
-    sums, squares = (
-        np.stack([by_label(weight * probabilities**power) for weight in weights], axis=1) for power in (1, 2)
-    )
+    powers = (probabilities, probabilities**2)
+    sums, squares = (np.stack([by_label(weight * power) for weight in weights], axis=1) for power in powers)
     means = np.divide(sums, documents, out=np.zeros_like(sums), where=documents > 0)
     variances = np.divide(squares, documents, out=np.zeros_like(sums), where=documents > 0) - means**2
     most = means * (1 - means)

@@ -64,9 +64,8 @@ class LeftOutDocuments:
     @cached_property
     def rows(self) -> NDArray[np.int64]:
         """The row of each document in `left_out`, (n_documents,); those of new documents are not of the corpus."""
-        return (
-            self.contents if self.is_new is None else np.unique(2 * self.contents + self.is_new, return_inverse=True)[1]
-        )
+        contents = self.contents
+        return contents if self.is_new is None else np.unique(2 * contents + self.is_new, return_inverse=True)[1]
 
     @cached_property
     def examples(self) -> NDArray[np.int64]:

@@ -34,13 +34,8 @@ def compile_multinomial(statistics: ClassStatistics, *, smoothing: float) -> Lin
     totals = statistics.class_occurrences + smoothing * statistics.n_features
     default = log_share(np.zeros(statistics.n_classes), totals, smoothing)
     log_probabilities = log_share(statistics.occurrences, totals, smoothing, of=statistics.classes)
-    return LinearScorer(
-        np.zeros(statistics.n_classes),
-        default,
-        statistics.indptr,
-        statistics.classes,
-        log_probabilities - default[statistics.classes],
-    )
+    deltas = log_probabilities - default[statistics.classes]
+    return LinearScorer(np.zeros(statistics.n_classes), default, statistics.indptr, statistics.classes, deltas)
 
 
 def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float) -> Floats:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
+from nbtext.features.csr import Floats
 
-Floats = NDArray[np.float64]
 # the loss at a point, its gradient, and its Hessian or another array that `solve` makes the step of
 Evaluate = Callable[[Floats], tuple[float, Floats, Floats]]
 Solve = Callable[[Floats, Floats], Floats]

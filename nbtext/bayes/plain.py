@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.features.csr import entries_of, run_starts, running_sums
+from nbtext.features.csr import Floats, entries_of, run_starts, running_sums
 
-Floats = NDArray[np.float64]
 # the arrays of class statistics, sorted by feature: indptr, classes, documents, occurrences
 Entries = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[Any]]
 

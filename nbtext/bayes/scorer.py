@@ -119,9 +119,8 @@ class LinearScorer(SparseWeights):
             bounds, entries = entries_of(shared.indptr, own_rows[block])
             ends = self.indptr[block.start : block.stop + 1]
             own = slice(ends[0], ends[-1])
-            is_same = np.array_equal(bounds, ends - ends[0]) and np.array_equal(
-                shared.classes[entries], self.classes[own]
-            )
+            is_same = np.array_equal(bounds, ends - ends[0])
+            is_same = is_same and np.array_equal(shared.classes[entries], self.classes[own])
             if not (is_same and np.array_equal(shared.deltas[entries], self.deltas[own])):
                 return self
         return shared
@@ -195,10 +194,8 @@ class ClassWeights:
         derivation, n_features = self._scorer.derivation, self._scorer.n_features
         if derivation is None:
             return self.row(k)
-        ones = np.ones(n_features, dtype=np.int32)
-        indptr, columns, values = derivation.rows(
-            np.arange(n_features + 1), np.arange(n_features, dtype=np.int32), ones
-        )
+        features, ones = np.arange(n_features + 1), np.ones(n_features, dtype=np.int32)
+        indptr, columns, values = derivation.rows(features, features[:-1].astype(np.int32), ones)
         rows = range(k, len(self._scorer.bias), self._scorer.n_classes)
         total = sum((self.row(row)[columns] * values for row in rows), np.zeros(len(columns)))
         return np.add.reduceat(total, indptr[:-1]) if n_features else total
@@ -267,11 +264,9 @@ def round_to_float32(numbers: Floats) -> Floats:
 def check_columns(n_features: int, derivation: Derivation) -> None:
     """Raise ModelError if there are more derived columns than int32 can number."""
     if n_features * derivation.width > MAX_COLUMNS:
-        raise ModelError(
-            f"{n_features:,} features are too many for this model: it needs {derivation.width} columns for each, and "
-            f"supports {MAX_COLUMNS:,} in all",
-            hint="use fewer --hash-bits, or --min-df and --max-features",
-        )
+        what = f"{n_features:,} features are too many for this model: it needs {derivation.width} columns for each"
+        hint = "use fewer --hash-bits, or --min-df and --max-features"
+        raise ModelError(f"{what}, and supports {MAX_COLUMNS:,} in all", hint=hint)
 
 
 def log_posterior(scores: Floats) -> Floats:

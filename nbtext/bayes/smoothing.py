@@ -126,13 +126,11 @@ def judge(
         adjustment = adjust_prior(calibration.log_posterior(scores, lengths), classes)
         calibration = replace(calibration, prior_adjustment=adjustment)
     if goals.optimize is not None:
-        offsets, before, after = fit_decision_offsets(
-            calibration.log_posterior(scores, lengths), classes, goals.optimize, missed
-        )
+        log_posterior = calibration.log_posterior(scores, lengths)
+        offsets, before, after = fit_decision_offsets(log_posterior, classes, goals.optimize, missed)
         if goals.optimize not in DECISION_METRICS:  # it is a log-loss
-            before, after = (
-                (len(classes) * each - lost.sum()) / (len(classes) + len(lost)) for each in (before, after)
-            )
+            n = len(classes) + len(lost)
+            before, after = ((len(classes) * each - lost.sum()) / n for each in (before, after))
         optimized = before, after
         if goals.optimize in DECISION_METRICS:
             calibration = replace(calibration, decision_offsets=offsets)
@@ -178,9 +176,8 @@ def add_likelihoods(selection: Selection, likelihoods: Floats) -> Selection:
     found = typical(likelihoods)
     if found is None:
         return selection
-    return selection._replace(
-        calibration=replace(selection.calibration, likelihoods=found, outlier_threshold=threshold(found))
-    )
+    calibration = replace(selection.calibration, likelihoods=found, outlier_threshold=threshold(found))
+    return selection._replace(calibration=calibration)
 
 
 def compare_event_models(corpora: Sequence[ScoredCorpus], smoothing: float | None) -> int:
@@ -229,9 +226,8 @@ def _answer(corpora: Sequence[ScoredCorpus], size: int, smoothings: Sequence[Seq
     for corpus, own in zip(corpora, smoothings, strict=True):
         first = corpus.corpus.first(size)
         known = [first.ignore_hapaxes(*each) for each in zip(corpus.scores(size, *own), own, strict=True)]
-        found = [
-            (scores.argmax(axis=1) == first.documents.classes, each) for scores, each in zip(known, own, strict=True)
-        ]
+        own_classes = first.documents.classes
+        found = [(scores.argmax(axis=1) == own_classes, each) for scores, each in zip(known, own, strict=True)]
         answers.append(max(found, key=lambda each: each[0].sum()))
         if n_scores > KEPT_SCORES:
             corpus.keep()
@@ -300,9 +296,9 @@ def select_smoothing(
         refuse_targets(goals.targets)
         return Selection(Hyperparameters(LAPLACE if smoothing is None else smoothing))
     without = corpus.unanswered
-    best, near = (
-        (smoothing, None) if smoothing is not None else search_smoothing(corpus) if len(corpus) else (LAPLACE, None)
-    )
+    best, near = (LAPLACE if smoothing is None else smoothing), None
+    if smoothing is None and len(corpus):
+        best, near = search_smoothing(corpus)
     prior = without.unanswered_log_posterior()
     if not calibrate and len(prior):
         prior = normalized(without.ignore_hapaxes(without.scores(best)[0], best))

@@ -153,9 +153,8 @@ class HeldOut:
             selection, Scored(known, self._n_known[self.held_out], classes), self.unanswered,
             n_unjudged=len(self.sample) - len(complete), goals=Goals(optimize),
         )  # fmt: skip
-        return add_likelihoods(
-            selection, log_likelihood_per_token(complete, self.lengths[self.folds != NEVER_HELD_OUT])
-        )
+        lengths = self.lengths[self.folds != NEVER_HELD_OUT]
+        return add_likelihoods(selection, log_likelihood_per_token(complete, lengths))
 
 
 NEGLIGIBLE = 1e-12  # smaller probabilities of a label are set to 0
@@ -250,16 +249,13 @@ class ExpectationMaximization:
         """Return the probabilities of the labels of the unlabeled documents, and the documents' log-likelihood."""
         from scipy.sparse import vstack
 
-        parts = parallel_calls(
-            [partial(_posteriors, scorer, part) for part in self.unlabeled.split(AT_ONCE)], jobs=jobs
-        )
+        calls = [partial(_posteriors, scorer, part) for part in self.unlabeled.split(AT_ONCE)]
+        parts = parallel_calls(calls, jobs=jobs)
         return vstack([posteriors for posteriors, _ in parts], format="csr"), sum(marginal for _, marginal in parts)
 
     def _log_posterior(self, labeled: ClassStatistics, scorer: LinearScorer, marginal: float) -> float:
         """Return l(θ), up to a constant that does not depend on the model."""
-        of_classes = _matrix(
-            labeled
-        ).T.tocsr()  # the likelihood of a class's documents is that of the sum of their counts
+        of_classes = _matrix(labeled).T.tocsr()  # the likelihood of documents of a class is that of their summed counts
         indptr, indices = of_classes.indptr.astype(np.int64), of_classes.indices.astype(np.int32)
         own = np.diagonal(scorer.scores(indptr, indices, of_classes.data))
         log_likelihood = float((own + (labeled.class_documents - 1) * scorer.bias).sum())

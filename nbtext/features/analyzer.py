@@ -28,7 +28,24 @@ WHITE_SPACE = re.compile(r"\s\s+")
 MAX_CACHED = 1_000_000  # cached normal forms of words
 
 
-class Analyzer:
+class _Finder:
+    """What the classes that find features have in common: the settings, and a method for each kind of feature."""
+
+    def __init__(self, settings: FeatureSettings) -> None:
+        if settings.analyzer != "word":
+            _refuse_word_options(settings)
+        self._ngrams = settings.ngrams
+        self._lowercase = settings.lowercase
+        self._strip_accents = ACCENTS[settings.strip_accents]
+        self._pattern = compile_token_pattern(settings)
+        self.normalizer = Normalizer(settings) if settings.stop_words or settings.stem is not None else None
+        views = zip(settings.view, settings.of_views, strict=False)
+        self._views: list[tuple[str, Any]] = [(name + VIEW_END, type(self)(each)) for name, each in views]
+        methods = {"word": "_word_features", "char": "_character_ngrams", "char_wb": "_bounded_ngrams"}
+        self._find: Callable[..., Any] = getattr(self, methods[settings.analyzer])
+
+
+class Analyzer(_Finder):
     """Turns a text into features, as scikit-learn's vectorizers do with the same options.
 
     With `analyzer="word"`, the steps are: lowercase the text, strip accents, find tokens, remove stop words, stem, and
@@ -57,24 +74,11 @@ class Analyzer:
     """
 
     def __init__(self, settings: FeatureSettings) -> None:
-        if settings.analyzer != "word":
-            _refuse_word_options(settings)
-        self._ngrams = settings.ngrams
-        self._lowercase = settings.lowercase
-        self._strip_accents = ACCENTS[settings.strip_accents]
-        self._find_tokens = compile_token_pattern(settings).findall
-        self.normalizer = Normalizer(settings) if settings.stop_words or settings.stem is not None else None
+        super().__init__(settings)
+        self._find_tokens = self._pattern.findall
         self._n_too_long = 0
         self._lock = Lock()
         self._prefixes = tuple(f"{name}:" for name in settings.fields)
-        self._views = [
-            (name + VIEW_END, Analyzer(each)) for name, each in zip(settings.view, settings.of_views, strict=False)
-        ]
-        self._features: Callable[[str], list[str]] = {
-            "word": self._word_features,
-            "char": self._character_ngrams,
-            "char_wb": self._bounded_ngrams,
-        }[settings.analyzer]
 
     def __call__(self, text: str) -> list[str]:
         """Return the features of one text, with repetitions; in several views, each after the name of its view."""
@@ -84,7 +88,8 @@ class Analyzer:
             text = text.lower()
         if self._strip_accents is not None:
             text = self._strip_accents(text)
-        return self._features(text)
+        features: list[str] = self._find(text)
+        return features
 
     def document(self, texts: Sequence[str]) -> list[str]:
         """Return the features of a document; with several text fields, each as `field:feature`."""
@@ -120,11 +125,8 @@ class Analyzer:
     def _character_ngrams(self, text: str) -> list[str]:
         text = WHITE_SPACE.sub(" ", text)
         shortest, longest = self._ngrams
-        return [
-            text[start : start + n]
-            for n in range(shortest, min(longest, len(text)) + 1)
-            for start in range(len(text) - n + 1)
-        ]
+        lengths = range(shortest, min(longest, len(text)) + 1)
+        return [text[start : start + n] for n in lengths for start in range(len(text) - n + 1)]
 
     def _bounded_ngrams(self, text: str) -> list[str]:
         shortest, longest = self._ngrams
@@ -176,11 +178,8 @@ def compile_token_pattern(settings: FeatureSettings) -> re.Pattern[str]:
     except (re.error, OverflowError, RecursionError) as error:
         raise SettingsError(f"invalid regular expression: {error}", where="token_pattern") from None
     if pattern.groups > 1:
-        raise SettingsError(
-            f"{pattern.groups} capturing groups; at most one is allowed, which is the token",
-            where="token_pattern",
-            hint="write (?:...) for the others",
-        )
+        what = f"{pattern.groups} capturing groups; at most one is allowed, which is the token"
+        raise SettingsError(what, where="token_pattern", hint="write (?:...) for the others")
     return pattern
 
 
@@ -249,9 +248,8 @@ def _refuse_word_options(settings: FeatureSettings) -> None:
     }
     for name, is_given in given.items():
         if is_given:
-            raise SettingsError(
-                "needs features of words", where=name, hint="leave out this option, or use --analyzer word"
-            )
+            hint = "leave out this option, or use --analyzer word"
+            raise SettingsError("needs features of words", where=name, hint=hint)
 
 
 MAX_CHARACTERS = 5_000_000  # of a text; the matcher may need 100 bytes for each
@@ -274,11 +272,9 @@ def refuse_long_texts(batch: Batch, settings: FeatureSettings) -> None:
 
 
 def _too_long(where: str) -> InputError:
-    return InputError(
-        f"a text has more than {MAX_CHARACTERS:,} characters, which is too long for a custom token pattern",
-        where=where,
-        hint="use the default pattern, or leave such texts out with --max-document-bytes",
-    )
+    what = f"a text has more than {MAX_CHARACTERS:,} characters, which is too long for a custom token pattern"
+    hint = "use the default pattern, or leave such texts out with --max-document-bytes"
+    return InputError(what, where=where, hint=hint)
 
 
 @contextmanager
@@ -311,11 +307,9 @@ def regex_timeout(columns: Sequence[Sequence[str]]) -> Iterator[None]:
 
 
 def _stop(*_: Any) -> None:
-    raise InputError(
-        "matching the token pattern with these texts takes too long",
-        where="--token-pattern",
-        hint="simplify the pattern: avoid nested repetitions such as (a+)+",
-    )
+    what = "matching the token pattern with these texts takes too long"
+    hint = "simplify the pattern: avoid nested repetitions such as (a+)+"
+    raise InputError(what, where="--token-pattern", hint=hint)
 
 
 Span = tuple[int, int]  # start and end of a part of a text
@@ -329,26 +323,11 @@ class Occurrence(NamedTuple):
     spans: tuple[Span, ...]
 
 
-class Locator:
+class Locator(_Finder):
     """Finds the features of a text as Analyzer does, in the same order, with their positions.
 
     A position refers to the original text, before lowercasing, accent stripping and stemming.
     """
-
-    def __init__(self, settings: FeatureSettings) -> None:
-        self._views = [
-            (name + VIEW_END, Locator(each)) for name, each in zip(settings.view, settings.of_views, strict=False)
-        ]
-        self._ngrams = settings.ngrams
-        self._lowercase = settings.lowercase
-        self._strip_accents = ACCENTS[settings.strip_accents]
-        self._pattern = compile_token_pattern(settings)
-        self._normalizer = Analyzer(settings).normalizer
-        self._find: Callable[[str, list[int]], Iterator[Occurrence]] = {
-            "word": self._word_features,
-            "char": self._character_ngrams,
-            "char_wb": self._bounded_ngrams,
-        }[settings.analyzer]
 
     def __call__(self, text: str) -> list[Occurrence]:
         """Return the features of one text."""
@@ -385,7 +364,7 @@ class Locator:
             token: str = match[group] or ""
             if is_too_long(token):
                 continue
-            word = self._normalizer[token] if self._normalizer is not None else token
+            word = self.normalizer[token] if self.normalizer is not None else token
             if word is not None:
                 yield word, _span(origins, *match.span(group))
 

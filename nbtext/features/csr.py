@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from nbtext.kernel import choose_version
 from nbtext.records import dataclass
 
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
 
 def running_sums(values: NDArray[Any] | Sequence[int]) -> NDArray[np.int64]:
     """Return cumulative sums that begin with 0, shape (n + 1,)."""
@@ -125,9 +128,6 @@ take_rows = choose_version(take_rows)
 entry_positions = choose_version(entry_positions)
 
 
-Floats = NDArray[np.float64]
-
-
 @dataclass(frozen=True, eq=False)
 class SparseWeights:
     """scores = X @ weights.T + bias, one score for each class.
@@ -173,10 +173,8 @@ class SparseWeights:
             )  # fmt: skip
             if self.rows is None:
                 indptr = self.indptr[start : stop + 1]
-                entries = slice(indptr[0], indptr[-1])
-                part = replace(
-                    part, indptr=indptr - indptr[0], classes=self.classes[entries], deltas=self.deltas[entries]
-                )
+                cells = slice(indptr[0], indptr[-1])
+                part = replace(part, indptr=indptr - indptr[0], classes=self.classes[cells], deltas=self.deltas[cells])
             else:
                 part = replace(part, rows=self.rows[start:stop])
             found.append(part)

@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
-from nbtext.features.csr import arrange_rows, entry_positions, running_sums, take_rows
+from nbtext.features.csr import Floats, arrange_rows, entry_positions, running_sums, take_rows
 from nbtext.records import LazyProperty, dataclass
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-Floats = NDArray[np.float64]
 SUMMED = 1024  # documents whose counts are summed at once
 EMPTY_HASH = 2**64 - 1  # of documents without a token: the last to be retained, so that others are always in a sample
 
@@ -138,10 +136,9 @@ class DocumentCounts:
 
     def first(self, size: int) -> DocumentCounts:
         """Return about the first `size` documents, in the order of their hashes, up to the end of duplicates."""
-        hashes = self.hashes
-        return (
-            self if size >= len(self) else self.slice(0, int(np.searchsorted(hashes, hashes[size - 1], side="right")))
-        )
+        if size >= len(self):
+            return self
+        return self.slice(0, int(np.searchsorted(self.hashes, self.hashes[size - 1], side="right")))
 
     def restrict(self, columns: NDArray[np.int64], n_features: int) -> DocumentCounts:
         """Return the same documents over some features only; `columns` is ascending."""
@@ -149,13 +146,9 @@ class DocumentCounts:
         renumbered[columns] = np.arange(len(columns), dtype=np.int32)
         indices = renumbered[self.indices]
         kept = indices >= 0
-        return replace(
-            self,
-            indptr=running_sums(kept)[self.indptr],
-            indices=indices[kept],
-            counts=self.counts[kept],
-            token_lengths=None,  # they include the removed features; lengths of counts are computed from counts
-        )
+        # token lengths include the removed features; lengths of counts are computed from counts
+        indptr = running_sums(kept)[self.indptr]
+        return replace(self, indptr=indptr, indices=indices[kept], counts=self.counts[kept], token_lengths=None)
 
     def filter_entries(self, is_kept: NDArray[np.bool_]) -> DocumentCounts:
         """Return the same documents with some of their entries only; `is_kept` has shape (n_entries,)."""
@@ -258,9 +251,8 @@ class DocumentCounts:
         mine, theirs = kinds[: len(self)], kinds[len(self) :]
         n_taken = np.bincount(theirs, minlength=len(order) + 1)
         if (n_taken > np.bincount(mine, minlength=len(order) + 1)).any():
-            raise ModelError(
-                "the model was not trained on some of these documents: they are not in its retained sample"
-            )
+            what = "the model was not trained on some of these documents: they are not in its retained sample"
+            raise ModelError(what)
         copies = np.arange(len(mine)) - np.searchsorted(mine, mine)
         return self.take(np.flatnonzero(copies >= n_taken[mine]))
 

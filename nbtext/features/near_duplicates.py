@@ -8,10 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.features.csr import running_sums
+from nbtext.features.csr import Floats, Integers, running_sums
 from nbtext.features.document_counts import DocumentCounts, number_contents
-
-Ints = NDArray[np.int64]
 
 SIMILAR = 0.8  # minimum Jaccard similarity of two near duplicates, and so the minimum ratio of their sizes
 MAX_RARE = 20  # documents that have a rare feature; at least two have it
@@ -30,9 +28,9 @@ class NearDuplicates(NamedTuple):
     groups        (n_documents,), a number for each group: documents that a chain of duplicates or pairs connects
     """
 
-    pairs: Ints
-    similarities: NDArray[np.float64]
-    groups: Ints
+    pairs: Integers
+    similarities: Floats
+    groups: Integers
 
 
 def find_near_duplicates(documents: DocumentCounts, n_features: int) -> NearDuplicates:
@@ -67,7 +65,7 @@ def find_near_duplicates(documents: DocumentCounts, n_features: int) -> NearDupl
     return NearDuplicates(np.sort(first)[pairs], similarities, components.astype(np.int64)[rows])
 
 
-def _share_rare_features(documents: DocumentCounts, n_features: int, sizes: Ints) -> Iterator[Ints]:
+def _share_rare_features(documents: DocumentCounts, n_features: int, sizes: Integers) -> Iterator[Integers]:
     """Yield pairs of documents that share at least SHARED of the rare features of the smaller one."""
     from scipy.sparse import csr_array
 
@@ -86,7 +84,7 @@ def _share_rare_features(documents: DocumentCounts, n_features: int, sizes: Ints
         yield _of_similar_sizes(one[is_candidate], other[is_candidate], sizes)
 
 
-def _cut(running: Ints, maximum: int) -> Iterator[tuple[int, int]]:
+def _cut(running: Integers, maximum: int) -> Iterator[tuple[int, int]]:
     """Yield ranges of rows whose numbers sum up to about `maximum`; `running` are their running sums."""
     start, n = 0, len(running) - 1
     while start < n:
@@ -95,7 +93,7 @@ def _cut(running: Ints, maximum: int) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-def _link_buckets(documents: DocumentCounts, sizes: Ints) -> Iterator[Ints]:
+def _link_buckets(documents: DocumentCounts, sizes: Integers) -> Iterator[Integers]:
     """Yield pairs of documents with two equal minimum hashes, and of about the same size."""
     rows = np.flatnonzero(sizes)
     if len(rows) < 2:
@@ -121,13 +119,13 @@ def _hash(features: NDArray[np.int32], seed: int) -> NDArray[np.uint64]:
     return hashes
 
 
-def _of_similar_sizes(one: Ints, other: Ints, sizes: Ints) -> Ints:
+def _of_similar_sizes(one: Integers, other: Integers, sizes: Integers) -> Integers:
     """Return the pairs whose sizes allow them to be near duplicates, shape (n_pairs, 2)."""
     is_possible = np.minimum(sizes[one], sizes[other]) >= SIMILAR * np.maximum(sizes[one], sizes[other])
     return np.stack((one[is_possible], other[is_possible]), axis=1)
 
 
-def _measure_similarities(documents: DocumentCounts, n_features: int, sizes: Ints, pairs: Ints) -> NDArray[np.float64]:
+def _measure_similarities(documents: DocumentCounts, n_features: int, sizes: Integers, pairs: Integers) -> Floats:
     """Return the Jaccard similarity of the sets of features of each pair of documents, shape (n_pairs,)."""
     from scipy.sparse import csr_array
 

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import ModelError, SettingsError, number_of
+from nbtext.features.csr import Floats, Integers
 from nbtext.features.document_counts import ClassCounts
 from nbtext.features.settings import FeatureSettings
-
-Floats = NDArray[np.float64]
 
 
 def no_token() -> ModelError:
@@ -28,9 +27,7 @@ def is_selective(settings: FeatureSettings) -> bool:
     return has_lower_limit or has_upper_limit or settings.max_features is not None or settings.select is not None
 
 
-def select_columns(
-    counts: ClassCounts, class_documents: NDArray[np.int64], settings: FeatureSettings
-) -> NDArray[np.int64]:
+def select_columns(counts: ClassCounts, class_documents: Integers, settings: FeatureSettings) -> Integers:
     """Return the columns to keep, ascending, after the limits of document frequency, max_features and select.
 
     Ties go to the first columns, which are the first names. With tf `binary`, the frequency of a feature is its
@@ -63,25 +60,20 @@ def document_frequency_limits(settings: FeatureSettings, n_documents: int) -> tu
 
     raises  SettingsError: the minimum is above the maximum
     """
-    low, high = (
-        limit if isinstance(limit, int) else limit * n_documents for limit in (settings.min_df, settings.max_df)
-    )
+    limits = (settings.min_df, settings.max_df)
+    low, high = (limit if isinstance(limit, int) else limit * n_documents for limit in limits)
     if high < low and low > n_documents:
-        raise SettingsError(
-            f"{settings.min_df:,} is more than the number of documents, {n_documents:,}", where="--min-df"
-        )
+        what = f"{settings.min_df:,} is more than the number of documents, {n_documents:,}"
+        raise SettingsError(what, where="--min-df")
     if high < low:
-        raise SettingsError(
-            f"{settings.max_df} allows {number_of(high, 'document')} of {n_documents:,}, "
-            f"but --min-df {settings.min_df} needs {low:,g}",
-            where="--max-df",
-            hint="raise --max-df, or lower --min-df",
-        )
+        what = f"{settings.max_df} allows {number_of(high, 'document')} of {n_documents:,}"
+        what += f", but --min-df {settings.min_df} needs {low:,g}"
+        raise SettingsError(what, where="--max-df", hint="raise --max-df, or lower --min-df")
     return low, high
 
 
 def _score_features(
-    counts: ClassCounts, occurrences: NDArray[Any], class_documents: NDArray[np.int64], criterion: str
+    counts: ClassCounts, occurrences: NDArray[Any], class_documents: Integers, criterion: str
 ) -> Floats:
     """Return the association of each feature with the label, shape (n_features,)."""
     if len(class_documents) < 2:
@@ -93,7 +85,7 @@ def _score_features(
     raise SettingsError(f"unknown criterion {criterion}", where="--select", hint="write mi:N or chi2:N")
 
 
-def _best(columns: NDArray[np.int64], scores: Floats, n_best: int) -> NDArray[np.int64]:
+def _best(columns: Integers, scores: Floats, n_best: int) -> Integers:
     """Return the columns with the n_best highest scores, ascending; of equal ones the first."""
     # 40 significant bits, so that rounding errors of logarithms do not break ties
     mantissas, exponents = np.frexp(scores[columns])
@@ -102,7 +94,7 @@ def _best(columns: NDArray[np.int64], scores: Floats, n_best: int) -> NDArray[np
     return np.sort(columns[order[:n_best]])
 
 
-def mutual_information(counts: ClassCounts, class_documents: NDArray[np.int64]) -> Floats:
+def mutual_information(counts: ClassCounts, class_documents: Integers) -> Floats:
     """Return the mutual information of each feature's binary count and the label, in nats.
 
     I = Σ P(feature, class) · ln(P(feature, class) / (P(feature) P(class))), maximum-likelihood estimates.
@@ -131,7 +123,7 @@ def _share_of_information(both: NDArray[Any], one: Floats, other: Floats, n_docu
     return share
 
 
-def chi_squared(counts: ClassCounts, occurrences: NDArray[Any], class_documents: NDArray[np.int64]) -> Floats:
+def chi_squared(counts: ClassCounts, occurrences: NDArray[Any], class_documents: Integers) -> Floats:
     """Return the chi-squared statistic of each feature's occurrences and the label.
 
     χ² = Σ (observed - expected)² / expected over the classes; a class without the feature adds the expected number.

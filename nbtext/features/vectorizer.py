@@ -166,9 +166,8 @@ class Vectorizer:
         if len(labels) != n_documents:
             raise InputError(f"{len(labels)} labels for {n_documents} documents")
         if None in labels:
-            raise InputError(
-                f"document {labels.index(None) + 1} has no label", hint="--select needs the label of each document"
-            )
+            what = f"document {labels.index(None) + 1} has no label"
+            raise InputError(what, hint="--select needs the label of each document")
         return np.unique(np.array(labels), return_inverse=True)[1].astype(np.int32)
 
     def _select_features(

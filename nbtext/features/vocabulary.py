@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,9 +96,8 @@ def find_views(vocabulary: Vocabulary, names: Sequence[str]) -> NDArray[np.int64
     bounds = [0]
     for name in names:
         after = name + chr(ord(VIEW_END) + 1)
-        start, stop = (
-            bisect_left(range(len(vocabulary)), each, key=vocabulary.term) for each in (name + VIEW_END, after)
-        )
+        bounds_of = partial(bisect_left, range(len(vocabulary)), key=vocabulary.term)
+        start, stop = bounds_of(name + VIEW_END), bounds_of(after)
         if start != bounds[-1]:
             break
         bounds.append(stop)

@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
-from nbtext.features.csr import split_columns
+from nbtext.features.csr import Floats, split_columns
 from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, TERM_FREQUENCIES, TermFrequency, evaluate
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views
 from nbtext.records import dataclass
 
-Floats = NDArray[np.float64]
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "Add": operator.add,
     "Sub": operator.sub,
@@ -80,10 +79,8 @@ class Weighting:
         parameters = {name: float(getattr(settings, name)) for name in TERM_FREQUENCIES[settings.tf].parameters}
         if TERM_FREQUENCIES[settings.tf].needs_mean_length:
             if mean_length is None:
-                raise ModelError(
-                    f"--tf {settings.tf} cannot be applied to a matrix of weights",
-                    hint="make the matrix with nbtext vectorize --weighting counts",
-                )
+                hint = "make the matrix with nbtext vectorize --weighting counts"
+                raise ModelError(f"--tf {settings.tf} cannot be applied to a matrix of weights", hint=hint)
             parameters["mean_length"] = mean_length
         return cls(settings.tf, settings.norm, idf, parameters)
 
