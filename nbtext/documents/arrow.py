@@ -11,6 +11,7 @@ https://arrow.apache.org/docs/format/Columnar.html, format/Message.fbs, format/F
 
 from __future__ import annotations
 
+import io
 import os
 import struct
 from collections import deque
@@ -272,10 +273,8 @@ def _open_table(stream: ByteStream) -> Iterator[IO[bytes] | None]:
         yield file
 
 
-class _Blocks:
+class _Blocks(io.RawIOBase):
     """Blocks of bytes as a read-only file object."""
-
-    closed = False
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
         self._blocks = blocks
@@ -296,9 +295,6 @@ class _Blocks:
 
     def readable(self) -> bool:
         return True
-
-    def close(self) -> None:
-        """Do nothing; the caller that opened the stream closes it."""
 
 
 class _Table(NamedTuple):
@@ -724,12 +720,11 @@ def _type_of(column: Column) -> Any:
 
 
 def _values_of(column: Column) -> list[Any]:
-    if column.kind == "scores":
-        return [
-            [{"label": label, "probability": share} for label, share in scores.items()] if scores is not None else None
-            for scores in column.values
-        ]
-    return list(column.values)
+    def pairs(scores: dict[str, float]) -> list[dict[str, Any]]:
+        return [{"label": label, "probability": share} for label, share in scores.items()]
+
+    is_nested = column.kind == "scores"
+    return [pairs(value) if is_nested and value is not None else value for value in column.values]
 
 
 @contextmanager
@@ -741,10 +736,8 @@ def _open(target: Target) -> Iterator[Any]:
         yield _Sink(file)
 
 
-class _Sink:
-    """A write-only file object, which remains open; pyarrow asks for its position."""
-
-    closed = False
+class _Sink(io.RawIOBase):
+    """A write-only file object, whose file remains open; pyarrow asks for its position."""
 
     def __init__(self, file: Writer) -> None:
         self._file = file
@@ -760,9 +753,6 @@ class _Sink:
 
     def flush(self) -> None:
         self._file.flush()
-
-    def close(self) -> None:
-        self.flush()
 
     def writable(self) -> bool:
         return True

@@ -66,20 +66,16 @@ class Rows(Protocol):
     @property
     def format(self) -> str:
         """Return the name of the format, whose writer writes the rows."""
-        ...
 
     @property
     def path(self) -> str:
         """Return the file of the rows, for errors."""
-        ...
 
     def slice(self, start: int, stop: int) -> Rows:
         """Return some rows, with the text before them if they are the first, and after them if they are the last."""
-        ...
 
     def fields(self, row: int) -> dict[str, Any] | None:
         """Return the values of all columns of a row; None if the format has none."""
-        ...
 
 
 class Document(NamedTuple):
@@ -294,10 +290,8 @@ class Batch:
             what += f"; its keys or columns are: {format_names(self.names)}"
             hint = f"name the key or column of the label with --label-field{SKIP_HINT}"
         elif place.rpartition(":")[2].isdecimal():
-            hint = (
-                "name the column or key of the label with --label-field, give the file format with --input-format, "
-                "or leave out the lines without a label with --skip-unlabeled"
-            )
+            hint = "name the column or key of the label with --label-field, give the file format with --input-format"
+            hint += ", or leave out the lines without a label with --skip-unlabeled"
         return InputError(what, where=place, hint=hint)
 
 

@@ -17,9 +17,7 @@ SINGLE_HINT = "leave out --single-label, or keep one label for each document"
 FIELDS_HINT = "--label-fields names columns that hold 1 for each label of the document, and 0 for the others"
 MAX_SHOWN, MAX_CHARACTERS = 5, 40  # labels of an error message, and characters of each
 MAX_NAMES_SHOWN, MAX_NAME_CHARACTERS = 20, 40  # the same of keys or columns
-HEADER_HINT = (
-    "name the columns with --text-field and --label-field; if the file has no header, give their numbers from 1"
-)
+HEADER_HINT = "name the columns with --text-field and --label-field; without a header in the file, give numbers from 1"
 DEFAULTS = InputSettings()
 LABEL_PREFIX = "__label__"  # of the labels in a line of fastText
 HAS_LABEL = {"1": True, "true": True, "1.0": True, "0": False, "false": False, "0.0": False}

@@ -21,33 +21,14 @@ from itertools import compress, groupby
 from operator import attrgetter, or_
 from threading import Thread
 
+from nbtext.documents import recognition, streams
 from nbtext.documents.batch import Batch, Block
 from nbtext.documents.blocks import ReadOptions, Shard
 from nbtext.documents.decoding import BOMS, Decoded
 from nbtext.documents.decompression import MAGICS, SUFFIXES, check_compression, too_long, unpack
 from nbtext.documents.formats import HTML_SUFFIXES, content_suffix, is_mail
 from nbtext.documents.office import extract_text, is_readable
-from nbtext.documents.recognition import (
-    BEGINNINGS,
-    BINARY,
-    HEAD_BYTES,
-    OUTPUTS,
-    find_utf_16,
-    log_skipped,
-    name_binary,
-    recognize,
-)
 from nbtext.documents.settings import InputSettings
-from nbtext.documents.streams import (
-    READ,
-    ByteStream,
-    hide_credentials,
-    is_folder,
-    is_url,
-    list_files,
-    read_url,
-    unreadable,
-)
 from nbtext.errors import InputError, NbtextError
 from nbtext.kernel import HAS_KERNEL
 from nbtext.records import dataclass
@@ -60,12 +41,12 @@ ABOUT_FILE = "file about the directory, such as README or LICENSE"
 ABOUT_NAME = r"(?i)(?:readme|licen[cs]e|copying|authors|changelog|notice|contributing)(?:\.\w+)*"
 
 READ_BYTES = 1 << 20
-READ_NOW = READ | getattr(os, "O_NONBLOCK", 0)  # does not wait for the writer of a FIFO
+READ_NOW = streams.READ | getattr(os, "O_NONBLOCK", 0)  # does not wait for the writer of a FIFO
 BLOCK_FILES = 256
 BLOCK_BYTES = 8 << 20
 UNPACKED_RATIO = 20  # assumed ratio of the decompressed size to the size of a compressed file
 SAMPLE_STEP = 32  # the size of every 32nd file estimates the size of a block
-SPECIAL_BEGINNINGS = BOMS + MAGICS + BEGINNINGS
+SPECIAL_BEGINNINGS = BOMS + MAGICS + recognition.BEGINNINGS
 COMPRESSED = tuple(SUFFIXES)
 SPECIAL_SUFFIXES = (*COMPRESSED, *HTML_SUFFIXES)
 # Most files have none of these, and need not be compared with each beginning and suffix.
@@ -160,7 +141,7 @@ def list_tree(root: str, outputs: Sequence[str] = (), exclude: Sequence[str] = (
         The directory cannot be read, or holds no file.
     """
     tree, is_excluded = Tree(), _compile_globs(exclude)
-    if is_url(root):
+    if streams.is_url(root):
         _list_remote_files(root, tree, is_excluded)
     else:
         _list_local_files(root, tree, Outputs(outputs), is_excluded)
@@ -168,7 +149,7 @@ def list_tree(root: str, outputs: Sequence[str] = (), exclude: Sequence[str] = (
         numbers, first = Counter(reason for _, reason in tree.skipped), first_missed(tree.skipped)
         skipped = ", ".join(f"{reason}{first.get(reason, '')}: {number}" for reason, number in sorted(numbers.items()))
         what = f"the directory contains no file that nbtext reads{f' ({skipped})' if skipped else ''}"
-        raise InputError(what, where=hide_credentials(root), hint="give a directory that contains text files")
+        raise InputError(what, where=streams.hide_credentials(root), hint="give a directory that contains text files")
     return tree
 
 
@@ -187,7 +168,7 @@ def _compile_globs(patterns: Sequence[str]) -> Callable[[str], bool] | None:
 
 def _list_remote_files(root: str, tree: Tree, is_excluded: Callable[[str], bool] | None) -> None:
     """Add the files below a URL to the tree. Maildirs are not recognized there."""
-    for names in list_files(root):
+    for names in streams.list_files(root):
         path = "/".join((root.rstrip("/"), *names))
         if any(name.startswith(".") for name in names):
             tree.skipped.append((path, "hidden file or folder"))
@@ -204,7 +185,7 @@ def _list_local_files(root: str, tree: Tree, outputs: Outputs, is_excluded: Call
     try:
         stack = [_open_folder(root, None)]
     except OSError as error:
-        raise unreadable(root, error) from None
+        raise streams.unreadable(root, error) from None
     while stack:
         parent = stack[-1]
         entry = _take_files(parent, tree, outputs, is_excluded)
@@ -289,15 +270,11 @@ def list_shards(root: str, settings: InputSettings, outputs: Sequence[str]) -> t
         files = zip(tree.paths, tree.labels, strict=True)
         return [Shard("file", (path,), (label,), root=root) for path, label in files], tree.skipped
     if None in tree.labels and any(label is not None for label in tree.labels):
-        is_kept = [
-            label is not None or not re.fullmatch(ABOUT_NAME, os.path.basename(path))
-            for path, label in zip(tree.paths, tree.labels, strict=True)
-        ]
-        for path, kept in zip(tree.paths, is_kept, strict=True):
-            if not kept:
-                tree.skipped.append((path, ABOUT_FILE))
-        tree.paths, tree.labels = list(compress(tree.paths, is_kept)), list(compress(tree.labels, is_kept))
-        tree.in_maildir = list(compress(tree.in_maildir, is_kept))
+        found = list(zip(tree.paths, tree.labels, tree.in_maildir, strict=True))
+        is_about = [label is None and re.fullmatch(ABOUT_NAME, os.path.basename(path)) for path, label, _ in found]
+        tree.skipped += [(path, ABOUT_FILE) for path in compress(tree.paths, is_about)]
+        kept = [file for file, is_left_out in zip(found, is_about, strict=True) if not is_left_out]
+        tree.paths, tree.labels, tree.in_maildir = map(list, zip(*kept, strict=True))
     if wanted == "files":
         tree.labels = [None] * len(tree.paths)
     shards, start = [], 0
@@ -317,14 +294,14 @@ def is_directory(path: str) -> bool:
     InputError
         The path does not exist or cannot be read.
     """
-    if is_url(path):
-        return is_folder(path)
+    if streams.is_url(path):
+        return streams.is_folder(path)
     try:
         status = os.stat(path)
         if not os.access(path, os.R_OK):
             raise PermissionError(errno.EACCES, "")
     except OSError as error:
-        raise unreadable(path, error) from None
+        raise streams.unreadable(path, error) from None
     except ValueError:
         raise InputError("a path cannot contain a NUL character", where=path) from None
     return stat.S_ISDIR(status.st_mode)
@@ -390,7 +367,7 @@ class FileDocuments:
         """
         paths, encoding = self.shard.paths, self.options.encoding
         texts: list[str] = []
-        ids = list(map(hide_credentials, paths)) if is_url(paths[0]) else list(paths)
+        ids = list(map(streams.hide_credentials, paths)) if streams.is_url(paths[0]) else list(paths)
         batch = Batch(ids, (texts,), list(self.shard.labels))
         codec, may_hold_nul = encoding.codec, encoding.is_wide
         skipped: list[int] = []
@@ -400,7 +377,7 @@ class FileDocuments:
                 isinstance(content, int)
                 or (path[-1:] in LAST_LETTERS and path.lower().endswith(SPECIAL_SUFFIXES))
                 or (content[:1] in FIRST_BYTES and content.startswith(SPECIAL_BEGINNINGS))
-                or (not may_hold_nul and content.find(b"\0", 0, HEAD_BYTES) >= 0)
+                or (not may_hold_nul and content.find(b"\0", 0, recognition.HEAD_BYTES) >= 0)
             ):
                 self._add_special(row, content, batch, texts, skipped)
                 continue
@@ -413,12 +390,12 @@ class FileDocuments:
     def _read(self, batch: Batch) -> list[bytes | int]:
         """Return the content of each file; the batch gets the errors of files at URLs."""
         paths, limit = self.shard.paths, self.options.settings.max_document_bytes
-        if not is_url(paths[0]):
+        if not streams.is_url(paths[0]):
             return read_files(encode_paths(paths), limit)
         contents: list[bytes | int] = []
         for row, path in enumerate(paths):
             try:
-                contents.append(read_url(path, limit))
+                contents.append(streams.read_url(path, limit))
             except InputError as problem:
                 contents.append(b"")
                 batch.problems[row], batch.labels[row] = problem, None
@@ -431,7 +408,7 @@ class FileDocuments:
             if row not in batch.problems:
                 found = self._read_special(path, content)
                 if isinstance(found, str):
-                    log_skipped(path, found)
+                    recognition.log_skipped(path, found)
                     batch.note(found)
                     skipped.append(row)
                 else:
@@ -456,24 +433,24 @@ class FileDocuments:
             if content == errno.EFBIG:
                 raise too_long(limit)
             if is_named or not (content == errno.EINVAL or os.path.islink(path)):
-                raise unreadable(path, OSError(content, os.strerror(content)))
+                raise streams.unreadable(path, OSError(content, os.strerror(content)))
             if settings.keeps_skipped:
                 raise InputError(f"is a {UNREADABLE_LINK}", hint="correct its target (ls -l shows it)")
             return UNREADABLE_LINK
         if (compression := check_compression(path, content)) is not None:
             content = unpack(content, compression, limit=limit)
-        kind, head = recognize(content), content[:HEAD_BYTES]
+        kind, head = recognition.recognize(content), content[: recognition.HEAD_BYTES]
         if kind is not None and is_readable(kind, content):
             extracted = extract_text(kind, content, limit)
             if isinstance(extracted, str):
                 return Decoded(extracted, 0)
             kind = extracted
         if kind is None and b"\0" in head and not encoding.is_wide and not head.startswith(BOMS):
-            kind = find_utf_16(head) if path.lower().endswith(".txt") else BINARY
-        if kind is BINARY and not is_named:
-            kind = name_binary(head)
-        if kind is not None and not (is_named and kind is BINARY):
-            if is_named or (settings.keeps_skipped and kind not in OUTPUTS):
+            kind = recognition.find_utf_16(head) if path.lower().endswith(".txt") else recognition.BINARY
+        if kind is recognition.BINARY and not is_named:
+            kind = recognition.name_binary(head)
+        if kind is not None and not (is_named and kind is recognition.BINARY):
+            if is_named or (settings.keeps_skipped and kind not in recognition.OUTPUTS):
                 raise kind.refuse()
             return kind.describe()
         text, repaired = encoding.decode(content)
@@ -490,7 +467,7 @@ def encode_paths(paths: Sequence[str]) -> list[bytes]:
     return [path.encode(encoding, errors) for path in paths]
 
 
-def read_whole(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
+def read_whole(stream: streams.ByteStream, options: ReadOptions) -> Iterator[Block]:
     """Yield the whole content of a pipe or standard input as one document."""
     limit = options.settings.max_document_bytes
     blocks: list[bytes] = []

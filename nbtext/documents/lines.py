@@ -138,8 +138,8 @@ def keep_lines(lines: LineDocuments, places: list[int], name: str) -> TextRows:
     if is_ended:
         texts.pop()
     kind = TextRows if name == "fasttext" else ObjectRows
-    gaps = ["".join(f"{text}\n" for text in texts[last + 1 : place])
-            for last, place in pairwise([-1, *places, len(texts)])]  # fmt: skip
+    bounds = pairwise([-1, *places, len(texts)])
+    gaps = ["".join(f"{text}\n" for text in texts[last + 1 : place]) for last, place in bounds]
     return kind(
         name, lines.origin.removesuffix(":") or STANDARD_INPUT, encoding, [texts[place] for place in places], gaps,
         [block.first_line + place for place in places],

@@ -102,13 +102,8 @@ class _Worker:
 
         folder = os.path.dirname(os.path.dirname(os.path.abspath(nbtext.__file__)))
         # -P: files in the current folder are not imported
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", START, folder],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            close_fds=True,
-        )
+        command, pipe = [sys.executable, "-P", "-c", START, folder], subprocess.PIPE
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
         self._n_files = 0
         self.is_usable = True
 

@@ -136,14 +136,11 @@ class TextRows:
     def slice(self, start: int, stop: int) -> Self:
         """Return some rows."""
         is_last = stop >= len(self.rows)
+        gaps = [*self.gaps[start:stop], self.gaps[-1] if is_last else ""]
         return replace(
-            self,
-            rows=self.rows[start:stop],
-            gaps=[*self.gaps[start:stop], self.gaps[-1] if is_last else ""],
-            lines=self.lines[start:stop],
-            is_ended=self.is_ended or not is_last,
-            is_start=self.is_start and start == 0,
-        )
+            self, rows=self.rows[start:stop], gaps=gaps, lines=self.lines[start:stop],
+            is_ended=self.is_ended or not is_last, is_start=self.is_start and start == 0,
+        )  # fmt: skip
 
     def fields(self, row: int) -> dict[str, Any] | None:
         """Return the values of a row by column or key; None if the format has none."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 
+from nbtext.documents import streams
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, BatchBuilder, Block, Document
 from nbtext.documents.blocks import ByteRange, ReadOptions, Shard, count_lines_in_range
 from nbtext.documents.decoding import detect_bom, encoding_of
@@ -19,16 +20,6 @@ from nbtext.documents.files import ReadAhead, first_missed, is_directory
 from nbtext.documents.formats import FORMATS, WRITABLE_NAMES, Format, detect_format, is_mail
 from nbtext.documents.recognition import OUTPUTS, Kind, log_skipped, name_binary, recognize
 from nbtext.documents.settings import InputSettings, ModelInput
-from nbtext.documents.streams import (
-    STANDARD_INPUT,
-    ByteStream,
-    file_size,
-    has_ranges,
-    is_database_url,
-    is_regular,
-    is_url,
-    open_stream,
-)
 from nbtext.errors import InputError, NbtextWarning, SettingsError
 
 MIN_SHARD, MAX_SHARD = 16 << 20, 512 << 20  # bytes: the sample of each shard must fit into memory
@@ -67,12 +58,12 @@ class Source:
         self._kept: list[Batch] | None = None  # documents that can be read only once
         self.field_names = settings.text_field if settings.separate_fields else ()
         units = {"bytes" if shard.reader == "file" else "files" for shard in files}
-        sizes = [file_size(shard.paths[0]) if shard.reader == "file" else len(shard.paths) for shard in files]
+        sizes = [streams.file_size(shard.paths[0]) if shard.reader == "file" else len(shard.paths) for shard in files]
         self.unit = "bytes" if "bytes" in units else "files"
         self.size = sum(size or 0 for size in sizes) if len(units) == 1 and None not in sizes else None
         asked_format = FORMATS[settings.input_format or "lines"]
         self.is_live = asked_format.is_live and any(
-            size is None and not is_url(shard.paths[0]) for shard, size in zip(files, sizes, strict=True)
+            size is None and not streams.is_url(shard.paths[0]) for shard, size in zip(files, sizes, strict=True)
         )
 
     @property
@@ -136,7 +127,7 @@ class Source:
         path, name, settings = shard.paths[0], shard.root or shard.paths[0], self.settings
         options = ReadOptions(encoding_of(settings), settings, shard.labels[0], shard.byte_range)
         if shard.reader == "file":
-            with closing(open_stream(path)) as stream:
+            with closing(streams.open_stream(path)) as stream:
                 yield from self._read_stream(stream, shard, options)
             return
         if shard.reader == "database":
@@ -154,7 +145,7 @@ class Source:
         check_label_columns(name, settings)
         yield from read_mail_files(shard.paths, shard.labels, options.encoding, settings)
 
-    def _read_stream(self, stream: ByteStream, shard: Shard, options: ReadOptions) -> Iterator[Block]:
+    def _read_stream(self, stream: streams.ByteStream, shard: Shard, options: ReadOptions) -> Iterator[Block]:
         """Yield the blocks of a single file or stream, whose format may have to be detected."""
         path, settings = shard.paths[0], options.settings
         if shard.root is not None and (kind := _kind_to_skip(stream, options)):
@@ -256,8 +247,8 @@ def open_source(
     check_settings(settings)
     files, skipped, ahead, missed = list[Shard](), Counter[str](), ahead or ReadAhead(), dict[str, str]()
     for path in paths:
-        if path == STANDARD_INPUT or is_database_url(path):
-            files.append(Shard("file" if path == STANDARD_INPUT else "database", (path,), (None,)))
+        if path == streams.STANDARD_INPUT or streams.is_database_url(path):
+            files.append(Shard("file" if path == streams.STANDARD_INPUT else "database", (path,), (None,)))
         elif is_directory(path):
             shards, others = ahead.list_shards(path, settings, outputs)
             missed = first_missed(others) | missed
@@ -306,7 +297,7 @@ def check_settings(settings: InputSettings) -> None:
 def _reader_of(path: str, settings: InputSettings) -> str:
     """Return what reads a path that is not a directory; see `Shard.reader`."""
     wanted = settings.input_format
-    if is_regular(path):
+    if streams.is_regular(path):
         if wanted is None and is_mail(path):
             return "mails"
         is_whole = wanted is None and settings.input_unit in ("file", "mail")
@@ -319,7 +310,7 @@ def _reader_of(path: str, settings: InputSettings) -> str:
 
 def _detect_format(path: str, settings: InputSettings) -> Format | None:
     """Return the format of a file; None if it cannot be detected, which is reported when the file is read."""
-    with closing(open_stream(path)) as stream:
+    with closing(streams.open_stream(path)) as stream:
         try:
             return detect_stream_format(stream, settings)
         except InputError:
@@ -331,7 +322,7 @@ def _unit_of(shard: Shard, settings: InputSettings) -> str | None:
         return {"mails": "mail", "database": "row"}.get(shard.reader, "file")
     if settings.input_format is not None:
         return FORMATS[settings.input_format].unit
-    found = _detect_format(shard.paths[0], settings) if is_regular(shard.paths[0]) else None
+    found = _detect_format(shard.paths[0], settings) if streams.is_regular(shard.paths[0]) else None
     return found.unit if found is not None else None
 
 
@@ -345,7 +336,7 @@ def _check_use(settings: InputSettings, where: str, found: Format | None = None)
         raise InputError(what, where=where, hint="--input-format names the format of standard input or a pipe")
 
 
-def _kind_to_skip(stream: ByteStream, options: ReadOptions) -> Kind | None:
+def _kind_to_skip(stream: streams.ByteStream, options: ReadOptions) -> Kind | None:
     """Return what a file of a directory is if it is not a document."""
     head, encoding = stream.head(), options.encoding
     if head.startswith(FORMATS[options.settings.input_format or "dirs"].magic):
@@ -377,8 +368,8 @@ def split_shard(shard: Shard, n_bytes: int, settings: InputSettings) -> Iterator
             files = slice(start, start + step)
             yield replace(shard, paths=shard.paths[files], labels=shard.labels[files])
         return
-    path, size = shard.paths[0], file_size(shard.paths[0])
-    if path == STANDARD_INPUT or (size is None and not is_url(path)):
+    path, size = shard.paths[0], streams.file_size(shard.paths[0])
+    if path == streams.STANDARD_INPUT or (size is None and not streams.is_url(path)):
         hint = "save it as a file that all workers can read"
         raise InputError("the workers of a cluster cannot read standard input or a pipe", where=path, hint=hint)
     if size is None or size <= n_bytes or not _is_splittable(path, settings):
@@ -388,7 +379,7 @@ def split_shard(shard: Shard, n_bytes: int, settings: InputSettings) -> Iterator
         yield replace(shard, byte_range=ByteRange(start, min(start + n_bytes, size), first_line=1))
 
 
-def detect_stream_format(stream: ByteStream, settings: InputSettings) -> Format:
+def detect_stream_format(stream: streams.ByteStream, settings: InputSettings) -> Format:
     """Return the format of a stream: that of the settings, or the detected one.
 
     Raises
@@ -402,7 +393,7 @@ def detect_stream_format(stream: ByteStream, settings: InputSettings) -> Format:
     text = encoding_of(settings).decode_leniently(head)
     unit = "mail" if settings.reads_one_mail and settings.input_unit != "file" else settings.input_unit
     found = detect_format(stream.path, head, text, unit=unit)
-    if found.name != "lines" or is_regular(stream.location):
+    if found.name != "lines" or streams.is_regular(stream.location):
         return found
     return FORMATS["files"] if settings.reads_one_mail else _detect_as_trained(stream.path, text, settings)
 
@@ -435,12 +426,12 @@ def _detect_as_trained(path: str, text: str, settings: InputSettings) -> Format:
 
 def _is_splittable(path: str, settings: InputSettings) -> bool:
     """Return whether a byte range of the file can be read alone."""
-    with closing(open_stream(path)) as stream:
+    with closing(streams.open_stream(path)) as stream:
         found = detect_stream_format(stream, settings)
         is_ranged = stream.compression is None and found.is_splittable
         if found.is_text:
             is_ranged = is_ranged and detect_bom(stream.head(), encoding_of(settings))[0].has_byte_lines
-        return is_ranged and (not is_url(path) or has_ranges(path))
+        return is_ranged and (not streams.is_url(path) or streams.has_ranges(path))
 
 
 def count_lines(shard: Shard, settings: InputSettings) -> int:
@@ -453,7 +444,7 @@ def count_lines(shard: Shard, settings: InputSettings) -> int:
     """
     if shard.byte_range is None:
         return 0
-    with closing(open_stream(shard.paths[0])) as stream:
+    with closing(streams.open_stream(shard.paths[0])) as stream:
         if detect_stream_format(stream, settings).is_indexed:
             return 0
         _, bom_size = detect_bom(stream.head(), encoding_of(settings))

@@ -380,7 +380,7 @@ def read_database(url: str, options: ReadOptions) -> Iterator[Block]:
         file = url.partition("://")[2].partition("?")[0].removeprefix("/")
         file = file if os.path.exists(file) else unquote(file)
         if not file or os.path.isdir(file) or not os.path.exists(file):
-            raise InputError("cannot be read: there is no such file", where=path, hint="check the path")
+            raise _no_file(path)
         yield from _read_sqlite_file(file, path, options, n_bytes=0)
         return
     try:
@@ -412,6 +412,10 @@ def read_database(url: str, options: ReadOptions) -> Iterator[Block]:
         raise InputError(f"the query fails: {reason}", where=path, hint="see --query, and check the URL") from None
 
 
+def _no_file(where: str) -> InputError:
+    return InputError("cannot be read: there is no such file", where=where, hint="check the path")
+
+
 def _create_engine(url: str) -> Any:
     """Return what connects to a database, by the driver that SQLAlchemy selects; no driver makes a file."""
     try:
@@ -421,8 +425,7 @@ def _create_engine(url: str) -> Any:
     engine = sqlalchemy.create_engine(url)
     if engine.dialect.name in FILE_DIALECTS and (file := engine.url.database) not in (None, "", ":memory:"):
         if not os.path.exists(file):
-            where = hide_credentials(url)
-            raise InputError("cannot be read: there is no such file", where=where, hint="check the path")
+            raise _no_file(hide_credentials(url))
         if engine.dialect.name == "duckdb":
             engine = sqlalchemy.create_engine(url, connect_args={"read_only": True})
     return engine

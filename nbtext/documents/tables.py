@@ -318,9 +318,8 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
         separator = separator_of(start, *_wanted_columns(settings))
     feed.put_back([start] if start else [])
     n_skipped = feed.line  # 1 if there is a line `sep=;`
-    records = feed.check(
-        read_tsv_records(feed) if is_tsv else read_csv_records(feed, where=origin, separator=separator)
-    )
+    lines = read_tsv_records(feed) if is_tsv else read_csv_records(feed, where=origin, separator=separator)
+    records = feed.check(lines)
     first = next(records, None)
     if first is None:
         return
@@ -331,9 +330,8 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     columns, is_header = find_columns(names, settings, place=place)
     phrase = SEPARATORS.get(separator, separator)
     parse = partial(_parse_records, columns=columns, origin=origin, settings=settings, separator=phrase)
-    groups = group_items(
-        records if is_header else chain((first,), records), lambda record: sum(map(len, record.columns))
-    )
+    listed = records if is_header else chain((first,), records)
+    groups = group_items(listed, lambda record: sum(map(len, record.columns)))
     if not settings.keeps_rows:
         for group, n_bytes in groups:
             block = Block(partial(parse, group, None), stream.newly_read(), n_bytes)
