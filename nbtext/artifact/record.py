@@ -46,13 +46,11 @@ def fields_of(kind: Hashable) -> dict[str, Field]:
     """Return the stored fields of a class of records by name; none of another class."""
     if is_dataclass(kind):
         hints = get_type_hints(kind)
-        return {
-            each.name: Field(hints[each.name], each.default, each.default_factory) for each in fields(kind) if each.init
-        }
+        found = [each for each in fields(kind) if each.init]
+        return {each.name: Field(hints[each.name], each.default, each.default_factory) for each in found}
     if hasattr(kind, "_field_defaults"):  # a NamedTuple
-        return {
-            name: Field(hint, kind._field_defaults.get(name, MISSING)) for name, hint in get_type_hints(kind).items()
-        }
+        defaults = kind._field_defaults
+        return {name: Field(hint, defaults.get(name, MISSING)) for name, hint in get_type_hints(kind).items()}
     return {}
 
 
@@ -82,10 +80,8 @@ def write(value: Any, *, without: Iterable[str] = ()) -> Any:
     if isinstance(value, Mapping):
         return {"keys": write(tuple(value)), "values": write(tuple(value.values()))}
     if known := fields_of(cast(Hashable, type(value))):
-        found = {name: getattr(value, name) for name in known if name not in without}
-        return {
-            name: write(part) for name, part in found.items() if part is not None or known[name].default is not None
-        }
+        found = ((name, getattr(value, name)) for name in known if name not in without)
+        return {name: write(part) for name, part in found if part is not None or known[name].default is not None}
     return _write_tuple(value) if isinstance(value, tuple) else value
 
 
@@ -238,6 +234,5 @@ def _choose(parts: list[Any], value: Any) -> Any:
 
 
 def _wrong_type(key: str, expected: type, value: Any) -> Exception:
-    return invalid_value(
-        key, f"should be {TYPES.get(expected, 'a record')}, and is {TYPES.get(type(value), 'a record')}"
-    )
+    found = TYPES.get(type(value), "a record")
+    return invalid_value(key, f"should be {TYPES.get(expected, 'a record')}, and is {found}")

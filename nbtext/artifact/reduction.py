@@ -32,6 +32,7 @@ from nbtext.features.weighting import inverse_document_frequencies
 from nbtext.model.corpus_counts import CorpusCounts, align_documents
 from nbtext.model.fitted_model import DocumentNumbers, FittedModel, TrainedModel, make_trained_model
 from nbtext.model.fitting import fit_model
+from nbtext.model.growth import align_sample
 from nbtext.model.inspection import used_statistics
 from nbtext.model.task import OneLabel
 from nbtext.model.training import needs_all_documents
@@ -101,8 +102,8 @@ def limit_size(
     if not full.task.is_exclusive or full.unlabeled is not None:
         pass  # nothing calibrates several labels again, or models of unlabeled documents
     elif documents is not None:
-        aligned = align_documents(documents.sample, documents.vocabulary, full.vocabulary)
-        held_out = iter([HeldOut(full, frequencies, _number_classes(aligned, documents.labels, full.labels))])
+        aligned = align_sample(documents, full.labels, full.vocabulary, "leave out its documents")
+        held_out = iter([HeldOut(full, frequencies, aligned)])
     else:
         held_out = _hold_out(model, jobs)
     selection, accuracies = _judge(full, held_out, n_features, numbers)
@@ -163,9 +164,8 @@ def _round(calibration: Calibration) -> Calibration:
         quantiles = replace(quantiles, points=round_to_float32(quantiles.points))
     if posteriors is not None:
         posteriors = replace(posteriors, means=round_to_float32(posteriors.means))
-    return replace(
-        calibration, likelihoods=None, outlier_threshold=None, nonconformity=quantiles, mean_posteriors=posteriors
-    )
+    found = replace(calibration, nonconformity=quantiles, mean_posteriors=posteriors)
+    return replace(found, likelihoods=None, outlier_threshold=None)
 
 
 def _find_number(model: FittedModel, order: NDArray[np.int64], numbers: DocumentNumbers, max_bytes: int) -> int:
@@ -248,15 +248,6 @@ def _hold_out(model: TrainedModel, jobs: int) -> Iterator[HeldOut]:
         documents = sample.take(np.flatnonzero(is_held_out))
         frequencies = used_statistics(make_trained_model(part, rest)).document_frequencies.astype(np.float64)
         yield HeldOut(part, frequencies, align_documents(documents, counts.vocabulary, part.vocabulary))
-
-
-def _number_classes(documents: DocumentCounts, labels: tuple[str, ...], known: tuple[str, ...]) -> DocumentCounts:
-    """Return documents with the numbers of their labels in a model; ModelError if it lacks one."""
-    places = {label: k for k, label in enumerate(known)}
-    if unknown := [label for label in labels if label not in places]:
-        raise ModelError(f"the model has no label {unknown[0]!r}", hint="leave out its documents")
-    numbers = np.array([places[label] for label in labels], dtype=np.int32)
-    return replace(documents, classes=numbers[documents.classes])
 
 
 def _judge(

@@ -50,10 +50,8 @@ def named_features(model: FittedModel) -> Vocabulary:
         The features are hashed, or the model has several weights for each feature and label.
     """
     if model.scorer.derivation is not None:
-        raise ModelError(
-            f"{model.model_settings.model} models, which have several weights for each feature, cannot be exported",
-            hint="fit another one to its counts, such as --model multinomial",
-        )
+        what = f"{model.model_settings.model} models, which have several weights for each feature, cannot be exported"
+        raise ModelError(what, hint="fit another one to its counts, such as --model multinomial")
     if model.vocabulary is None:
         raise ModelError("hashed features have no names to export", hint="train without --hash-bits")
     return model.vocabulary
@@ -78,10 +76,8 @@ def check_dense(model: FittedModel) -> None:
     """Raise ModelError if there are too many weights to write each of them."""
     n_weights = len(named_features(model)) * len(model.labels)
     if n_weights > MAX_WEIGHTS:
-        raise ModelError(
-            f"the model has {n_weights:,} weights, too many for this format",
-            hint="export it as js, which omits default weights, or train with --min-df or --max-features",
-        )
+        hint = "export it as js, which omits default weights, or train with --min-df or --max-features"
+        raise ModelError(f"the model has {n_weights:,} weights, too many for this format", hint=hint)
 
 
 def check_analyzer(model: FittedModel, *, has_regex: bool = False) -> None:
@@ -97,14 +93,11 @@ def check_analyzer(model: FittedModel, *, has_regex: bool = False) -> None:
     if settings.stem is not None:
         raise ModelError("a model with --stem cannot be exported in this format", hint="train without --stem")
     if settings.fields:
-        raise ModelError(
-            "a model with --separate-fields cannot be exported in this format", hint="train without --separate-fields"
-        )
+        what = "a model with --separate-fields cannot be exported in this format"
+        raise ModelError(what, hint="train without --separate-fields")
     if has_own_pattern(settings) and not has_regex:
-        raise ModelError(
-            "a model with its own --token-pattern cannot be exported in this format",
-            hint=f"train with the default --token-pattern, or {MARKS_PATTERN}",
-        )
+        what = "a model with its own --token-pattern cannot be exported in this format"
+        raise ModelError(what, hint=f"train with the default --token-pattern, or {MARKS_PATTERN}")
 
 
 def probability_parameters(model: FittedModel) -> dict[str, Any]:

@@ -108,13 +108,9 @@ def _estimator(model: FittedModel) -> Step:
     shared: dict[str, Any] = {"classes_": np.array(model.labels), "n_features_in_": n_features}
     if same is not None and (same.has_prior or np.ptp(scorer.bias) == 0):
         params = {name: getattr(model.model_settings, option) for name, option in same.parameters.items()}
-        return _step(
-            same.name,
-            {"alpha": model.hyperparameters.smoothing, **params},
-            class_log_prior_=model.log_prior,
-            feature_log_prob_=same.feature_log_prob(weights),
-            **shared,
-        )
+        parameters = {"alpha": model.hyperparameters.smoothing, **params}
+        log_prob = same.feature_log_prob(weights)
+        return _step(same.name, parameters, class_log_prior_=model.log_prior, feature_log_prob_=log_prob, **shared)
     bias = scorer.bias
     if len(bias) == 1:
         raise ModelError("scikit-learn has no linear model with a single label", hint="train with two labels or more")

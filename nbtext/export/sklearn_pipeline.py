@@ -23,7 +23,7 @@ from nbtext.model.sklearn_compat import label_texts
 from nbtext.model.training import train_on_counts
 
 SUPPORTED = (
-    "CountVectorizer or TfidfVectorizer, optionally TfidfTransformer, then MultinomialNB, BernoulliNB or ComplementNB"
+    "CountVectorizer or TfidfVectorizer, optionally TfidfTransformer, then MultinomialNB, BernoulliNB, ComplementNB"
 )
 
 
@@ -149,13 +149,9 @@ def _read_model_settings(estimator: Any, classes: NDArray[np.int64]) -> ModelSet
     prior: str | tuple[float, ...] = "empirical" if estimator.fit_prior else "uniform"
     if estimator.class_prior is not None:
         prior = tuple(np.asarray(estimator.class_prior, dtype=np.float64)[classes].tolist())
-    return ModelSettings(
-        model=model,
-        smoothing=alpha,
-        prior=prior if same is not None and same.has_prior else "uniform",
-        calibrate=False,
-        normalize_weights=bool(getattr(estimator, "norm", False)),
-    )
+    prior = prior if same is not None and same.has_prior else "uniform"
+    is_normalized = bool(getattr(estimator, "norm", False))
+    return ModelSettings(model=model, smoothing=alpha, prior=prior, calibrate=False, normalize_weights=is_normalized)
 
 
 def _read_statistics(counts: NDArray[Any], class_documents: NDArray[Any], *, is_binary: bool) -> ClassStatistics:

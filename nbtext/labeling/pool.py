@@ -177,8 +177,5 @@ class AnswerFile:
                 check_label(label)
         except NbtextError as error:
             raise error.locate(where) from None
-        return Answer(
-            PoolDocument(record[ID], tuple(map(str, texts))),
-            tuple(dict.fromkeys(labels)),
-            line.removesuffix(b"\n") + b"\n",
-        )
+        document = PoolDocument(record[ID], tuple(map(str, texts)))
+        return Answer(document, tuple(dict.fromkeys(labels)), line.removesuffix(b"\n") + b"\n")

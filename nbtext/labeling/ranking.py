@@ -172,9 +172,8 @@ def _keep_classes(statistics: ClassStatistics, known: NDArray[np.int64]) -> Clas
     """Return the statistics of the classes that have documents."""
     numbers = np.zeros(statistics.n_classes, dtype=np.int32)
     numbers[known] = np.arange(len(known), dtype=np.int32)
-    return replace(
-        statistics, class_documents=statistics.class_documents[known], classes=numbers[statistics.classes]
-    )  # fmt: skip
+    of_class, classes = statistics.class_documents[known], numbers[statistics.classes]
+    return replace(statistics, class_documents=of_class, classes=classes)
 
 
 def project(documents: DocumentCounts, n_features: int) -> Vectors:

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtext.features.counting import merge_sorted
+from nbtext.features.csr import Integers
 from nbtext.model.fitted_model import TrainedModel, check_kinds
 from nbtext.model.inspection import Inspection, Inspector, inspect
 
 MAX_MOVES = 1000  # of a label
 SIZES = ("documents", "n_labels", "n_features", "occurrences", "smoothing")
-Columns = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ def _settings(old: Inspection, new: Inspection) -> tuple[Change, ...]:
     return tuple(change for change in changes if change.before != change.after)
 
 
-def _common(before: TrainedModel, after: TrainedModel) -> tuple[Columns, Columns]:
+def _common(before: TrainedModel, after: TrainedModel) -> tuple[Integers, Integers]:
     """Return the columns, in each model, of the features that both models have."""
     old, new = before.fitted.vocabulary, after.fitted.vocabulary
     if old is None or new is None:
@@ -111,7 +110,7 @@ def _common(before: TrainedModel, after: TrainedModel) -> tuple[Columns, Columns
     return in_old, in_new
 
 
-def _frequent(inspector: Inspector, common: Columns, n_features: int) -> tuple[tuple[str, float], ...]:
+def _frequent(inspector: Inspector, common: Integers, n_features: int) -> tuple[tuple[str, float], ...]:
     """Return the most frequent features that are not common to both models."""
     occurrences = inspector.statistics.feature_sums(inspector.statistics.occurrences).astype(np.float64)
     occurrences[common] = 0
@@ -119,7 +118,7 @@ def _frequent(inspector: Inspector, common: Columns, n_features: int) -> tuple[t
     return tuple((inspector.name(j), float(occurrences[j])) for j in order.tolist() if occurrences[j] > 0)
 
 
-def _moves(label: str, old: tuple[Inspector, Columns], new: tuple[Inspector, Columns]) -> list[Move]:
+def _moves(label: str, old: tuple[Inspector, Integers], new: tuple[Inspector, Integers]) -> list[Move]:
     """Return a label's changed log-odds of common features, largest change first; none if a model lacks the label."""
     if label not in new[0].labels:
         return []

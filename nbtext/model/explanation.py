@@ -249,9 +249,7 @@ class OddsOfPairs:
         ranking = np.lexsort((self._scores.scores[row], self._posterior[row]))
         return next((k for k in reversed(ranking.tolist()) if k != own), None)
 
-    def of_features(
-        self, row: int, own: int, other: int, indices: NDArray[np.int32], weights: NDArray[np.float64]
-    ) -> Floats:
+    def of_features(self, row: int, own: int, other: int, indices: NDArray[np.int32], weights: Floats) -> Floats:
         """Return what features with these weights add to the log-odds of a label, (n_features,)."""
         scorer = self._model.scorer
         return scorer.contributions(indices, weights, own) - scorer.contributions(indices, weights, other)
@@ -279,14 +277,9 @@ class OddsOfPairs:
             prior_adjustment=log_odds(adjustment) if adjustment is not None else 0.0,
         )
         return replace(
-            explanation,
-            against=model.labels[other],
-            other_probability=math.exp(posterior[other]),
-            log_odds=log_odds(posterior),
-            terms=terms,
-            temperature=temperature,
-            noise_rate=noise,
-        )
+            explanation, against=model.labels[other], other_probability=math.exp(posterior[other]),
+            log_odds=log_odds(posterior), terms=terms, temperature=temperature, noise_rate=noise,
+        )  # fmt: skip
 
 
 class OddsOfLabels:
@@ -310,9 +303,7 @@ class OddsOfLabels:
         """See OddsOfPairs; a label is compared with its own absence."""
         return own
 
-    def of_features(
-        self, row: int, own: int, other: int, indices: NDArray[np.int32], weights: NDArray[np.float64]
-    ) -> Floats:
+    def of_features(self, row: int, own: int, other: int, indices: NDArray[np.int32], weights: Floats) -> Floats:
         """See OddsOfPairs."""
         scorer, factors, n_labels = self._model.scorer, self._factors(row), len(self._model.labels)
         log_odds = factors.relevance * scorer.contributions(indices, weights, own)

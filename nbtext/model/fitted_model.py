@@ -231,9 +231,7 @@ class TrainedModel:
                 what = "the model was made smaller: it holds no counts, so it cannot grow or be trained on"
                 raise ModelError(what, hint="use the model in full, or train it again")
             what = "the command needs the counts of the training documents, which the model file does not hold"
-            raise ModelError(
-                what, hint="train the model with --keep-sample N, or give the documents instead of the model"
-            )
+            raise ModelError(what, hint="train it with --keep-sample N, or give the documents instead of the model")
         return self.load_counts()
 
     @property

@@ -329,12 +329,8 @@ def align_to_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> Corp
     known = counts.restrict(columns)
     goals = np.array([places[term] for term in known.vocabulary or ()], dtype=np.int32)
     classes, sets = np.arange(len(counts.labels)), np.arange(len(counts.sets), dtype=np.int32)
-    return replace(
-        known,
-        vocabulary=given,
-        statistics=known.statistics.align(goals, len(given), classes=classes, n_classes=len(classes)),
-        sample=known.sample.renumber(goals, sets),
-    )
+    statistics = known.statistics.align(goals, len(given), classes=classes, n_classes=len(classes))
+    return replace(known, vocabulary=given, statistics=statistics, sample=known.sample.renumber(goals, sets))
 
 
 def _weighting(counts: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings) -> Weighting:
@@ -431,10 +427,8 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64],
     fitted.check_one_label("give leave-one-out probabilities of one label")
     settings = fitted.model_settings
     if settings.is_linear or fitted.unlabeled is not None:
-        hint = "use cross-validation"
-        raise ModelError(
-            f"leave-one-out needs a Naive Bayes model of labeled documents, not {settings.model}", hint=hint
-        )
+        what = f"leave-one-out needs a Naive Bayes model of labeled documents, not {settings.model}"
+        raise ModelError(what, hint="use cross-validation")
     counts = model.counts
     rows = np.arange(len(counts.sample)).astype(object)
     counts = replace(counts, sample=replace(counts.sample, groups=rows))

@@ -21,6 +21,7 @@ from nbtext.bayes.smoothing import LAPLACE, Selection
 from nbtext.documents.settings import UNKNOWN_INPUT
 from nbtext.errors import InputError, ModelError
 from nbtext.features.document_counts import DocumentCounts, concatenate
+from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts, align_documents
 from nbtext.model.fitted_model import (
     MAX_LABEL_COLUMNS,
@@ -107,10 +108,8 @@ def update(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1, factor: 
     check_growth(model)
     if factor != NO_DECAY:
         if model.fitted.model_settings.keep_sample is not None:
-            hint = "train it without --keep-sample"
-            raise ModelError(
-                "cannot be used with a model that was trained with --keep-sample", where="--half-life", hint=hint
-            )
+            what = "cannot be used with a model that was trained with --keep-sample"
+            raise ModelError(what, where="--half-life", hint="train it without --keep-sample")
         if needs_all_documents(model.fitted.feature_settings, model.fitted.model_settings):
             what = "cannot be used with this model, which is fitted to the counts of each document"
             hint = "use multinomial, dirichlet, bernoulli or complement, on counts"
@@ -183,7 +182,8 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
     features, settings = model.fitted.feature_settings, model.fitted.model_settings
     if needs_all_documents(features, settings):
         raise ModelError("only Naive Bayes models of counts can be calibrated after training", hint="train it again")
-    judged = replace(model.counts, sample=_align_sample(counts, model.counts))
+    hint = "add documents of it with nbtext update"
+    judged = replace(model.counts, sample=align_sample(counts, model.counts.labels, model.counts.vocabulary, hint))
     is_new = (model.counts.statistics.count_possible(judged.sample) == 0) | model.counts.statistics.is_decayed
     is_selected = model.fitted.is_model_selected
     fitted = fit_model(judged, features, settings, jobs=jobs, is_new=is_new, is_model_selected=is_selected)
@@ -282,9 +282,8 @@ def decay_counts(counts: CorpusCounts, factor: float) -> CorpusCounts:
     """
     if factor == NO_DECAY:
         return counts
-    return replace(
-        counts, statistics=counts.statistics.decay(factor), sample=concatenate(()), sample_size=0, empty=None
-    )
+    statistics = counts.statistics.decay(factor)
+    return replace(counts, statistics=statistics, sample=concatenate(()), sample_size=0, empty=None)
 
 
 def check_undecayed(model: TrainedModel) -> None:
@@ -307,29 +306,23 @@ def check_growth(model: TrainedModel) -> None:
     if model.fitted.unlabeled is not None:
         hint = f"{again}, or first fit the labeled documents alone: nbtext train MODEL -o ANOTHER"
         raise ModelError("the model was also trained on unlabeled documents, whose counts it does not store", hint=hint)
+    cannot = "documents cannot be added to or removed from"
     if settings.is_linear:
-        what = f"documents cannot be added to or removed from {settings.model} models"
-        raise ModelError(f"{what}, which are not fitted to sums of counts", hint=again)
+        raise ModelError(f"{cannot} {settings.model} models, which are not fitted to sums of counts", hint=again)
     if linear := [part.model for part in model.fitted.hyperparameters.parts if part.C is not None]:
-        what = f"documents cannot be added to or removed from a sum of models with {linear[0]}"
-        raise ModelError(f"{what}, because {linear[0]} is not fitted to sums of counts", hint=again)
+        what = f"{cannot} a sum of models with {linear[0]}, because {linear[0]} is not fitted to sums of counts"
+        raise ModelError(what, hint=again)
     counts = model.counts
     if not counts.statistics.knows_documents:
-        what = (
-            "documents cannot be added to or removed from this model of a scikit-learn pipeline, which does not store"
-        )
-        hint = "train on the texts, or convert a pipeline of binary counts"
-        raise ModelError(f"{what} how many documents contain a word", hint=hint)
+        what = f"{cannot} this model of a scikit-learn pipeline, which does not store how many documents contain a word"
+        raise ModelError(what, hint="train on the texts, or convert a pipeline of binary counts")
     if counts.statistics.occurrences.dtype.kind == "f" and not counts.statistics.is_decayed:
-        what = "documents cannot be added to or removed from a model of a matrix of weights, whose sums are not exact"
-        raise ModelError(what, hint=again)
+        raise ModelError(f"{cannot} a model of a matrix of weights, whose sums are not exact", hint=again)
     if needs_all_documents(model.fitted.feature_settings, settings) and not counts.has_all_documents:
         is_of_model = settings.event_model.sufficient_statistics is not None
         cause = f"--model {settings.model}" if is_of_model else "--norm, or --tf relative or log,"
-        raise ModelError(
-            f"a model with {cause} needs the counts of each document, and this one does not retain all documents",
-            hint=f"{again}, with --keep-sample N, where N is at least the number of documents",
-        )
+        what = f"a model with {cause} needs the counts of each document, and this one does not retain all documents"
+        raise ModelError(what, hint=f"{again}, with --keep-sample N, where N is at least the number of documents")
 
 
 def _size(model: TrainedModel) -> tuple[float | str | bytes, ...]:
@@ -402,11 +395,17 @@ def _keep_choice(fitted: FittedModel, earlier: FittedModel) -> FittedModel:
     return replace(fitted, is_model_selected=earlier.is_model_selected, is_binary_selected=earlier.is_binary_selected)
 
 
-def _align_sample(counts: CorpusCounts, known: CorpusCounts) -> DocumentCounts:
-    """Return the retained documents among the features and labels of other counts, without unknown features."""
-    places = {label: k for k, label in enumerate(known.labels)}
+def align_sample(
+    counts: CorpusCounts, labels: Sequence[str], vocabulary: Vocabulary | None, hint: str
+) -> DocumentCounts:
+    """Return the retained documents over the features and labels of a model, without unknown features.
+
+    hint    what to do about an unknown label
+    raises  ModelError: the model lacks a label
+    """
+    places = {label: k for k, label in enumerate(labels)}
     if unknown := [label for label in counts.labels if label not in places]:
-        raise ModelError(f"the model has no label {unknown[0]!r}", hint="add documents of it with nbtext update")
+        raise ModelError(f"the model has no label {unknown[0]!r}", hint=hint)
     classes = np.array([places[label] for label in counts.labels], dtype=np.int32)
-    sample = align_documents(counts.sample, counts.vocabulary, known.vocabulary)
+    sample = align_documents(counts.sample, counts.vocabulary, vocabulary)
     return replace(sample, classes=classes[sample.classes])

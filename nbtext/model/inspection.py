@@ -15,12 +15,12 @@ from nbtext.bayes.binary_relevance import first_score
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.diagnostics import Part, Unlabeled
 from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.scorer import ClassWeights, Floats
+from nbtext.bayes.scorer import ClassWeights
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.analyzer import Analyzer, refuse_long_texts
 from nbtext.features.counting import counter
-from nbtext.features.csr import select_class
+from nbtext.features.csr import Floats, Integers, select_class
 from nbtext.features.hashing import buckets
 from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.settings import VIEW_END
@@ -89,7 +89,7 @@ class Inspector:
     def chi_squared(self) -> Floats:
         return chi_squared(self.statistics.entries, self.statistics.occurrences, self.statistics.class_documents)
 
-    def best(self, k: int, by: str, n_features: int) -> NDArray[np.int64]:
+    def best(self, k: int, by: str, n_features: int) -> Integers:
         """Return the columns of the n most characteristic features of a class, best first; ties by column."""
         fitted = self._model.fitted
         if not self.has_counts and by != "log-odds":
@@ -118,7 +118,7 @@ class Inspector:
         best = np.lexsort((columns, -scores))[:n_features]
         return columns[best][scores[best] > 0]
 
-    def _z_candidates(self, k: int, n_features: int) -> tuple[NDArray[np.int64], Floats]:
+    def _z_candidates(self, k: int, n_features: int) -> tuple[Integers, Floats]:
         """Return columns among which are the n with the largest z, and their z.
 
         They are the features of the class, and a few of the others. Of the others, all features with the same count in
@@ -142,9 +142,7 @@ class Inspector:
                 break
         return np.concatenate(found), np.concatenate(found_scores)
 
-    def _log_odds_candidates(
-        self, k: int, n_features: int, order: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], Floats]:
+    def _log_odds_candidates(self, k: int, n_features: int, order: Integers) -> tuple[Integers, Floats]:
         """Return columns among which are the n with the largest log-odds, and their log-odds.
 
         They are the features for which the class has a weight of its own, and the first of the others.
@@ -154,7 +152,7 @@ class Inspector:
         columns, weights = np.append(columns, absent), np.append(weights, self._scorer.absent(absent, k))
         return columns, self._against_others(weights, self._sums[columns])
 
-    def views(self, k: int, columns: Sequence[int] | NDArray[np.int64]) -> Iterator[FeatureView]:
+    def views(self, k: int, columns: Sequence[int] | Integers) -> Iterator[FeatureView]:
         """Yield the weights and counts of these columns in a class."""
         columns, statistics = np.array(columns, dtype=np.int64), self.statistics
         log_odds = self._against_others(self._weights.at(k, columns), self._sums[columns])
@@ -190,7 +188,7 @@ class Inspector:
         return float(statistics.n_documents if self._counts_documents else statistics.feature_occurrences.sum())
 
     @cached_property
-    def _most_frequent_class(self) -> NDArray[np.int64]:
+    def _most_frequent_class(self) -> Integers:
         """The class whose documents have each feature most frequently, (n_features,).
 
         If documents were not counted, it is the class with the most occurrences per document.
@@ -205,7 +203,7 @@ class Inspector:
         return best
 
     @cached_property
-    def _by_most_frequent_class(self) -> dict[str, tuple[Floats, NDArray[np.int64], NDArray[np.int64]]]:
+    def _by_most_frequent_class(self) -> dict[str, tuple[Floats, Integers, Integers]]:
         """Scores of mi and chi2, the columns by class and decreasing score, and the bounds of each class."""
         best, classes = self._most_frequent_class, np.arange(len(self.labels) + 1)
         criteria = {"chi2": self.chi_squared}
@@ -215,26 +213,26 @@ class Inspector:
         return {by: (criteria[by], order, np.searchsorted(best[order], classes)) for by, order in orders.items()}
 
     @cached_property
-    def _by_count(self) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
+    def _by_count(self) -> tuple[NDArray[Any], Integers, Integers]:
         """The counts of features everywhere, ascending, the columns in this order, and the bounds of each count."""
         order = np.argsort(self._everywhere, kind="stable")
         counts, starts = np.unique(self._everywhere[order], return_index=True)
         return counts, order, np.append(starts, len(order))
 
     @cached_property
-    def _absent_by_log_odds(self) -> NDArray[np.int64] | None:
+    def _absent_by_log_odds(self) -> Integers | None:
         """The columns by decreasing log-odds in a class without weights of its own; None if classes differ in it."""
         own = self._weights.common()
         return None if own is None else np.argsort(-self._against_others(own, self._sums), kind="stable")
 
     @cached_property
-    def _by_class(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    def _by_class(self) -> tuple[Integers, Integers, Integers]:
         """The entries in the order of their classes, the bounds of each class, and the features of the entries."""
         order = np.argsort(self.statistics.classes, kind="stable")
         bounds = np.searchsorted(self.statistics.classes[order], np.arange(len(self.labels) + 1))
         return order, bounds, self.statistics.entry_features
 
-    def _entries(self, k: int) -> NDArray[np.int64]:
+    def _entries(self, k: int) -> Integers:
         """Return the columns of the features of a class, ascending."""
         order, bounds, features = self._by_class
         return features[order[bounds[k] : bounds[k + 1]]].astype(np.int64)
@@ -268,9 +266,8 @@ def invert_hashes(model: TrainedModel, source: Source, *, on_batch: OnBatch | No
     """
     settings = model.fitted.feature_settings
     if settings.hash_bits is None:
-        raise SettingsError(
-            "the features of the model are not hashed", where="words_from", hint="leave out this option"
-        )
+        what = "the features of the model are not hashed"
+        raise SettingsError(what, where="words_from", hint="leave out this option")
     check_fields(settings.fields, source.field_names)
     counting = counter(replace(settings, hash_bits=None))
     for batch in read_batches(source, on_batch):
@@ -525,12 +522,9 @@ def _hyperplane(inspector: Inspector, model: TrainedModel, by: str, n_features: 
     shown = np.unique(np.concatenate([inspector.best(k, by, n_features) for k in (0, 1)]))
     order = shown[np.argsort(-weights[shown], kind="stable")]
     scorer = model.fitted.scorer
-    return Hyperplane(
-        model.fitted.labels[1],
-        model.fitted.labels[0],
-        scorer.bias_of(1) - scorer.bias_of(0),
-        tuple((inspector.name(j), float(weights[j])) for j in order.tolist()),
-    )
+    negative, positive = model.fitted.labels
+    weighed = tuple((inspector.name(j), float(weights[j])) for j in order.tolist())
+    return Hyperplane(positive, negative, scorer.bias_of(1) - scorer.bias_of(0), weighed)
 
 
 def _word(inspector: Inspector, model: TrainedModel, word: str) -> WordView:

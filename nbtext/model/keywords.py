@@ -44,13 +44,9 @@ def extend_ngrams(keywords: Mapping[str, tuple[str, ...]], features: FeatureSett
     raises  SettingsError: the features cannot be compared with keywords; InputError: keywords of two labels become the
             same feature
     """
-    wrong = {
-        "hash_bits": features.hash_bits is not None,
-        "separate_fields": bool(features.fields),
-        "view": bool(features.view),
-    }
-    for name, is_wrong in wrong.items():
-        if is_wrong:
+    wrong = {"hash_bits": features.hash_bits, "separate_fields": features.fields, "view": features.view}
+    for name, value in wrong.items():
+        if value:
             raise SettingsError("cannot be combined with --keywords", where=name, hint="leave out this option")
     if not features.is_counting:
         hint = "leave out --weighting, --idf and --norm"

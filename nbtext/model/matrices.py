@@ -83,9 +83,8 @@ def matrix_features(matrix: Matrix) -> FeatureSettings:
         only = only if features.hash_bits is None else None
         return replace(features, min_df=1, max_df=1.0, max_features=None, select=None, vocabulary=only)
     except (NbtextError, TypeError, ValueError):
-        raise InputError(
-            "the matrix file does not contain valid feature settings", hint="make it with nbtext vectorize"
-        ) from None
+        what = "the matrix file does not contain valid feature settings"
+        raise InputError(what, hint="make it with nbtext vectorize") from None
 
 
 def train_on_matrix(matrix: Matrix, model_settings: ModelSettings) -> TrainedModel:
@@ -132,14 +131,8 @@ def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int
     statistics = count_classes(sample, n_features, len(labels))
     if keep_sample is not None:
         sample = sample.slice(0, min(keep_sample, len(sample)))
-    return CorpusCounts(
-        tuple(labels.tolist()),
-        vocabulary,
-        statistics,
-        sample,
-        keep_sample or 0,
-        None if is_counted else Weighting.fitted(features, frequencies, n_documents=n_documents),
-    )
+    weighting = None if is_counted else Weighting.fitted(features, frequencies, n_documents=n_documents)
+    return CorpusCounts(tuple(labels.tolist()), vocabulary, statistics, sample, keep_sample or 0, weighting)
 
 
 def _freeze(value: Any) -> Any:

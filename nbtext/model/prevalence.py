@@ -194,17 +194,14 @@ def check_prevalence(model: FittedModel) -> None:
         raise ModelError(what, hint="train a model on groups of labels, or count the labels that predict prints")
     again = "train it again, on two documents of a label or more"
     hint = f"{again}, or refit it with nbtext calibrate" if is_single else again
-    raise ModelError(
-        "estimating shares needs probabilities of left-out documents, which the model does not store", hint=hint
-    )
+    what = "estimating shares needs probabilities of left-out documents, which the model does not store"
+    raise ModelError(what, hint=hint)
 
 
 def check_adaptation(model: FittedModel) -> None:
     """Raise SettingsError if a document can have several labels: each probability depends on those of other labels."""
     if not model.task.is_exclusive:
-        what = (
-            "the model gives documents several labels, and the shares of some labels change the probability of others"
-        )
+        what = "the model gives a document several labels, and the shares of some change the probability of others"
         raise SettingsError(what, where="--adapt-prior", hint="leave out --adapt-prior; nbtext prevalence works")
 
 

@@ -26,12 +26,11 @@ from nbtext.bayes.label_noise import (
     judge_none,
     keep_best,
 )
-from nbtext.bayes.scorer import Floats
 from nbtext.bayes.smoothing import BLOCK_SCORES
 from nbtext.documents.batch import ONE_HINT, Batch
 from nbtext.documents.text_kind import describe_non_text
 from nbtext.errors import InputError, ModelError
-from nbtext.features.csr import entries_of, running_sums, select_class
+from nbtext.features.csr import Floats, Integers, entries_of, running_sums, select_class
 from nbtext.features.document_counts import DocumentCounts, concatenate, number_contents
 from nbtext.features.near_duplicates import NearDuplicates, find_near_duplicates
 from nbtext.features.settings import FeatureSettings
@@ -369,13 +368,13 @@ def _fits_complements(documents: DocumentCounts, sets: LabelSets, counts: Corpus
     return np.asarray(is_known & (np.bincount(rows, weights=is_wrong, minlength=len(documents)) == 0))
 
 
-def _split(n_documents: int, n_classes: int) -> list[NDArray[np.int64]]:
+def _split(n_documents: int, n_classes: int) -> list[Integers]:
     """Return the numbers of documents in parts whose scores fit into memory; at least one part."""
     size = max(1, BLOCK_SCORES // max(1, n_classes))
     return np.split(np.arange(n_documents), range(size, n_documents, size))
 
 
-def _match(hashes: NDArray[np.uint64], trained: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _match(hashes: NDArray[np.uint64], trained: NDArray[np.uint64]) -> tuple[Integers, Integers]:
     """Return which documents are training documents, and which training documents are among them, by their hashes."""
     return np.flatnonzero(np.isin(hashes, trained)), np.flatnonzero(np.isin(trained, hashes))
 
@@ -537,7 +536,7 @@ def judge_pairs(corpus: ReviewedCorpus) -> PairNoise:
 
 def _label_documents(
     corpus: ReviewedCorpus, given: Sequence[LabelSet | None], labels: Sequence[str]
-) -> tuple[NDArray[np.int64], DocumentCounts, LabelSets]:
+) -> tuple[Integers, DocumentCounts, LabelSets]:
     """Return the rows of the documents whose labels are known, and their counts, whose classes number label sets.
 
     given  (n_documents,), the labels of each document; None: they are not known
@@ -551,9 +550,8 @@ def _label_documents(
 
 def _find_pair_errors(corpus: ReviewedCorpus, noise: PairNoise, labels: Sequence[str]) -> Iterator[Finding]:
     """Yield each label of a document that should probably be removed, or added."""
-    for row, k, is_given, wrong in zip(
-        noise.documents.tolist(), noise.labels.tolist(), noise.is_given.tolist(), noise.wrong.tolist(), strict=True
-    ):
+    columns = (noise.documents, noise.labels, noise.is_given, noise.wrong)
+    for row, k, is_given, wrong in zip(*(column.tolist() for column in columns), strict=True):
         document, names = corpus.documents[row], (labels[k], None) if is_given else (None, labels[k])
         yield Finding(LABEL_ERROR, round(wrong, DIGITS), (document,), *names)
 
@@ -561,9 +559,8 @@ def _find_pair_errors(corpus: ReviewedCorpus, noise: PairNoise, labels: Sequence
 def _find_label_errors(corpus: ReviewedCorpus, judgment: Judgment) -> Iterator[Finding]:
     """Yield the documents of which another label is more probable than the given one."""
     noise, labels = judgment.noise, judgment.labels
-    for row, k, probability in zip(
-        noise.rows.tolist(), noise.likely.tolist(), noise.given_probability.tolist(), strict=True
-    ):
+    columns = (noise.rows, noise.likely, noise.given_probability)
+    for row, k, probability in zip(*(column.tolist() for column in columns), strict=True):
         label = single_label(corpus.documents[row])
         if label is not None and labels[k] != label:
             yield Finding(LABEL_ERROR, round(1 - probability, DIGITS), (corpus.documents[row],), label, labels[k])
@@ -580,7 +577,7 @@ def _find_confused(judgment: Judgment) -> Iterator[ConfusedLabels]:
         yield ConfusedLabels(given, true, float(noise.expected[place]), float(shares[place]))
 
 
-def _find_duplicates(corpus: ReviewedCorpus, contents: NDArray[np.int64], near: NearDuplicates) -> Iterator[Finding]:
+def _find_duplicates(corpus: ReviewedCorpus, contents: Integers, near: NearDuplicates) -> Iterator[Finding]:
     """Yield groups of duplicates and near duplicates within the source, and those that the other source shares."""
     similarities: dict[int, float] = {}  # the lowest one of each group
     for (one, _), similarity in zip(near.pairs.tolist(), near.similarities.tolist(), strict=True):
@@ -612,7 +609,7 @@ def _describe_copies(copies: list[ReviewedDocument]) -> Iterator[Finding]:
         yield Finding(LEAK, 1.0, tuple(copies))
 
 
-def _group(groups: NDArray[np.int64], is_kept: NDArray[np.bool_]) -> Iterator[list[int]]:
+def _group(groups: Integers, is_kept: NDArray[np.bool_]) -> Iterator[list[int]]:
     """Yield the rows of each group with at least two of the kept documents, ascending."""
     members: defaultdict[int, list[int]] = defaultdict(list)
     kept = np.flatnonzero(is_kept)
@@ -711,7 +708,7 @@ class _WordWeigher:
         log_odds = (np.log(likely) - np.log(given)).tolist()
         return {self._vocabulary.term(int(j)): value for j, value in zip(columns, log_odds, strict=True)}
 
-    def _count(self, label: str | None, columns: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
+    def _count(self, label: str | None, columns: Integers) -> tuple[Floats, float]:
         """Return how many documents of a label (None: of all) have each word, and how many documents it has."""
         each = self._statistics
         if not label:
@@ -720,9 +717,7 @@ class _WordWeigher:
         with_word = select_class(each.indptr, each.classes, each.documents, columns, number)
         return np.asarray(with_word, dtype=np.float64), float(each.class_documents[number])
 
-    def _share(
-        self, label: str | None, other: str | None, columns: NDArray[np.int64], n_own: int
-    ) -> NDArray[np.float64]:
+    def _share(self, label: str | None, other: str | None, columns: Integers, n_own: int) -> Floats:
         """Return the share of the documents of a label with each word, without `n_own` times the document itself.
 
         other  if there is no label: the label of which the share of all other documents is returned

@@ -272,6 +272,5 @@ class _Learner:
         """The held-out documents over the features of labeled documents only."""
         whole, used = self._held_out, self.statistics.used_features
         sample = whole.sample.restrict(used, self.statistics.n_features)
-        return replace(
-            whole, statistics=whole.statistics.restrict(used), sample=sample, is_hapax=self.is_hapax[0][used]
-        )
+        is_hapax, statistics = self.is_hapax[0][used], whole.statistics.restrict(used)
+        return replace(whole, statistics=statistics, sample=sample, is_hapax=is_hapax)

@@ -50,11 +50,8 @@ class Costs:
         for (true, predicted), line in self.lines.items():
             for label in (true, predicted or true):
                 if label not in known:
-                    raise InputError(
-                        f"the model has no label {label!r}",
-                        where=f"{self.path}:{line}",
-                        hint=f"its labels are {list_some(map(named, sorted(known)))}",
-                    )
+                    hint = f"its labels are {list_some(map(named, sorted(known)))}"
+                    raise InputError(f"the model has no label {label!r}", where=f"{self.path}:{line}", hint=hint)
 
 
 def read_costs(path: str) -> Costs:
@@ -79,9 +76,8 @@ def read_costs(path: str) -> Costs:
         if not true:
             raise InputError("the true label is empty", where=where, hint=COST_HINT)
         if (true, predicted) in pairs:
-            raise InputError(
-                f"the cost of {true} predicted as {predicted} is given twice", where=where, hint="keep one of the lines"
-            )
+            what = f"the cost of {true} predicted as {predicted} is given twice"
+            raise InputError(what, where=where, hint="keep one of the lines")
         pairs[true, predicted], lines[true, predicted] = number, line
     if not pairs:
         raise InputError("the file has no cost", where=path, hint=COST_HINT)

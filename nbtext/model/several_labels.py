@@ -63,11 +63,8 @@ class SeveralLabels:
             hint = "leave out --model for Naive Bayes, or use --model svm or nbsvm"
             raise SettingsError(f"{settings.model} cannot be trained on {several}", where="model", hint=hint)
         if not is_linear and (not features.is_counting or features.idf != "none"):
-            what, hint = (
-                f"Naive Bayes of {several} needs counts without weights",
-                "use a linear model, such as --model svm",
-            )
-            raise SettingsError(what, where="weighting", hint=hint)
+            what = f"Naive Bayes of {several} needs counts without weights"
+            raise SettingsError(what, where="weighting", hint="use a linear model, such as --model svm")
         if features.select is not None:
             hint = "use --min-df, --max-df or --max-features"
             raise SettingsError(f"cannot be used with {several}", where="select", hint=hint)

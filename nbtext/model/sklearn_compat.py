@@ -91,9 +91,8 @@ def label_texts(y: Any) -> tuple[list[str], str]:
     if types == {"int", "float"}:
         types, labels = {"float"}, list(map(float, labels))
     if len(types) > 1:
-        raise InputError(
-            f"labels are of several types: {', '.join(sorted(types))}", hint="convert all to str: map(str, labels)"
-        )
+        what = f"labels are of several types: {', '.join(sorted(types))}"
+        raise InputError(what, hint="convert all to str: map(str, labels)")
     return list(map(str, labels)), types.pop()
 
 
@@ -385,9 +384,7 @@ def count_rows(
     sample = sample.smallest(sample_size if weighting is None else None)
     retained = np.array(sample.groups, dtype=np.int64)
     size = sample_size if weighting is None else 0
-    counts = CorpusCounts(
-        tuple(names.tolist()), vocabulary, statistics, replace(sample, groups=None), size, weighting,
-    )  # fmt: skip
+    counts = CorpusCounts(tuple(names.tolist()), vocabulary, statistics, replace(sample, groups=None), size, weighting)
     return counts, label_type, retained
 
 

@@ -195,6 +195,5 @@ def check_fields(learned: tuple[str, ...], given: tuple[str, ...]) -> None:
     if learned:
         hint = f"give --text-field {join_list(learned)} --separate-fields"
         raise SettingsError(f"the model needs the separate fields {', '.join(learned)}", hint=hint)
-    raise SettingsError(
-        "the model was trained with joined text fields", where="separate_fields", hint="leave out this option"
-    )
+    what = "the model was trained with joined text fields"
+    raise SettingsError(what, where="separate_fields", hint="leave out this option")

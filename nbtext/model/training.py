@@ -59,10 +59,9 @@ def train_on_source(  # noqa: PLR0913 - what to train on, what to fit, and how t
     """
     check_hashing(features, model_settings)
     features, size = replace(features, fields=source.field_names), sample_size(features, model_settings)
-    is_selected = (
-        model_settings.model in (AUTO, COMBINED) and model_settings.keep_sample is None and features.is_counting
-    )
-    is_selected &= not model_settings.has_targets  # the more documents, the less strict a threshold must be
+    is_selected = model_settings.model in (AUTO, COMBINED) and model_settings.keep_sample is None
+    # the more documents, the less strict a threshold must be
+    is_selected &= features.is_counting and not model_settings.has_targets
     if is_saved and is_selected and size is not None and source.has_single_labels:
         size = SELECTION_SIZE
     if spill is None:
