@@ -338,9 +338,8 @@ def grouped_folds(groups: NDArray[Any], n_folds: int | None, *, seed: int) -> ND
     if n_folds is None:
         return np.asarray(numbers, dtype=np.int64)
     if n_folds > len(names):
-        raise SettingsError(
-            f"{n_folds} folds need {n_folds} groups; found {len(names)}", where="--folds", hint="use fewer"
-        )
+        what = f"{n_folds} folds need {n_folds} groups; found {len(names)}"
+        raise SettingsError(what, where="--folds", hint="use fewer")
     sizes = np.bincount(numbers)
     shuffled = np.random.default_rng(seed).permutation(len(names))
     folds, filled = np.zeros(len(names), dtype=np.int64), np.zeros(n_folds, dtype=np.int64)
@@ -371,8 +370,10 @@ def sort_keys(times: list[str]) -> NDArray[Any]:
         Most are numbers or dates, and some are not; or they are dates whose order of day and month is not known, or
         that name the month.
     """
-    for read, kind in ((float, "number"), (_iso_date, "date"), (_mail_date, "date")):
-        found = np.array([_read_time(time, read) for time in times])
+    from email.utils import parsedate_to_datetime
+
+    for read, kind in ((float, "number"), (datetime.fromisoformat, "date"), (parsedate_to_datetime, "date")):
+        found = np.array([_read_time(time.strip(), read) for time in times])
         odd = np.flatnonzero(np.isnan(found))
         if not len(odd):
             return found
@@ -395,13 +396,3 @@ def _read_time(text: str, read: Callable[[str], float | datetime]) -> float:
     except (ValueError, TypeError, IndexError, OverflowError):
         return math.nan
     return found
-
-
-def _iso_date(text: str) -> datetime:
-    return datetime.fromisoformat(text.strip())
-
-
-def _mail_date(text: str) -> datetime:
-    from email.utils import parsedate_to_datetime
-
-    return parsedate_to_datetime(text)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.conformal import MAX_NONCONFORMITY, Quantiles, nonconformity
-from nbtext.bayes.scorer import Floats
 from nbtext.evaluation.outcomes import Outcomes
+from nbtext.features.csr import Floats, Integers
 
 N_POINTS = 60  # of a curve that is drawn
 N_BINS = 15  # of equal width, as in Guo et al. 2017
@@ -31,8 +31,8 @@ class Ranking:
     """
 
     thresholds: Floats
-    true_positives: NDArray[np.int64]
-    false_positives: NDArray[np.int64]
+    true_positives: Integers
+    false_positives: Integers
 
     @classmethod
     def of(cls, scores: Floats, is_positive: NDArray[np.bool_]) -> Ranking:
@@ -44,7 +44,7 @@ class Ranking:
         return cls(ranked[ends], positives, ends + 1 - positives)
 
     @property
-    def documents(self) -> NDArray[np.int64]:
+    def documents(self) -> Integers:
         """(n_thresholds,), documents with at least this score."""
         return self.true_positives + self.false_positives
 
@@ -115,7 +115,7 @@ def compute_label_curve(label: str, probabilities: Floats, is_own: NDArray[np.bo
     return LabelCurve(label, points, ranking.average_precision, ranking.auroc)
 
 
-def _share(counts: NDArray[np.int64]) -> Floats:
+def _share(counts: Integers) -> Floats:
     """Divide counts by the last one, which is the total; 0 if that is 0."""
     return np.asarray(counts / max(1, int(counts[-1]) if len(counts) else 1))
 
@@ -235,9 +235,7 @@ class SetSize(NamedTuple):
     mean_size: float
 
 
-def measure_set_sizes(
-    probabilities: Floats, own: NDArray[np.int64], calibration: Quantiles | None
-) -> tuple[SetSize, ...]:
+def measure_set_sizes(probabilities: Floats, own: Integers, calibration: Quantiles | None) -> tuple[SetSize, ...]:
     """Measure coverage and size of prediction sets for several values of `--coverage`.
 
     Parameters

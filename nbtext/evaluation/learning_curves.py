@@ -21,9 +21,8 @@ from nbtext.evaluation.cross_validation import predict_documents
 from nbtext.evaluation.evaluator import Evaluation, Evaluator
 from nbtext.evaluation.metrics import CURVES
 from nbtext.evaluation.settings import CurveSettings
-from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.corpus_counts import CorpusCounts
+from nbtext.model.corpus_counts import CorpusCounts, align_documents
 from nbtext.model.fitting import align_to_vocabulary
 from nbtext.parallel import parallel_map
 
@@ -103,7 +102,9 @@ def compute_learning_curves(
     sizes = _sizes(settings.sizes, n_documents, has_test=test is not None)
     tested, labels = everything.sample, everything.labels
     if test is not None:
-        tested, labels = _align(everything, align_to_vocabulary(test, features)), test.labels
+        other = align_to_vocabulary(test, features)
+        tested = align_documents(other.sample, other.vocabulary, everything.vocabulary)
+        labels = test.labels
     has_own_vocabulary = everything.vocabulary is not None and features.vocabulary is None
 
     def evaluate(documents: tuple[NDArray[np.int64], NDArray[np.int64]]) -> list[Evaluation]:
@@ -151,18 +152,6 @@ def growing_order(classes: NDArray[np.int32], *, seed: int) -> NDArray[np.int64]
     # the i-th of the n documents of a class comes after (i + ½) / n of the corpus
     shares = (ranks + 0.5) / np.repeat(sizes, sizes)
     return by_class[np.lexsort((np.argsort(shuffled)[by_class], shares))]
-
-
-def _align(everything: CorpusCounts, test: CorpusCounts) -> DocumentCounts:
-    """Map the documents of another corpus to the features of this one, without features that only they have."""
-    sample = test.sample
-    if everything.vocabulary is not None and test.vocabulary is not None and everything.vocabulary != test.vocabulary:
-        places = everything.vocabulary.columns
-        goals = np.array([places.get(term, -1) for term in test.vocabulary.terms], dtype=np.int32)
-        known = np.flatnonzero(goals >= 0)
-        sample = sample.restrict(known, test.statistics.n_features)
-        sample = sample.renumber(goals[known], np.arange(len(test.labels), dtype=np.int32))
-    return sample
 
 
 def _sizes(wanted: tuple[int, ...] | None, n_documents: int, *, has_test: bool) -> list[int]:

@@ -14,9 +14,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from nbtext.bayes.scorer import Floats
 from nbtext.evaluation.curves import Ranking, Reliability
-from nbtext.evaluation.outcomes import RANKS, UNANSWERED, Integers, MultilabelOutcomes
+from nbtext.evaluation.outcomes import RANKS, UNANSWERED, MultilabelOutcomes
+from nbtext.features.csr import Floats, Integers
 
 T = TypeVar("T")
 
@@ -199,103 +199,57 @@ def _precision_at(place: int, totals: MultilabelTotals) -> float:
     return float(totals.precision[place] / max(1, totals.n_labeled))
 
 
+def _by_name(*metrics: Metric[T]) -> dict[str, Metric[T]]:
+    return {metric.name: metric for metric in metrics}
+
+
 SET_METRICS = (
-    Metric[Any](
-        "coverage", "coverage", lambda totals: totals.sets and totals.sets.covered / max(1, totals.sets.true),
-        needs="--coverage",
-    ),
-    Metric[Any](
-        "mean_set_size", "mean set size", lambda totals: totals.sets and totals.sets.labels / totals.sets.sets,
-        is_loss=True, needs="--coverage",
-    ),
+    Metric[Any]("coverage", "coverage", lambda totals: totals.sets and totals.sets.covered / max(1, totals.sets.true),
+                needs="--coverage"),
+    Metric[Any]("mean_set_size", "mean set size", lambda totals: totals.sets and totals.sets.labels / totals.sets.sets,
+                is_loss=True, needs="--coverage"),
 )  # fmt: skip
-METRICS = {
-    metric.name: metric
-    for metric in (
-        Metric[Totals](
-            "accuracy", "accuracy", lambda totals: totals.n_correct / totals.n_documents,
-            note="share of documents with the right label", is_compared=True, is_curve=True,
-        ),
-        Metric[Totals](
-            "answered", "answered", lambda totals: totals.n_answered / totals.n_documents, is_abstention=True,
-        ),
-        Metric[Totals](
-            "accuracy_among_answered", "accuracy among answered",
-            lambda totals: totals.n_correct / max(1, totals.n_answered), is_abstention=True,
-        ),
-        Metric[Totals](
-            "macro_f1", "macro F1", lambda totals: float(totals.f1.mean()),
-            note="mean F1 over the labels", is_compared=True,
-        ),
-        Metric[Totals](
-            "weighted_f1", "weighted F1", lambda totals: float(totals.f1 @ totals.support / totals.n_documents),
-        ),
-        Metric[Totals](
-            "log_loss", "log-loss", lambda totals: totals.log_loss / totals.n_documents, is_loss=True,
-            note="in nats; lower is better", is_compared=True, is_curve=True,
-        ),
-        Metric[Totals](
-            "brier_score", "Brier score", lambda totals: totals.squared_error / totals.n_documents, is_loss=True,
-            note="from 0 to 2; lower is better",
-        ),
-        Metric[Totals](
-            "expected_calibration_error", "expected calibration error", lambda totals: totals.reliability.error,
-            is_loss=True, note="mean gap between probability and accuracy",
-        ),
-        *SET_METRICS,
-        Metric[Totals](
-            "mean_cost", "mean cost", lambda totals: None if totals.cost is None else totals.cost / totals.n_documents,
-            is_loss=True, needs="--cost",
-        ),
-        Metric[Totals]("outlier_auroc", "outlier AUROC", _outlier_auroc, needs="--foreign"),
-    )
-}  # fmt: skip
-MULTILABEL_METRICS = {
-    metric.name: metric
-    for metric in (
-        Metric[MultilabelTotals](
-            "micro_f1", "micro F1", lambda totals: 2 * totals.n_correct / max(1, totals.n_true + totals.n_predicted),
-            note="F1 of all pairs of a document and a label", is_compared=True, is_curve=True,
-        ),
-        Metric[MultilabelTotals](
-            "micro_precision", "micro precision", lambda totals: totals.n_correct / max(1, totals.n_predicted),
-        ),
-        Metric[MultilabelTotals](
-            "micro_recall", "micro recall", lambda totals: totals.n_correct / max(1, totals.n_true),
-        ),
-        Metric[MultilabelTotals](
-            "macro_f1", "macro F1", _macro_f1, note="mean F1 over the labels that a document has",
-        ),
-        Metric[MultilabelTotals](
-            "macro_f1_all", "macro F1 of all labels",
-            lambda totals: float(totals.f1.mean()) if totals.f1 is not None else None,
-        ),
-        Metric[MultilabelTotals](
-            "example_f1", "example F1", lambda totals: totals.example_f1 / totals.n_documents,
-            note="mean F1 of a document's labels",
-        ),
-        Metric[MultilabelTotals](
-            "subset_accuracy", "subset accuracy", lambda totals: totals.n_exact / totals.n_documents,
-            note="share of documents with exactly the right labels", is_compared=True,
-        ),
-        *(
-            Metric[MultilabelTotals](
-                f"precision_at_{k}", f"precision at {k}", partial(_precision_at, place),
-                is_compared=k == 1,
-            )
-            for place, k in enumerate(RANKS)
-        ),
-        Metric[MultilabelTotals](
-            "label_ranking_average_precision", "label-ranking average precision",
-            lambda totals: (totals.ranking + totals.n_unknown / max(1, totals.n_labels)) / totals.n_documents,
-        ),
-        Metric[MultilabelTotals](
-            "classwise_calibration_error", "classwise calibration error", lambda totals: totals.calibration,
-            is_loss=True, note="mean over labels of the gap between probability and frequency",
-        ),
-        *SET_METRICS,
-    )
-}  # fmt: skip
+METRICS: dict[str, Metric[Totals]] = _by_name(
+    Metric("accuracy", "accuracy", lambda totals: totals.n_correct / totals.n_documents,
+           note="share of documents with the right label", is_compared=True, is_curve=True),
+    Metric("answered", "answered", lambda totals: totals.n_answered / totals.n_documents, is_abstention=True),
+    Metric("accuracy_among_answered", "accuracy among answered",
+           lambda totals: totals.n_correct / max(1, totals.n_answered), is_abstention=True),
+    Metric("macro_f1", "macro F1", lambda totals: float(totals.f1.mean()), note="mean F1 over the labels",
+           is_compared=True),
+    Metric("weighted_f1", "weighted F1", lambda totals: float(totals.f1 @ totals.support / totals.n_documents)),
+    Metric("log_loss", "log-loss", lambda totals: totals.log_loss / totals.n_documents, is_loss=True,
+           note="in nats; lower is better", is_compared=True, is_curve=True),
+    Metric("brier_score", "Brier score", lambda totals: totals.squared_error / totals.n_documents, is_loss=True,
+           note="from 0 to 2; lower is better"),
+    Metric("expected_calibration_error", "expected calibration error", lambda totals: totals.reliability.error,
+           is_loss=True, note="mean gap between probability and accuracy"),
+    *SET_METRICS,
+    Metric("mean_cost", "mean cost", lambda totals: None if totals.cost is None else totals.cost / totals.n_documents,
+           is_loss=True, needs="--cost"),
+    Metric("outlier_auroc", "outlier AUROC", _outlier_auroc, needs="--foreign"),
+)  # fmt: skip
+MULTILABEL_METRICS: dict[str, Metric[MultilabelTotals]] = _by_name(
+    Metric("micro_f1", "micro F1", lambda totals: 2 * totals.n_correct / max(1, totals.n_true + totals.n_predicted),
+           note="F1 of all pairs of a document and a label", is_compared=True, is_curve=True),
+    Metric("micro_precision", "micro precision", lambda totals: totals.n_correct / max(1, totals.n_predicted)),
+    Metric("micro_recall", "micro recall", lambda totals: totals.n_correct / max(1, totals.n_true)),
+    Metric("macro_f1", "macro F1", _macro_f1, note="mean F1 over the labels that a document has"),
+    Metric("macro_f1_all", "macro F1 of all labels",
+           lambda totals: float(totals.f1.mean()) if totals.f1 is not None else None),
+    Metric("example_f1", "example F1", lambda totals: totals.example_f1 / totals.n_documents,
+           note="mean F1 of a document's labels"),
+    Metric("subset_accuracy", "subset accuracy", lambda totals: totals.n_exact / totals.n_documents,
+           note="share of documents with exactly the right labels", is_compared=True),
+    *(Metric[MultilabelTotals](f"precision_at_{k}", f"precision at {k}", partial(_precision_at, place),
+                               is_compared=k == 1)
+      for place, k in enumerate(RANKS)),
+    Metric("label_ranking_average_precision", "label-ranking average precision",
+           lambda totals: (totals.ranking + totals.n_unknown / max(1, totals.n_labels)) / totals.n_documents),
+    Metric("classwise_calibration_error", "classwise calibration error", lambda totals: totals.calibration,
+           is_loss=True, note="mean over labels of the gap between probability and frequency"),
+    *SET_METRICS,
+)  # fmt: skip
 ALL_METRICS: dict[str, Metric[Any]] = METRICS | MULTILABEL_METRICS
 CURVES = tuple(metric for metric in METRICS.values() if metric.is_curve)
 LABEL_METRICS = ("precision", "recall", "f1")  # of one label, as `recall:spam`

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.scorer import Floats
+from nbtext.features.csr import Floats, Integers
 from nbtext.model.predictions import Predictions
 
 MIN_PROBABILITY = 1e-15  # log-loss clips the probability of a true label to this
@@ -18,7 +18,6 @@ UNANSWERED = -1  # the predicted label of a document without one
 RANKS = (1, 3, 5)  # of precision at k
 MAX_CELLS = 1 << 22  # probabilities that are compared at once
 
-Integers = NDArray[np.int64]
 Columns = TypeVar("Columns", bound="Outcomes | MultilabelOutcomes")
 
 
