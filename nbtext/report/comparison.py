@@ -39,9 +39,7 @@ def comparison_result(comparison: Comparison) -> Result[Comparison]:
         )
         yield Table(("first", "second", *metric_columns, *OF_TEST), pairs)
 
-    return Result(
-        [comparison], columns, rows, _document, layout=lambda found, _: _parts(found), tables=tables,
-    )  # fmt: skip
+    return Result([comparison], columns, rows, _document, layout=lambda found, _: _parts(found), tables=tables)
 
 
 def _document(comparison: Comparison) -> dict[str, Any]:

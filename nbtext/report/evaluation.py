@@ -12,7 +12,7 @@ from nbtext.evaluation.evaluator import Evaluation, LabelPair, ThresholdScore
 from nbtext.evaluation.metrics import ALL_METRICS, Metric
 from nbtext.report.records import Row, format_repeated
 from nbtext.report.result import Result, Table
-from nbtext.report.terminal import new_table
+from nbtext.report.terminal import Screen, new_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -34,10 +34,7 @@ CORRECT, WRONG = "blue", "yellow"  # the color-blind can tell them apart
 
 def evaluation_result(evaluation: Evaluation) -> Result[Evaluation]:
     """Return an evaluation as a result, with a row for each metric, and for each figure of each label."""
-    return Result(
-        [evaluation], COLUMNS, _rows, _document, layout=lambda found, screen: _layout(found, screen.width),
-        tables=_tables,
-    )  # fmt: skip
+    return Result([evaluation], COLUMNS, _rows, _document, _layout, _tables)
 
 
 def _document(evaluation: Evaluation) -> dict[str, Any]:
@@ -116,8 +113,8 @@ def _pair_rows(pairs: tuple[LabelPair, ...]) -> Iterator[tuple[str, ...]]:
         yield pair.kind, pair.label, pair.other if pair.other is not None else "", f"{pair.documents:,}"
 
 
-def _layout(evaluation: Evaluation, width: int) -> Iterator[RenderableType]:
-    yield from _summary_lines(evaluation, width)
+def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
+    yield from _summary_lines(evaluation, screen.width)
     yield new_table(*_label_columns(evaluation), rows=(map(printable, row) for row in _label_rows(evaluation, "{:,}")))
     if evaluation.label_pairs:
         pairs = (
@@ -138,7 +135,7 @@ def _layout(evaluation: Evaluation, width: int) -> Iterator[RenderableType]:
         if len(evaluation.labels) <= MAX_COLUMNS:
             yield _confusion_matrix(evaluation)
             return
-        if evaluation.confusion_matrix is not None and fits_width(evaluation.labels, width):
+        if evaluation.confusion_matrix is not None and fits_width(evaluation.labels, screen.width):
             yield ""
             yield from heat_map(evaluation.labels, evaluation.confusion_matrix)
         yield _frequent_confusions(evaluation)

@@ -94,9 +94,8 @@ def format_prediction(explanations: Sequence[Explanation]) -> str:
     if first.label is None:
         return f"no prediction: {printable(first.reason or 'the document has no known word')}"
     if first.against is not None and first.against.startswith("not ") and len(explanations) > 1:
-        return "prediction: " + ", ".join(
-            f"{printable(each.label or '')} {each.probability:.0%}" for each in explanations
-        )
+        shares = (f"{printable(each.label or '')} {each.probability:.0%}" for each in explanations)
+        return f"prediction: {', '.join(shares)}"
     if first.against is None:
         return f"prediction: {printable(first.label)}, the only label so far"
     prediction = f"prediction: {printable(first.label)} {first.probability:.0%}"

@@ -52,9 +52,8 @@ def _parts(curves: LearningCurves, width: int) -> Iterator[RenderableType]:
             figures = []
             for metric in CURVES:
                 deviation = point.deviation(metric.name)
-                figures.append(
-                    f"{point.mean(metric.name):.4f}" + (f" ± {deviation:.4f}" if deviation is not None else "")
-                )
+                shown = f" ± {deviation:.4f}" if deviation is not None else ""
+                figures.append(f"{point.mean(metric.name):.4f}{shown}")
             table.add_row(f"{size:,}" if number == 0 else "", point.model, *figures)
     yield table
     yield from _chart(curves, width)

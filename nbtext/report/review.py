@@ -51,9 +51,7 @@ def document_record(document: ReviewedDocument) -> dict[str, Any]:
 def _row(finding: Finding) -> list[str | float | None]:
     ids = join_labels(tuple(document.id for document in finding.documents))
     places = join_labels(tuple(map(place_of, finding.documents)))
-    return [
-        finding.finding, finding.certainty, finding.label, finding.likely_label, ids, places, finding.reason,
-    ]  # fmt: skip
+    return [finding.finding, finding.certainty, finding.label, finding.likely_label, ids, places, finding.reason]
 
 
 def place_of(document: ReviewedDocument) -> str:

@@ -16,11 +16,8 @@ def sample_result(documents: Iterable[GeneratedDocument], fields: tuple[str, ...
 
     fields  names of the text fields; empty if there is only one
     """
-    columns = ("label", *(fields or ("text",)))
     return Result(
-        documents,
-        columns,
-        rows=lambda document: [(document.label, *document.texts)],
+        documents, ("label", *(fields or ("text",))), lambda document: [(document.label, *document.texts)],
         layout=lambda document, _: [f"{printable(document.label)}  {'  |  '.join(map(printable, document.texts))}"],
         has_header=True,
-    )
+    )  # fmt: skip

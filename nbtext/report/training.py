@@ -14,7 +14,7 @@ from nbtext.evaluation.settings import GIVEN
 from nbtext.model.settings import LARGEST_FALL
 from nbtext.report.records import field_text, format_repeated
 from nbtext.report.result import Result
-from nbtext.report.terminal import new_table, show_features
+from nbtext.report.terminal import Screen, new_table, show_features
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -160,9 +160,8 @@ def format_keywords(found: KeywordFit, n_documents: int) -> list[str]:
         before, after = found.agreement
         line = f"agreement with hidden keywords: {before:.4f} before EM, {after:.4f} after it"
         is_worse = before - after > LARGEST_FALL
-        lines.append(
-            line + ("; warning: EM may make the model worse; compare with a model without --em" if is_worse else "")
-        )
+        line += "; warning: EM may make the model worse; compare with a model without --em" * is_worse
+        lines.append(line)
     return lines
 
 
@@ -297,10 +296,7 @@ def search_parts(search: Search, *, has_intervals: bool = True) -> Iterator[Rend
 
 def difference_result(difference: Difference) -> Result[Difference]:
     """Return the differences between two models as a result."""
-    return Result(
-        [difference], DIFFERENCE_COLUMNS, _difference_rows, asdict,
-        layout=lambda found, _: _difference_parts(found),
-    )  # fmt: skip
+    return Result([difference], DIFFERENCE_COLUMNS, _difference_rows, asdict, layout=_difference_parts)
 
 
 def _difference_rows(difference: Difference) -> Iterator[tuple[str | float | None, ...]]:
@@ -325,7 +321,7 @@ def _text(value: Any) -> str:
     return field_text(value)
 
 
-def _difference_parts(difference: Difference) -> Iterator[RenderableType]:
+def _difference_parts(difference: Difference, _: Screen) -> Iterator[RenderableType]:
     table = new_table("", "before", "after", texts=(0, 1, 2))
     table.columns[1].justify = table.columns[2].justify = "right"
     for change in (*difference.sizes, *difference.settings):

@@ -124,9 +124,8 @@ def render_page(
     given = (data or {}) | {"charts": {chart.name: chart.plain() for chart in charts}}
     encoded = json.dumps(given, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     allowed = " ".join(map(_digest, running))
-    policy = (
-        f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}; base-uri 'none'; form-action 'none'"
-    )
+    policy = f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}"
+    policy += "; base-uri 'none'; form-action 'none'"
     page: str = (
         _environment()
         .get_template(template)
