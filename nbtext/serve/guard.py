@@ -349,9 +349,7 @@ class Guard:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         host, origin = headers.get(b"host", b""), headers.get(b"origin", b"")
         if self._checks_host and _without_port(host.decode("latin-1").lower()) not in self._hosts:
-            raise HTTPException(
-                403, "the Host header names none of the hosts that this service is allowed to answer for"
-            )
+            raise HTTPException(403, "the Host header names none of the hosts that this service answers for")
         is_foreign = origin and origin.partition(b"://")[2].lower() != host.lower()
         if (is_foreign or headers.get(b"sec-fetch-site") == b"cross-site") and scope["method"] not in SAFE_METHODS:
             raise HTTPException(403, "the request comes from a page of another origin")

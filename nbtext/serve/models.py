@@ -87,9 +87,8 @@ class LocalEngine:
             batch = _refuse_long_texts(batch, MAX_MARKED_CHARACTERS, "marks", "marks")
         else:
             batch = _refuse_long_texts(batch, MAX_EXPLAINED_CHARACTERS, "an explanation", "")
-        found = self._explainer.explain_documents(
-            batch, label=settings.label, against=settings.against, most=MAX_EXPLAINED
-        )
+        label, against = settings.label, settings.against
+        found = self._explainer.explain_documents(batch, label=label, against=against, most=MAX_EXPLAINED)
         if self._fitted.task.is_exclusive:
             return [self._record(each, settings) for (each,) in found]
         return [
@@ -141,9 +140,8 @@ class ProcessEngine:
     predict, explain = partialmethod(_call, "predict"), partialmethod(_call, "explain")
 
     def _start(self) -> ProcessPoolExecutor:
-        pool = ProcessPoolExecutor(
-            1, mp_context=get_context("spawn"), initializer=_initialize, initargs=(self._fitted,)
-        )  # fmt: skip
+        context = get_context("spawn")
+        pool = ProcessPoolExecutor(1, mp_context=context, initializer=_initialize, initargs=(self._fitted,))
         weakref.finalize(self, pool.shutdown, wait=False)
         return pool
 
@@ -215,11 +213,9 @@ class ServedModel:
             known = ModelInput()
         fields = self.fitted.feature_settings.fields
         return InputSettings(
-            text_field=fields or known.text_field,
-            label_field=known.label_field,
-            separate_fields=bool(fields),
+            text_field=fields or known.text_field, label_field=known.label_field, separate_fields=bool(fields),
             max_document_bytes=max_document_bytes,
-        )
+        )  # fmt: skip
 
 
 class ModelSlot:

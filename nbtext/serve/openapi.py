@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from nbtext import __version__
@@ -33,38 +34,30 @@ def describe() -> Schema:
     """Return the OpenAPI document."""
     name = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
     open_to_all: list[Schema] = [{}]
+    labeled = _reference("LabeledDocument")
+    of_labeled = {JSON: {"schema": {"oneOf": [labeled, _list_of(labeled)]}}, JSONL: {"schema": labeled}}
+    status = {JSON: {"schema": _object(status={"type": "string"})}}
     return {
         "openapi": "3.1.0",
         "info": {"title": "nbtext", "version": __version__, "description": "Text classification."},
-        "components": {
-            "schemas": _schemas(),
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        },
+        "components": {"schemas": _schemas(), "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
         "security": [{}, {"token": []}],
         "paths": {
-            "/v1/predict": {
-                "post": _operation(
-                    "Predict the labels of documents.", _parameters(PredictOptions), _documents(), _either("Prediction")
-                )
-            },
-            "/v1/explain": {
-                "post": _operation(
-                    "Explain predictions.", _parameters(ExplainOptions), _documents(streamed=False),
-                    _either("Explanation", "Explanations", streamed=False),
-                )
-            },
-            "/v1/models": {
-                "get": _operation("List the models.", [], None, {JSON: {"schema": _reference("Models")}})
-            },
-            "/v1/models/{name}/feedback": {
-                "post": _operation(
-                    "Store labeled documents (--feedback-dir), for `nbtext update`.",
-                    [name], _labeled(), {JSON: {"schema": _reference("Stored")}},
-                )
-            },
-            "/healthz": {"get": _operation("Tell whether the process is alive.", [], None, _status(), open_to_all)},
-            "/readyz": {"get": _operation("Tell whether requests are accepted.", [], None, _status(), open_to_all)},
-            "/metrics": {"get": _operation("Return metrics for Prometheus.", [], None, {TEXT: {}})},
+            "/v1/predict": _operation(
+                "Predict the labels of documents.", _either("Prediction"), _documents(), _parameters(PredictOptions)
+            ),
+            "/v1/explain": _operation(
+                "Explain predictions.", _either("Explanation", "Explanations", streamed=False),
+                _documents(streamed=False), _parameters(ExplainOptions),
+            ),
+            "/v1/models": _operation("List the models.", {JSON: {"schema": _reference("Models")}}),
+            "/v1/models/{name}/feedback": _operation(
+                "Store labeled documents (--feedback-dir), for `nbtext update`.",
+                {JSON: {"schema": _reference("Stored")}}, of_labeled, [name],
+            ),
+            "/healthz": _operation("Tell whether the process is alive.", status, security=open_to_all),
+            "/readyz": _operation("Tell whether requests are accepted.", status, security=open_to_all),
+            "/metrics": _operation("Return metrics for Prometheus.", {TEXT: {}}),
         },
     }  # fmt: skip
 
@@ -84,8 +77,9 @@ def _parameters(record: type[Any]) -> list[Schema]:
 
 
 def _operation(
-    summary: str, parameters: list[Schema], body: Schema | None, answer: Schema, security: list[Schema] | None = None
+    summary: str, answer: Schema, body: Schema | None = None, parameters: Sequence[Schema] = (), **others: Any
 ) -> Schema:
+    """Return the only operation of a path: POST if it has a body."""
     error = {JSON: {"schema": _reference("Error")}}
     operation: Schema = {
         "summary": summary,
@@ -94,12 +88,11 @@ def _operation(
             "200": {"description": "Success.", "content": answer},
             **{status: {"description": meaning, "content": error} for status, meaning in ERRORS.items()},
         },
+        **others,
     }
-    if body is not None:
-        operation["requestBody"] = {"required": True, "content": body}
-    if security is not None:
-        operation["security"] = security
-    return operation
+    if body is None:
+        return {"get": operation}
+    return {"post": operation | {"requestBody": {"required": True, "content": body}}}
 
 
 def _reference(name: str) -> Schema:
@@ -123,19 +116,10 @@ def _documents(*, streamed: bool = True) -> Schema:
     return kinds | ({JSONL: {"schema": document}} if streamed else {})
 
 
-def _labeled() -> Schema:
-    document = _reference("LabeledDocument")
-    return {JSON: {"schema": {"oneOf": [document, _list_of(document)]}}, JSONL: {"schema": document}}
-
-
 def _either(*names: str, streamed: bool = True) -> Schema:
     one = _reference(names[0]) if len(names) == 1 else {"anyOf": [_reference(name) for name in names]}
     kinds: Schema = {JSON: {"schema": {"oneOf": [one, _list_of(one)]}}}
     return kinds | ({JSONL: {"schema": one}} if streamed else {})
-
-
-def _status() -> Schema:
-    return {JSON: {"schema": _object(status={"type": "string"})}}
 
 
 def _object(**properties: Schema) -> Schema:
