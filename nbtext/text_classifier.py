@@ -15,32 +15,12 @@ from nbtext.bayes.settings import BEST, ModelSettings
 from nbtext.documents.settings import ModelInput
 from nbtext.errors import SettingsError, in_python_terms
 from nbtext.features.settings import FeatureSettings
-from nbtext.model import growth
+from nbtext.model import growth, sklearn_compat
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.explanation import Explainer, Explanation
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import leave_one_out_probabilities
 from nbtext.model.predictor import Predictor
-from nbtext.model.sklearn_compat import (
-    accuracy,
-    arrange_columns,
-    change_parameters,
-    classifier_tags,
-    count_columns,
-    count_rows,
-    count_texts,
-    decide,
-    decision_values,
-    document_parameters,
-    is_matrix,
-    label_values,
-    list_parameters,
-    list_texts,
-    refuse_unfitted,
-    row_log_posterior,
-    spread_rows,
-    text_batch,
-)
 from nbtext.model.source_counting import OnBatch
 from nbtext.model.training import check_hashing, count_for_model, sample_size, train_on_counts, train_on_source
 
@@ -131,7 +111,7 @@ class TextClassifier:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return all parameters by name."""
-        found = list_parameters(self.feature_settings, self.model_settings)
+        found = sklearn_compat.list_parameters(self.feature_settings, self.model_settings)
         return found | {"model": BEST} if self._is_search else found
 
     def set_params(self, **parameters: Any) -> TextClassifier:
@@ -144,7 +124,7 @@ class TextClassifier:
         """
         is_search = parameters["model"] == BEST if "model" in parameters else self._is_search
         known = {**parameters, "model": BEST} if is_search else parameters
-        changed = change_parameters(known, self.feature_settings, self.model_settings)
+        changed = sklearn_compat.change_parameters(known, self.feature_settings, self.model_settings)
         self.feature_settings, self.model_settings = changed
         self._is_search = is_search
         return self
@@ -163,9 +143,9 @@ class TextClassifier:
             return self._search(X, y)
         settings = self.model_settings
         check_hashing(self.feature_settings, settings)
-        n_columns = count_columns(y)
-        features, is_counted = self.feature_settings, is_matrix(X)
-        texts, found = X if is_counted else list_texts(X, features), cast(Any, [])
+        n_columns = sklearn_compat.count_columns(y)
+        features, is_counted = self.feature_settings, sklearn_compat.is_matrix(X)
+        texts, found = X if is_counted else sklearn_compat.list_texts(X, features), cast(Any, [])
 
         def count(each: FeatureSettings, on_batch: OnBatch | None = None) -> CorpusCounts:
             found[:] = self._count(texts, y, sample_size(features, settings), each)
@@ -175,7 +155,7 @@ class TextClassifier:
         label_type, rows = found[1:]
         model = train_on_counts(counts, features, settings)
         fitted = replace(model.fitted, label_type=label_type, label_columns=n_columns)
-        if is_matrix(X):
+        if sklearn_compat.is_matrix(X):
             fitted = replace(fitted, input=ModelInput(matrix_columns=X.shape[1]))
         self._become(replace(model, fitted=fitted))
         self._rows, self._n_fitted = rows, counts.statistics.n_documents
@@ -186,14 +166,14 @@ class TextClassifier:
         from nbtext.evaluation.search import Budget, list_candidates, search_model
         from nbtext.evaluation.settings import SearchSettings
 
-        if is_matrix(X):
+        if sklearn_compat.is_matrix(X):
             raise SettingsError("best needs texts, but X is a matrix", where="model", hint="choose one model")
         texts, label_type, default = list(X), "str", TextClassifier().get_params()
         given = {name for name, value in self.get_params().items() if value != default[name]}
 
         def count(features: FeatureSettings) -> CorpusCounts:
             nonlocal label_type
-            counts, label_type, _ = count_texts(texts, y, features, sample_size=None, label_type=None)
+            counts, label_type, _ = sklearn_compat.count_texts(texts, y, features, sample_size=None, label_type=None)
             return counts
 
         candidates = list_candidates(self.feature_settings, self.model_settings, given)
@@ -221,7 +201,7 @@ class TextClassifier:
         growth.check_growth(self._model)
         fitted = self._model.fitted
         counts, _, _ = self._count(X, y, growth.growth_sample_size(self._model), fitted.feature_settings, fitted)
-        model, n_columns = growth.update(self._model, counts), count_columns(y)
+        model, n_columns = growth.update(self._model, counts), sklearn_compat.count_columns(y)
         if model.fitted.label_columns is not None and n_columns is not None:
             n_columns = max(n_columns, model.fitted.label_columns)
             model = replace(model, fitted=replace(model.fitted, label_columns=n_columns))
@@ -244,7 +224,7 @@ class TextClassifier:
 
         A text without a known word gets the most frequent label; with several labels, none.
         """
-        return decide(self.fitted_, *self._log_posterior(X))
+        return sklearn_compat.decide(self.fitted_, *self._log_posterior(X))
 
     def predict_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
         """Return the probability of each label, shape (n_documents, n_classes), in the order of `classes_`.
@@ -263,11 +243,11 @@ class TextClassifier:
         Shape (n_documents, n_classes); with two labels (n_documents,), the log-odds of the second one. If texts have
         several labels, log-odds minus those of the threshold; a label is predicted from 0 on.
         """
-        return decision_values(self.fitted_, *self._log_posterior(X))
+        return sklearn_compat.decision_values(self.fitted_, *self._log_posterior(X))
 
     def score(self, X: Iterable[str], y: Sequence[Any]) -> float:
         """Return the accuracy on texts X with labels y; with several labels, all of a text must be correct."""
-        return accuracy(self.predict(X), y)
+        return sklearn_compat.accuracy(self.predict(X), y)
 
     def explain(self, X: Iterable[str], *, label: Any = None, against: Any = None) -> list[Explanation]:
         """Return for each text the terms that add up to the log-odds of its label.
@@ -276,19 +256,19 @@ class TextClassifier:
         against  the label to compare with; None: the most probable other one
         """
         label, against = (None if each is None else str(each) for each in (label, against))
-        batch = text_batch(list_texts(X, self.fitted_.feature_settings))
+        batch = sklearn_compat.text_batch(sklearn_compat.list_texts(X, self.fitted_.feature_settings))
         return Explainer(self.fitted_).explain_batch(batch, label=label, against=against)
 
     def prevalence(self, X: Iterable[str]) -> Prevalence:
         """Estimate the share of each label among texts X, with 95 % intervals, as `nbtext prevalence` does."""
         from nbtext.model.prevalence import estimate_text_prevalence
 
-        return estimate_text_prevalence(self.model_, list_texts(X, self.fitted_.feature_settings))
+        return estimate_text_prevalence(self.model_, sklearn_compat.list_texts(X, self.fitted_.feature_settings))
 
     @property
     def model_(self) -> TrainedModel:
         if self._model is None:
-            refuse_unfitted(self)
+            sklearn_compat.refuse_unfitted(self)
         return self._model
 
     @property
@@ -304,18 +284,18 @@ class TextClassifier:
         if self._rows is None:
             raise AttributeError("leave_one_out_predict_proba_ exists only after fit, not after load or partial_fit")
         rows, found = leave_one_out_probabilities(self.model_)
-        return spread_rows(self._arrange(found, absent=0), self._rows[rows], self._n_fitted)
+        return sklearn_compat.spread_rows(self._arrange(found, absent=0), self._rows[rows], self._n_fitted)
 
     @property
     def classes_(self) -> NDArray[Any]:
-        return label_values(self.fitted_)
+        return sklearn_compat.label_values(self.fitted_)
 
     @property
     def class_log_prior_(self) -> NDArray[np.float64]:
         return self._arrange(self.fitted_.log_prior, absent=-np.inf)
 
     def _arrange(self, values: NDArray[np.float64], *, absent: float) -> NDArray[np.float64]:
-        return arrange_columns(self.fitted_, values, absent=absent)
+        return sklearn_compat.arrange_columns(self.fitted_, values, absent=absent)
 
     def _become(self, model: TrainedModel) -> TextClassifier:
         self._model, self._predictor, self._rows = model, None, None
@@ -330,20 +310,20 @@ class TextClassifier:
         fitted: FittedModel | None = None,
     ) -> tuple[CorpusCounts, str, NDArray[np.int64]]:
         """Return the counts of texts for a model, the type of the labels, and which texts are retained."""
-        if is_matrix(X):
-            return count_rows(X, y, settings, sample_size=size, fitted=fitted)
+        if sklearn_compat.is_matrix(X):
+            return sklearn_compat.count_rows(X, y, settings, sample_size=size, fitted=fitted)
         if fitted is not None:
             fitted.check_takes_texts()
         label_type = None if fitted is None else fitted.label_type
-        return count_texts(X, y, settings, sample_size=size, label_type=label_type)
+        return sklearn_compat.count_texts(X, y, settings, sample_size=size, label_type=label_type)
 
     def _log_posterior(self, X: Iterable[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return log-probabilities in the order of the model's classes, and whether each text has a known word."""
-        if is_matrix(X):
-            return row_log_posterior(self.fitted_, X)
+        if sklearn_compat.is_matrix(X):
+            return sklearn_compat.row_log_posterior(self.fitted_, X)
         if self._predictor is None:
             self._predictor = Predictor(self.fitted_)
-        scores = self._predictor.score((list_texts(X, self.fitted_.feature_settings),))
+        scores = self._predictor.score((sklearn_compat.list_texts(X, self.fitted_.feature_settings),))
         return self._predictor.log_probabilities(scores), scores.n_known > 0
 
     def __getstate__(self) -> dict[str, Any]:
@@ -353,7 +333,7 @@ class TextClassifier:
         return self._model is not None
 
     def __sklearn_tags__(self) -> Any:
-        return classifier_tags()
+        return sklearn_compat.classifier_tags()
 
 
-document_parameters(TextClassifier, FeatureSettings, ModelSettings)
+sklearn_compat.document_parameters(TextClassifier, FeatureSettings, ModelSettings)

@@ -12,6 +12,7 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import Field, fields
 from itertools import chain
@@ -92,10 +93,8 @@ class FileType(ParamType):
         if ctx is not None and param is not None and value not in self.not_files:
             option = param.opts[0] if isinstance(param, click.Option) else (param.human_readable_name or "").rstrip(".")
             if not value:
-                hint = {"SOURCE": "name a file or directory", "DIR": "name a directory"}.get(
-                    self.metavar.rstrip("."), "name a file"
-                )
-                raise SettingsError("the path is empty", where=option, hint=hint)
+                kind = {"SOURCE": "file or directory", "DIR": "directory"}.get(self.metavar.rstrip("."), "file")
+                raise SettingsError("the path is empty", where=option, hint=f"name a {kind}")
             ctx.meta.setdefault(NAMED, []).append(NamedFile(value, option, self))
         try:
             return self.parse(value)
@@ -183,22 +182,15 @@ def _refuse_other_kind(output: NamedFile, is_forced: bool) -> None:
     found = _status(output.path)
     if is_forced or found is None or not stat.S_ISREG(found.st_mode) or not found.st_size:
         return
-    if _is_model(output.path) != output.type.is_model:
-        what = "is a model, and would be replaced"
-        if output.type.is_model:
-            what = "is not a model, and a model would replace it"
-        hint = "write to another file, or replace it with --force"
-        raise SettingsError(f"{output.path} {what}", where=output.option, hint=hint)
-
-
-def _is_model(path: str) -> bool:
     from nbtext.documents.recognition import PICKLE_MAGICS
 
-    try:
-        with open(path, "rb") as file:
-            return file.read(2) in PICKLE_MAGICS
-    except OSError:
-        return False
+    is_model = False
+    with suppress(OSError), open(output.path, "rb") as file:
+        is_model = file.read(2) in PICKLE_MAGICS
+    if is_model != output.type.is_model:
+        what = "is a model, and would be replaced" if is_model else "is not a model, and a model would replace it"
+        hint = "write to another file, or replace it with --force"
+        raise SettingsError(f"{output.path} {what}", where=output.option, hint=hint)
 
 
 def _status(path: str) -> os.stat_result | None:
@@ -412,11 +404,11 @@ class Command(click.Command):
                 )
             )  # fmt: skip
         parameters += [
-            Option("-h", is_flag=True, is_eager=True, expose_value=False, callback=_print_help, title="Running",
-                   help="Print the most common options."),
-            Option("--help", is_flag=True, is_eager=True, expose_value=False, callback=_print_help, title="Running",
-                   help="Print all options."),
-        ]  # fmt: skip
+            Option(
+                name, is_flag=True, is_eager=True, expose_value=False, callback=_print_help, title="Running", help=help
+            )
+            for name, help in (("-h", "Print the most common options."), ("--help", "Print all options."))
+        ]
         super().__init__(
             function.__name__, callback=function, params=parameters, help=function.__doc__, add_help_option=False
         )
@@ -542,11 +534,8 @@ def typed_settings(*records: type[Any]) -> dict[str, Any]:
     """Return the values of the settings of some records that were typed, by name."""
     ctx = click.get_current_context()
     names = {field.name for record in records for field, _ in list_options(record)}
-    return {
-        name: value
-        for name, value in ctx.params.items()
-        if name in names and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-    }
+    typed = {name for name in names if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    return {name: value for name, value in ctx.params.items() if name in typed}
 
 
 def sources_ahead() -> ReadAhead | None:

@@ -9,25 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.settings import NOT_SEARCHED, OF_CHOSEN_MODELS, ModelSettings
+from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings
-from nbtext.cli.options import (
-    NOT_FOR_COUNTS,
-    ResultSettings,
-    RunSettings,
-    refuse_for_counts,
-    report,
-    result,
-    run,
-    sources,
-)
-from nbtext.cli.running import (
-    check_report,
-    is_matrix_alone,
-    open_documents,
-    result_format,
-    search_documents,
-    write_result,
-)
 from nbtext.documents.formats import HTML_SUFFIXES
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, is_model
@@ -48,7 +31,7 @@ if TYPE_CHECKING:
 class Compare:
     """The settings of `nbtext compare`."""
 
-    sources: tuple[str, ...] = sources()
+    sources: tuple[str, ...] = options.sources()
     model_files: tuple[str, ...] = setting(
         (), "Trained model to compare; give -m at least twice.",
         flags=("-m", "--model-file"), file="model", is_repeated=True,
@@ -59,12 +42,12 @@ class Compare:
         file="source", title="Models to train",
     )  # fmt: skip
     search: SearchSettings = part(SearchSettings)
-    report: str | None = report("FILE.svg holds the charts of learning curves alone. ")
-    result: ResultSettings = result()
-    input: InputSettings = part(InputSettings, without=NOT_FOR_COUNTS)
+    report: str | None = options.report("FILE.svg holds the charts of learning curves alone. ")
+    result: options.ResultSettings = options.result()
+    input: InputSettings = part(InputSettings, without=options.NOT_FOR_COUNTS)
     features: FeatureSettings = part(FeatureSettings)
     model_settings: Mapping[str, Any] = part(ModelSettings, without=("model", "keep_sample"), is_open=True)
-    run: RunSettings = run()
+    run: options.RunSettings = options.run()
 
 
 @command(
@@ -104,8 +87,8 @@ def compare(given: Compare) -> None:
     from nbtext.report.page.rendering import write_page
     from nbtext.report.training import search_result
 
-    chosen = result_format(given.result)
-    check_report(given.report, (*HTML_SUFFIXES, ".svg"))
+    chosen = running.result_format(given.result)
+    running.check_report(given.report, (*HTML_SUFFIXES, ".svg"))
     models, sources, test = given.model_files, given.sources, given.test
     if test is not None and not models and all(map(is_model, sources)):
         models, sources, test = sources, (test,), None
@@ -124,10 +107,10 @@ def compare(given: Compare) -> None:
         outcome: Result[Any] = comparison_result(compared)
     elif given.curves.is_search:
         model_settings = ModelSettings(**given.model_settings)
-        _, found = search_documents(
+        _, found = running.search_documents(
             sources, given.input, given.features, model_settings, given.search, given.run, where="models"
         )
-        write_result(search_result(found), given.result, chosen)
+        running.write_result(search_result(found), given.result, chosen)
         return
     else:
         learned = _compute_curves(given)
@@ -137,11 +120,11 @@ def compare(given: Compare) -> None:
         outcome = learning_curves_result(learned)
     if given.report is not None:
         write_page(given.report, page())
-    write_result(outcome, given.result, chosen)
+    running.write_result(outcome, given.result, chosen)
 
 
 def _compare_models(
-    sources: tuple[str, ...], models: tuple[str, ...], input_settings: InputSettings, run: RunSettings
+    sources: tuple[str, ...], models: tuple[str, ...], input_settings: InputSettings, run: options.RunSettings
 ) -> Comparison:
     """Compare trained models by their predictions for the same documents."""
     from time import thread_time
@@ -155,7 +138,7 @@ def _compare_models(
     candidates = [Candidate(path, load_model(path), size(path)) for path in models]
     inputs = {candidate.model.fitted.input for candidate in candidates}
     trained_on = inputs.pop() if len(inputs) == 1 else None
-    with open_documents(sources, input_settings, run, trained_on=trained_on) as (source, on_batch):
+    with running.open_documents(sources, input_settings, run, trained_on=trained_on) as (source, on_batch):
         return compare_models(candidates, source, clock=thread_time, jobs=run.jobs, on_batch=on_batch)
 
 
@@ -166,9 +149,7 @@ def _compute_curves(given: Compare) -> LearningCurves:
     from nbtext.model.training import check_hashing
     from nbtext.report.terminal import track_progress
 
-    names = given.curves.models or [
-        name for name, record in EVENT_MODELS.items() if record.sufficient_statistics is None
-    ]
+    names = given.curves.models or [name for name, each in EVENT_MODELS.items() if each.sufficient_statistics is None]
     settings = [ModelSettings(**given.model_settings, model=name) for name in names]
     for each in settings:
         check_hashing(given.features, each)
@@ -176,29 +157,24 @@ def _compute_curves(given: Compare) -> LearningCurves:
     others = _count((given.test,), given.input, features, given.run)[0] if given.test is not None else None
     is_wanted = not (given.run.quiet or given.run.no_progress)
     return compute_learning_curves(
-        corpus,
-        given.curves,
-        features=features,
-        model_settings=settings,
-        test=others,
-        jobs=given.run.jobs,
+        corpus, given.curves, features=features, model_settings=settings, test=others, jobs=given.run.jobs,
         track=lambda results, total: track_progress(results, total, unit="parts", is_wanted=is_wanted),
-    )
+    )  # fmt: skip
 
 
 def _count(
-    sources: tuple[str, ...], input_settings: InputSettings, features: FeatureSettings, run: RunSettings
+    sources: tuple[str, ...], input_settings: InputSettings, features: FeatureSettings, run: options.RunSettings
 ) -> tuple[CorpusCounts, FeatureSettings]:
     """Count some sources; return the counts, and the feature settings."""
     from nbtext.documents.matrix import load_matrix
     from nbtext.model.matrices import matrix_counts, matrix_features
     from nbtext.model.source_counting import count_source
 
-    if is_matrix_alone(sources, input_settings):
-        refuse_for_counts("a matrix")
+    if running.is_matrix_alone(sources, input_settings):
+        options.refuse_for_counts("a matrix")
         matrix = load_matrix(sources[0])
         features = matrix_features(matrix)
         return matrix_counts(matrix, features), features
-    with open_documents(sources, input_settings, run) as (source, on_batch):
+    with running.open_documents(sources, input_settings, run) as (source, on_batch):
         features = replace(features, fields=source.field_names)
         return count_source(source, features, jobs=run.jobs, sample_size=None, on_batch=on_batch), features

@@ -9,17 +9,8 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.settings import AUTO, BEST, ModelSettings
+from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings, typed_options
-from nbtext.cli.options import ResultSettings, RunSettings, labeled_input, report, result, run, sources, trained_model
-from nbtext.cli.running import (
-    check_report,
-    list_searched,
-    open_documents,
-    result_format,
-    say,
-    warn_of_costs,
-    write_result,
-)
 from nbtext.errors import SettingsError
 from nbtext.evaluation.evaluator import check_thresholds, parse_thresholds
 from nbtext.evaluation.settings import FoldSettings, SearchSettings
@@ -54,7 +45,7 @@ COVERAGE = (
 class Evaluate:
     """The settings of `nbtext evaluate`."""
 
-    sources: tuple[str, ...] = sources()
+    sources: tuple[str, ...] = options.sources()
     model_file: str | None = setting(None, "Model file to evaluate.", flags=("-m", "--model-file"), file="model")
     predictions: str | None = setting(
         None, "File of predictions to evaluate instead of a model: jsonl, json, tsv or csv of `nbtext predict`, "
@@ -71,14 +62,14 @@ class Evaluate:
         None, "Foreign documents, such as texts about other topics, which should be outliers. Measures how well the "
         "likelihood separates them from SOURCE (outlier AUROC).", file="source",
     )  # fmt: skip
-    report: str | None = report()
-    result: ResultSettings = result()
+    report: str | None = options.report()
+    result: options.ResultSettings = options.result()
     decisions: DecisionSettings = part(DecisionSettings, without=("explain", "top_k"), coverage={"help": COVERAGE})
-    input: InputSettings = labeled_input()
+    input: InputSettings = options.labeled_input()
     features: FeatureSettings = part(FeatureSettings)
-    model_settings: Mapping[str, Any] = trained_model("keep_sample")
+    model_settings: Mapping[str, Any] = options.trained_model("keep_sample")
     search: SearchSettings = part(SearchSettings)
-    run: RunSettings = run()
+    run: options.RunSettings = options.run()
 
     @property
     def is_search(self) -> bool:
@@ -112,8 +103,8 @@ def evaluate(given: Evaluate) -> None:
     from nbtext.report.evaluation import evaluation_result
     from nbtext.report.first_look import FirstLook, format_first_look, look_at
 
-    check_report(given.report)
-    chosen, decisions, quiet = result_format(given.result), given.decisions, given.run.quiet
+    running.check_report(given.report)
+    chosen, decisions, quiet = running.result_format(given.result), given.decisions, given.run.quiet
     model, file = _load_subject(given)
     corpora: list[CorpusCounts] = []
     repeated: list[RepeatedTexts] = []
@@ -121,11 +112,11 @@ def evaluate(given: Evaluate) -> None:
     predict = partial(_predict, given, model, file, on_corpus=corpora.append, on_repeated=repeated.append)
     trained_on = model.fitted.input if model is not None else None
     if model is not None:
-        warn_of_costs(model.fitted, decisions, quiet=quiet)
+        running.warn_of_costs(model.fitted, decisions, quiet=quiet)
     settings = model.fitted.model_settings if model is not None else given.trained
     targets = None if decisions.replaces_label or file is not None else settings
     input_settings, thresholds = given.folds.add_split(given.input), given.fail_under or {}
-    with open_documents(given.sources, input_settings, given.run, trained_on=trained_on) as (source, on_batch):
+    with running.open_documents(given.sources, input_settings, given.run, trained_on=trained_on) as (source, on_batch):
         predicted = predict(source, on_batch=on_batch)
         first = list(islice(predicted, 1))
         task = TASKS[first[0].predictions.task if first else "one"]
@@ -139,11 +130,12 @@ def evaluate(given: Evaluate) -> None:
     has_all = file is None or file.has_all_probabilities
     if not has_all:
         what = "the file has the probabilities only of predicted labels, so that figures of probabilities are rough"
-        say(f"{what}; nbtext predict --to jsonl writes all", quiet=quiet)
+        running.say(f"{what}; nbtext predict --to jsonl writes all", quiet=quiet)
     if given.foreign is not None and model is not None:  # the rules say so
-        with open_documents((given.foreign,), input_settings, given.run, trained_on=trained_on) as (source, on_batch):
-            evaluator.add_foreign(predict_source(model.fitted, source, jobs=given.run.jobs, on_batch=on_batch))
-    evaluation = replace(evaluator.evaluation(), repeated=next(iter(repeated), None))
+        foreign, jobs = (given.foreign,), given.run.jobs
+        with running.open_documents(foreign, input_settings, given.run, trained_on=trained_on) as (source, on_batch):
+            evaluator.add_foreign(predict_source(model.fitted, source, jobs=jobs, on_batch=on_batch))
+    evaluation = replace(evaluator.evaluation(), repeated=repeated[0] if repeated else None)
     if given.report is not None:
         from nbtext.features.analyzer import Locator
         from nbtext.report.evaluation_page import render_evaluation_page
@@ -154,13 +146,13 @@ def evaluate(given: Evaluate) -> None:
         locate = Locator(model.fitted.feature_settings) if model is not None else None
         page = render_evaluation_page(diagnosis, subject=names, settings={"SOURCE": names} | typed, locate=locate)
         write_page(given.report, page)
-    write_result(evaluation_result(evaluation), given.result, chosen)
+    running.write_result(evaluation_result(evaluation), given.result, chosen)
     # what there is to say about the documents: those of the folds, or else the evaluated ones
     labels = {each.label: each.support for each in evaluation.per_label}
     accuracy = (evaluation.metrics["accuracy"], evaluation.documents) if "accuracy" in evaluation.metrics else None
     look = FirstLook(evaluation.documents, labels, n_empty, is_exclusive=accuracy is not None, is_training=False)
     for line in format_first_look(look_at(corpora[0]) if corpora else look, accuracy):
-        say(line, quiet=quiet)
+        running.say(line, quiet=quiet)
     check_thresholds(evaluation, thresholds)
 
 
@@ -209,7 +201,7 @@ def _predict(
             source, given.folds, features=given.features, model_settings=trained, decisions=decisions, jobs=jobs,
             **listeners,
         ))  # fmt: skip
-    candidates = list_searched(given.features, trained, source)
+    candidates = running.list_searched(given.features, trained, source)
     search, duplicates = partial(_search_fold, given, candidates), trained.duplicates
     return cross_validate_search(
         source, given.folds, candidates[0].features, search, decisions=decisions, jobs=jobs, duplicates=duplicates,
@@ -229,5 +221,5 @@ def _search_fold(
 
     budget = Budget(given.search.budget, monotonic)
     trained, found = search_model(candidates, count, budget, reading_seconds=inf, jobs=given.run.jobs)
-    say(format_choice(found), quiet=given.run.quiet)
+    running.say(format_choice(found), quiet=given.run.quiet)
     return trained

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nbtext.cli import options, running
 from nbtext.cli.command import command
-from nbtext.cli.options import ResultSettings, RunSettings, model_file, result, run, sources, unlabeled_input
-from nbtext.cli.running import is_watched, open_documents, refuse_compression, result_format, write_result
 from nbtext.documents.formats import HTML_SUFFIXES, check_suffix
 from nbtext.errors import InputError
 from nbtext.records import dataclass
@@ -26,8 +25,8 @@ FORMATS = (*OUTPUT_FORMATS, "html")
 class Explain:
     """The settings of `nbtext explain`."""
 
-    sources: tuple[str, ...] = sources()
-    model: str = model_file()
+    sources: tuple[str, ...] = options.sources()
+    model: str = options.model_file()
     id: tuple[str, ...] = setting(
         (), "Explain only the document with this id, as `nbtext predict` prints it; may be repeated.",
         is_repeated=True, metavar="ID",
@@ -42,13 +41,13 @@ class Explain:
     features: int | None = setting(
         None, "Number of features to show.", low=0, metavar="N", default_help="10 in a table, 25 on a page, else all"
     )
-    result: ResultSettings = result(FORMATS)
+    result: options.ResultSettings = options.result(FORMATS)
     html: str | None = setting(
         None, "Write an HTML page of the first 200 documents, like -o FILE.html. Needs the extra nbtext[report].",
         file="output",
     )  # fmt: skip
-    input: InputSettings = unlabeled_input()
-    run: RunSettings = run()
+    input: InputSettings = options.unlabeled_input()
+    run: options.RunSettings = options.run()
 
 
 @command(
@@ -72,17 +71,17 @@ def explain(given: Explain) -> None:
     from nbtext.report.explanation import explanations_result
 
     settings = given.result if given.html is None else replace(given.result, output=given.html, to="html")
-    chosen = result_format(settings, FORMATS)
+    chosen = running.result_format(settings, FORMATS)
     if chosen == "html":
         from nbtext.report.page.rendering import check_page
 
-        refuse_compression(settings.output, "-o" if given.html is None else "--html")
+        running.refuse_compression(settings.output, "-o" if given.html is None else "--html")
         check_suffix(given.html or "", HTML_SUFFIXES, "the page is HTML", "--html")
         check_page("--html", settings.output)
     fitted = load_model(given.model).fitted
-    run = replace(given.run, no_progress=given.run.no_progress or is_watched(settings.output))
+    run = replace(given.run, no_progress=given.run.no_progress or running.is_watched(settings.output))
     read = replace(given.input, ids=frozenset(given.id))
-    with open_documents(given.sources, read, run, trained_on=fitted.input) as (source, on_batch):
+    with running.open_documents(given.sources, read, run, trained_on=fitted.input) as (source, on_batch):
         explanations = explain_source(
             fitted, source, label=given.label, against=given.against, jobs=run.jobs, on_batch=on_batch
         )
@@ -97,7 +96,7 @@ def explain(given: Explain) -> None:
             write_page(settings.output, page)
             return
         found = explanations_result(explanations, output_format=chosen, n_features=n_features, locate=locate)
-        write_result(found, settings, chosen)
+        running.write_result(found, settings, chosen)
 
 
 def _check_ids(explanations: Iterator[Explanation], ids: tuple[str, ...]) -> Iterator[Explanation]:

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
+from nbtext.cli import options, running
 from nbtext.cli.command import command
-from nbtext.cli.options import (
-    ResultSettings,
-    RunSettings,
-    labeled_input,
-    max_model_bytes,
-    model_argument,
-    new_model,
-    run,
-)
-from nbtext.cli.running import binary_output, open_documents, say
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError
 from nbtext.export.formats import EXPORTERS, format_of
@@ -28,20 +19,20 @@ SUFFIXES = ", ".join((*(suffix for exporter in EXPORTERS.values() for suffix in 
 class Export:
     """The settings of `nbtext export`."""
 
-    model: str = model_argument()
+    model: str = options.model_argument()
     to: str | None = setting(
         None, f"Format. The suffix of -o implies it: {SUFFIXES}.", choices=(*EXPORTERS, MODEL), metavar="FORMAT"
     )
-    max_model_bytes: int | None = max_model_bytes()
+    max_model_bytes: int | None = options.max_model_bytes()
     documents: tuple[str, ...] = setting(
         (), "Labeled documents that the model was not trained on; may be repeated. A smaller model is calibrated and "
         "estimated on them. Without them, and without --keep-sample in training, it keeps the calibration.",
         file="source", is_repeated=True, title="Model",
     )  # fmt: skip
-    result: ResultSettings = part(ResultSettings, without=("output", "to"))
-    output: str | None = new_model("File to write.", file="output")
-    input: InputSettings = labeled_input()
-    run: RunSettings = run()
+    result: options.ResultSettings = part(options.ResultSettings, without=("output", "to"))
+    output: str | None = options.new_model("File to write.", file="output")
+    input: InputSettings = options.labeled_input()
+    run: options.RunSettings = options.run()
 
 
 @command(
@@ -77,7 +68,7 @@ def export(given: Export) -> None:
     if given.result.spreadsheet_safe and chosen != "csv":
         raise refuse("spreadsheet_safe", f"the format is {chosen}, not csv")
     escape = escape_formulas if given.result.spreadsheet_safe else None
-    target, trained = binary_output(given.output), load_model(given.model)
+    target, trained = running.binary_output(given.output), load_model(given.model)
     if given.max_model_bytes is not None:
         from nbtext.artifact.reduction import limit_size
         from nbtext.model.source_counting import check_fields, count_source
@@ -85,15 +76,16 @@ def export(given: Export) -> None:
 
         counts, features = None, trained.fitted.feature_settings
         if given.documents:
-            with open_documents(given.documents, given.input, given.run, trained_on=trained.fitted.input) as opened:
-                check_fields(features.fields, opened[0].field_names)
+            documents, trained_on = given.documents, trained.fitted.input
+            with running.open_documents(documents, given.input, given.run, trained_on=trained_on) as (source, on_batch):
+                check_fields(features.fields, source.field_names)
                 counts = count_source(
-                    opened[0], features, jobs=given.run.jobs, sample_size=None, on_batch=opened[1],
+                    source, features, jobs=given.run.jobs, sample_size=None, on_batch=on_batch,
                     allows_several=not trained.fitted.task.is_exclusive,
                 )  # fmt: skip
         reduction = limit_size(trained, given.max_model_bytes, documents=counts, jobs=given.run.jobs)
         trained = reduction.model
-        say(format_reduction(reduction), quiet=given.run.quiet)
+        running.say(format_reduction(reduction), quiet=given.run.quiet)
     if chosen == MODEL:
         save_model(trained, target)
     else:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nbtext.cli import options, running
 from nbtext.cli.command import command
-from nbtext.cli.options import Change, RunSettings, new_model, run
-from nbtext.cli.running import model_output, rewrite_model, save
 from nbtext.model.settings import DecaySettings
 from nbtext.records import dataclass
 from nbtext.settings import part, setting
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Update(Change):
+class Update(options.Change):
     """The settings of `nbtext update`."""
 
     decay: DecaySettings = part(DecaySettings)
@@ -31,8 +30,8 @@ class Merge:
     models: tuple[str, ...] = setting(
         (), metavar="MODEL...", file="rewritten model", is_argument=True, is_required=True, is_repeated=True
     )
-    output: str | None = new_model()
-    run: RunSettings = run()
+    output: str | None = options.new_model()
+    run: options.RunSettings = options.run()
 
 
 @command(
@@ -55,11 +54,11 @@ def update(given: Update) -> None:
     def change(trained: TrainedModel, source: Source, on_batch: OnBatch) -> TrainedModel:
         return update_source(trained, source, factor=given.decay.factor, jobs=given.run.jobs, on_batch=on_batch)
 
-    rewrite_model(given, change)
+    running.rewrite_model(given, change)
 
 
 @command(
-    Change,
+    options.Change,
     common="-m -o --input-format --text-field --label-field",
     example="nbtext forget letters.joblib withdrawn.jsonl",
     notes="The result has the same bytes as a model that is trained on the other documents only, if the model was "
@@ -67,7 +66,7 @@ def update(given: Update) -> None:
     "approximate; `nbtext calibrate` refits them.\n\n"
     "Memory holds the model and the counts of the documents; with a retained sample, the counts of each document.",
 )
-def forget(given: Change) -> None:
+def forget(given: options.Change) -> None:
     """Remove documents from a model, as if it had not been trained on them.
 
     The model must have been trained on these documents with the same labels. If its counts show that it was not, the
@@ -76,7 +75,7 @@ def forget(given: Change) -> None:
     """
     from nbtext.model.growth import forget_source
 
-    rewrite_model(
+    running.rewrite_model(
         given, lambda trained, source, on_batch: forget_source(trained, source, jobs=given.run.jobs, on_batch=on_batch)
     )
 
@@ -98,19 +97,19 @@ def merge(given: Merge) -> None:
     from nbtext.artifact.model import load_model
     from nbtext.model import growth
 
-    with model_output(given.output) as target:
+    with running.model_output(given.output) as target:
         models = [load_model(model) for model in given.models]
-        save(growth.merge(models, names=given.models, jobs=given.run.jobs), target, quiet=given.run.quiet)
+        running.save(growth.merge(models, names=given.models, jobs=given.run.jobs), target, quiet=given.run.quiet)
 
 
 @command(
-    Change,
+    options.Change,
     common="-m -o --input-format --text-field --label-field",
     example="nbtext calibrate letters.joblib letters/test",
     notes="Smoothing and calibration that were set at training by --smoothing N and --no-calibrate do not change.\n\n"
     "Memory holds the model and the counts of at most 16,384 documents that are used for the fit.",
 )
-def calibrate(given: Change) -> None:
+def calibrate(given: options.Change) -> None:
     """Refit smoothing and calibration of a model on labeled documents.
 
     The counts of the model do not change. SOURCE is the training documents, other documents, or both. A document that,
@@ -119,7 +118,7 @@ def calibrate(given: Change) -> None:
     """
     from nbtext.model.growth import calibrate_source
 
-    rewrite_model(
+    running.rewrite_model(
         given,
         lambda trained, source, on_batch: calibrate_source(trained, source, jobs=given.run.jobs, on_batch=on_batch),
     )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nbtext.cli import options, running
 from nbtext.cli.command import command
-from nbtext.cli.options import ResultSettings, RunSettings, debug_only, model_argument, result, run, unlabeled_input
-from nbtext.cli.running import open_documents, result_format, write_result
 from nbtext.documents.streams import is_matrix
 from nbtext.model.settings import CRITERIA
 from nbtext.records import dataclass
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 class Inspect:
     """The settings of `nbtext inspect`."""
 
-    model: str = model_argument()
+    model: str = options.model_argument()
     features: int = setting(20, "Number of features to show for each label.", low=0, metavar="N")
     by: str | None = setting(
         None, "Ranking criterion of features. log-odds is the weight of the feature minus the mean of its weights for "
@@ -39,9 +38,9 @@ class Inspect:
         None, "Documents in which to look up the words of hashed features, because the model does not store words. "
         "The options of the group Input are for these documents.", file="source",
     )  # fmt: skip
-    result: ResultSettings = result()
-    input: InputSettings = unlabeled_input()
-    run: RunSettings = run("jobs")
+    result: options.ResultSettings = options.result()
+    input: InputSettings = options.unlabeled_input()
+    run: options.RunSettings = options.run("jobs")
 
 
 @command(
@@ -58,7 +57,7 @@ def inspect(given: Inspect) -> None:
     """
     from nbtext.report.inspection import inspection_result, matrix_result
 
-    chosen = result_format(given.result)
+    chosen = running.result_format(given.result)
     if is_matrix(given.model):
         for name in ("by", "label", "word", "words_from"):
             if getattr(given, name):
@@ -66,8 +65,7 @@ def inspect(given: Inspect) -> None:
         from nbtext.documents.matrix import load_matrix
         from nbtext.model.inspection import inspect_matrix
 
-        matrix = inspect_matrix(load_matrix(given.model))
-        write_result(matrix_result(matrix), given.result, chosen)
+        running.write_result(matrix_result(inspect_matrix(load_matrix(given.model))), given.result, chosen)
         return
     from nbtext.artifact.model import load_model
     from nbtext.model.inspection import inspect as inspect_model
@@ -77,12 +75,13 @@ def inspect(given: Inspect) -> None:
     names: Names | None = None
     if given.words_from is not None:
         trained_on = trained.fitted.input
-        with open_documents((given.words_from,), given.input, given.run, trained_on=trained_on) as (source, on_batch):
+        paths = (given.words_from,)
+        with running.open_documents(paths, given.input, given.run, trained_on=trained_on) as (source, on_batch):
             names = invert_hashes(trained, source, on_batch=on_batch)
     found = inspect_model(
         trained, n_features=given.features, by=given.by, labels=given.label, words=given.word, names=names
     )
-    write_result(inspection_result(found), given.result, chosen)
+    running.write_result(inspection_result(found), given.result, chosen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +94,8 @@ class Diff:
         5, "Number of features to show for each label: those whose log-odds changed most.",
         low=0, high=1000, metavar="N",
     )  # fmt: skip
-    result: ResultSettings = result()
-    run: RunSettings = debug_only()
+    result: options.ResultSettings = options.result()
+    run: options.RunSettings = options.debug_only()
 
 
 @command(
@@ -116,6 +115,6 @@ def diff(given: Diff) -> None:
     from nbtext.model.difference import compare_models
     from nbtext.report.training import difference_result
 
-    chosen = result_format(given.result)
+    chosen = running.result_format(given.result)
     found = compare_models(load_model(given.before), load_model(given.after), n_features=given.features)
-    write_result(difference_result(found), given.result, chosen)
+    running.write_result(difference_result(found), given.result, chosen)

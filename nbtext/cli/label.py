@@ -8,9 +8,8 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings
-from nbtext.cli.options import RunSettings, run, sources, unlabeled_input
-from nbtext.cli.running import open_documents, say, screen
 from nbtext.documents.formats import FORMATS, check_suffix
 from nbtext.errors import InputError, ModelError, SettingsError, number_of
 from nbtext.features.settings import FeatureSettings
@@ -28,7 +27,7 @@ TEXT = "text"  # the key of the text of an answer
 class Label:
     """The settings of `nbtext label`."""
 
-    sources: tuple[str, ...] = sources()
+    sources: tuple[str, ...] = options.sources()
     model: str | None = setting(
         None, "Model file that predicts the labels at the start. It is not changed.",
         flags=("-m", "--model-file"), file="model",
@@ -45,16 +44,14 @@ class Label:
         None, "Words and phrases of each label, which train the model at the start; see `nbtext train --keywords`.",
         file="input",
     )  # fmt: skip
-    multi_label: bool = setting(
-        False, "Give each document any number of labels. The key of a label switches it on or off."
-    )
+    multi_label: bool = setting(False, "Give a document any number of labels. The key of a label turns it on or off.")
     pool: int = setting(
         20_000, "Largest number of documents to choose from. If SOURCE has more, a random sample is taken.",
         low=1, metavar="N", default_help="20,000",
     )  # fmt: skip
-    input: InputSettings = unlabeled_input()
+    input: InputSettings = options.unlabeled_input()
     features: FeatureSettings = part(FeatureSettings)
-    run: RunSettings = run()
+    run: options.RunSettings = options.run()
 
 
 @command(
@@ -100,7 +97,7 @@ def label(given: Label) -> None:
     elif given.keywords is not None:
         words = read_keywords(given.keywords)
     trained_on = trained.fitted.input if trained is not None else None
-    with open_documents(given.sources, given.input, given.run, trained_on=trained_on) as (source, on_batch):
+    with running.open_documents(given.sources, given.input, given.run, trained_on=trained_on) as (source, on_batch):
         if trained is not None:
             features = trained.fitted.feature_settings
         elif not features.is_counting:
@@ -112,8 +109,9 @@ def label(given: Label) -> None:
     if not pool.documents:
         raise InputError("no documents to label", where=given.sources[0], hint="name a source with documents")
     if pool.n_left_out:
-        say(f"chosen at random: {len(pool.documents):,} documents of {len(pool.documents) + pool.n_left_out:,}; "
-            "for more, give a larger --pool", quiet=quiet)  # fmt: skip
+        n_chosen = len(pool.documents)
+        chosen = f"chosen at random: {n_chosen:,} documents of {n_chosen + pool.n_left_out:,}"
+        running.say(f"{chosen}; for more, give a larger --pool", quiet=quiet)
     if words is not None:
         trained = train_with_keywords(words, pool.counts, features, ModelSettings()).model
     names = source.field_names or (TEXT,)
@@ -125,12 +123,12 @@ def label(given: Label) -> None:
             raise SettingsError(what, where=output, hint="leave out --multi-label, or start without this model")
         learner = Learner(features, trained, has_lists=file.has_lists)
         session = Session(pool, file, learner, given.labels)
-        LabelingScreen(session, Locator(features), screen()).run()
+        LabelingScreen(session, Locator(features), running.screen()).run()
     finally:
         file.close()
         n_answers = number_of(len(file.answers), "answer")
         train = _name_training(given, trained_on, names)
-        say(f"{output}: {n_answers}" + (f"; to train a model: {train}" if file.answers else ""), quiet=quiet)
+        running.say(f"{output}: {n_answers}" + (f"; to train a model: {train}" if file.answers else ""), quiet=quiet)
 
 
 def _name_training(given: Label, trained_on: ModelInput | None, names: tuple[str, ...]) -> str:
@@ -154,14 +152,11 @@ def _name_training(given: Label, trained_on: ModelInput | None, names: tuple[str
 def _check_terminal(output: str) -> None:
     """Raise SettingsError unless a person can read the screen and press keys; and the answers can be in a file."""
     if output in STANDARD_OUTPUT:
-        raise SettingsError(
-            "answers cannot be written to standard output, because they are read again", where="-o", hint="name a file"
-        )
+        what = "answers cannot be written to standard output, because they are read again"
+        raise SettingsError(what, where="-o", hint="name a file")
     for name, stream in (("standard input", sys.stdin), ("standard output", sys.stdout)):
         if not stream.isatty():
             raise SettingsError(f"label needs a terminal, and {name} is not one", hint="run it in a terminal, alone")
     if os.environ.get("TERM") == "dumb":
-        raise SettingsError(
-            "label needs a terminal that can move its cursor, but the environment variable TERM is 'dumb'",
-            hint="set TERM",
-        )
+        what = "label needs a terminal that can move its cursor, but the environment variable TERM is 'dumb'"
+        raise SettingsError(what, hint="set TERM")

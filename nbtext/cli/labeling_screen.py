@@ -89,20 +89,14 @@ class LabelingScreen:
             self._message = "no label has this key; ? shows the keys"
 
     def _commands(self) -> dict[str, Callable[[], None]]:
-        skip, undo = self._session.skip, self._session.undo
+        def put(name: str, value: object) -> Callable[[], None]:
+            return lambda: setattr(self, name, value)
+
         return {
-            keyboard.ENTER: self._accept, "s": lambda: self._do(skip), "u": lambda: self._do(undo), "q": self._quit,
-            "?": self._help, "/": lambda: self._ask("search"), "n": lambda: self._ask("label"),
+            keyboard.ENTER: self._accept, "s": lambda: self._do(self._session.skip),
+            "u": lambda: self._do(self._session.undo), "q": put("_is_finished", True), "?": put("_is_help", True),
+            "/": put("_prompt", ("search", "")), "n": put("_prompt", ("label", "")),
         }  # fmt: skip
-
-    def _ask(self, what: str) -> None:
-        self._prompt = (what, "")
-
-    def _quit(self) -> None:
-        self._is_finished = True
-
-    def _help(self) -> None:
-        self._is_help = True
 
     def _accept(self) -> None:
         """Save the labels that are switched on: at first those that are predicted."""
@@ -128,8 +122,7 @@ class LabelingScreen:
             self._message = str(error)
             return
         self._show_document()
-        again = AGAIN if self._session.is_again else ""
-        self._message = again if undone is None else UNDONE[undone]
+        self._message = UNDONE[undone] if undone is not None else AGAIN if self._session.is_again else ""
 
     def _edit(self, key: str) -> None:
         """Change what is typed at a prompt."""
@@ -232,10 +225,8 @@ def _full_screen() -> Iterator[None]:
     def stop(number: int, _: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
-    names = ("SIGTERM", "SIGHUP")
-    before = {
-        getattr(signal, name): signal.signal(getattr(signal, name), stop) for name in names if hasattr(signal, name)
-    }
+    ending = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.signal(number, stop) for number in ending}
     try:
         sys.stdout.write(ENTER_SCREEN)
         yield

@@ -88,8 +88,7 @@ class LazyGroup(click.Group):
         if cmd_name not in self.list_commands(ctx):
             return None
         module = importlib.import_module(f"nbtext.cli.{MODULES.get(cmd_name, cmd_name)}")
-        command: click.Command = getattr(module, cmd_name)
-        return command
+        return cast(click.Command, getattr(module, cmd_name))
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         try:

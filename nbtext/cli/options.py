@@ -108,18 +108,13 @@ def labeled_input() -> Any:
 
 def unlabeled_input() -> Any:
     """Return the settings of input whose labels are ignored."""
-    return part(
-        InputSettings,
-        without=(*NOT_FOR_COUNTS, "skip_unlabeled"),
-        label_field={"help": LABEL_FIELD + "header row of a table."},
-    )
+    label_field = {"help": LABEL_FIELD + "header row of a table."}
+    return part(InputSettings, without=(*NOT_FOR_COUNTS, "skip_unlabeled"), label_field=label_field)
 
 
 def trained_model(*without: str) -> Any:
     """Return the settings of a model that is trained or searched; the command gets the given values by name."""
-    help = (
-        "`best` compares `auto` with `stacked`, with characters for short texts; of several labels, with nbsvm and svm."
-    )
+    help = "`best` compares `auto` with `stacked`, with characters for short texts; of several labels, nbsvm and svm."
     model = next(found for field, found in list_settings(ModelSettings) if field.name == "model")
     facts = {"choices": (*model.choices, BEST), "help": f"{model.help} {help}"}
     return part(ModelSettings, without=without, is_open=True, model=facts)
@@ -141,12 +136,8 @@ def result(formats: tuple[str, ...] = OUTPUT_FORMATS, piped: str = "tsv", notes:
     piped  the format by default if a program reads the result
     notes  further sentences of the help of the format
     """
-    facts = {
-        "choices": formats,
-        "help": f"Output format. {notes}",
-        "default_help": f"table on a terminal, else {piped}",
-    }
-    return part(ResultSettings, to=facts)
+    help, default_help = f"Output format. {notes}", f"table on a terminal, else {piped}"
+    return part(ResultSettings, to={"choices": formats, "help": help, "default_help": default_help})
 
 
 def report(notes: str = "") -> Any:

@@ -6,18 +6,8 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nbtext.cli import options, running
 from nbtext.cli.command import command
-from nbtext.cli.options import ResultSettings, RunSettings, model_file, result, run, sources, unlabeled_input
-from nbtext.cli.running import (
-    is_watched,
-    open_documents,
-    open_workers,
-    refuse_compression,
-    result_file,
-    result_format,
-    warn_of_costs,
-    write_result,
-)
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.errors import SettingsError
 from nbtext.model.settings import DecisionSettings
@@ -38,9 +28,9 @@ ONE_PASS = "it reads SOURCE twice, which standard input and a pipe do not allow"
 class Predict:
     """The settings of `nbtext predict`."""
 
-    sources: tuple[str, ...] = sources()
-    model: str = model_file()
-    result: ResultSettings = result(
+    sources: tuple[str, ...] = options.sources()
+    model: str = options.model_file()
+    result: options.ResultSettings = options.result(
         PREDICTION_FORMATS, notes="`header` is a line X-Nbtext-Label for the header of each mail, for procmail and "
         "sieve; `fasttext` is a line __label__NAME.",
     )  # fmt: skip
@@ -55,9 +45,9 @@ class Predict:
     )  # fmt: skip
     columns: ColumnSettings = part(ColumnSettings)
     decisions: DecisionSettings = part(DecisionSettings)
-    input: InputSettings = unlabeled_input()
+    input: InputSettings = options.unlabeled_input()
     cluster: ClusterSettings = part(ClusterSettings)
-    run: RunSettings = run()
+    run: options.RunSettings = options.run()
 
 
 @command(
@@ -96,30 +86,35 @@ def predict(given: Predict) -> None:
         check_output(output)
         read = replace(given.input, keeps_rows=True)
     else:
-        chosen = result_format(given.result, PREDICTION_FORMATS)
+        chosen = running.result_format(given.result, PREDICTION_FORMATS)
         _check_format(chosen, decisions)
         read = replace(given.input, reads_one_mail=chosen == HEADER, keeps_skipped=True)
         if given.cluster.cluster is not None:
             _predict_on_cluster(replace(given, input=read), chosen)
             return
     fitted = _load(given)
-    warn_of_costs(fitted, decisions, quiet=given.run.quiet)
-    is_printed = is_watched(output) and given.rank is None
+    running.warn_of_costs(fitted, decisions, quiet=given.run.quiet)
+    is_printed = running.is_watched(output) and given.rank is None
     run = replace(given.run, no_progress=given.run.no_progress or is_printed)
-    with open_documents(given.sources, read, run, trained_on=fitted.input) as (source, on_batch):
+    with running.open_documents(given.sources, read, run, trained_on=fitted.input) as (source, on_batch):
         predictions = predict_source(fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
         if is_adding:
             from nbtext.documents.rows import Target
             from nbtext.report.columns import write_columns
 
-            target = Target(output, lambda: result_file(given.result, "jsonl"), is_watched(output), given.columns.table)
+            target = Target(
+                output,
+                lambda: running.result_file(given.result, "jsonl"),
+                running.is_watched(output),
+                given.columns.table,
+            )
             write_columns(predictions, target, given.columns, decisions)
             return
         if given.rank is not None:  # all predictions as one batch, the most uncertain ones first
             ranked = rank_by_uncertainty(predictions)
             predictions = iter(() if ranked is None else (ranked,))
         found = predictions_result(predictions, task=fitted.task.name, decisions=decisions)
-        write_result(found, given.result, chosen)
+        running.write_result(found, given.result, chosen)
 
 
 def _load(given: Predict) -> FittedModel:
@@ -135,7 +130,7 @@ def _load(given: Predict) -> FittedModel:
     check_adaptation(fitted)
     check_prevalence(fitted)
     run = replace(given.run, quiet=True)
-    with open_documents(given.sources, given.input, run, trained_on=fitted.input) as (source, _):
+    with running.open_documents(given.sources, given.input, run, trained_on=fitted.input) as (source, _):
         return adapt_prior(fitted, estimate_prevalence(trained, source, jobs=run.jobs)[""])
 
 
@@ -159,13 +154,13 @@ def _predict_on_cluster(given: Predict, output_format: str) -> None:
     output = given.result.output
     if output_format not in ("jsonl", "tsv"):
         raise SettingsError("--cluster writes only jsonl and tsv", where="--to", hint="add --to jsonl")
-    refuse_compression(output)
+    running.refuse_compression(output)
     task = prediction_task(given.model, given.decisions, output_format)
     trained_on = load_model(given.model).fitted.input
     paths = (*given.sources, given.model, *((output,) if output != "-" else ()))
     with (
-        open_documents(given.sources, given.input, given.run, trained_on=trained_on) as (source, on_batch),
-        open_workers(paths, given.cluster, given.run) as workers,
+        running.open_documents(given.sources, given.input, given.run, trained_on=trained_on) as (source, on_batch),
+        running.open_workers(paths, given.cluster, given.run) as workers,
     ):
         if workers is not None:
             workers.predict(source, task, output, on_batch)

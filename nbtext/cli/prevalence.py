@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nbtext.cli import options, running
 from nbtext.cli.command import command
-from nbtext.cli.options import ResultSettings, RunSettings, model_file, result, run, sources, unlabeled_input
-from nbtext.cli.running import open_documents, result_format, say, write_result
 from nbtext.errors import SettingsError
 from nbtext.records import dataclass
 from nbtext.settings import setting
@@ -20,15 +19,15 @@ if TYPE_CHECKING:
 class Prevalence:
     """The settings of `nbtext prevalence`."""
 
-    sources: tuple[str, ...] = sources()
-    model: str = model_file()
+    sources: tuple[str, ...] = options.sources()
+    model: str = options.model_file()
     group_field: str | None = setting(
         None, "Column, JSON key or mail header of a group, such as the month. Each group has its own shares: a row for "
         "each group and label.", metavar="NAME",
     )  # fmt: skip
-    result: ResultSettings = result()
-    input: InputSettings = unlabeled_input()
-    run: RunSettings = run()
+    result: options.ResultSettings = options.result()
+    input: InputSettings = options.unlabeled_input()
+    run: options.RunSettings = options.run()
 
 
 @command(
@@ -53,7 +52,7 @@ def prevalence(given: Prevalence) -> None:
     from nbtext.model.prevalence import check_prevalence, estimate_prevalence
     from nbtext.report.prevalence import describe_doubts, prevalence_result
 
-    chosen, input_settings = result_format(given.result), given.input
+    chosen, input_settings = running.result_format(given.result), given.input
     trained = load_model(given.model)
     check_prevalence(trained.fitted)
     if given.group_field is not None:
@@ -61,9 +60,9 @@ def prevalence(given: Prevalence) -> None:
             raise SettingsError("the name of the field is empty", where="group_field")
         input_settings = replace(input_settings, split_field=given.group_field, split_option="--group-field")
     trained_on = trained.fitted.input
-    with open_documents(given.sources, input_settings, given.run, trained_on=trained_on) as (source, on_batch):
+    with running.open_documents(given.sources, input_settings, given.run, trained_on=trained_on) as (source, on_batch):
         found = estimate_prevalence(trained, source, jobs=given.run.jobs, on_batch=on_batch)
     for line in describe_doubts(found):
-        say(line, quiet=given.run.quiet)
+        running.say(line, quiet=given.run.quiet)
     grouped = found if given.group_field is not None else found[""]
-    write_result(prevalence_result(grouped), given.result, chosen)
+    running.write_result(prevalence_result(grouped), given.result, chosen)

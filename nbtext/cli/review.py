@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings
-from nbtext.cli.options import ResultSettings, RunSettings, labeled_input, report, result, run, sources
-from nbtext.cli.running import check_report, open_documents, result_file, result_format, say, write_result
 from nbtext.documents.streams import STANDARD_INPUT
 from nbtext.errors import InputError, SettingsError
 from nbtext.features.settings import FeatureSettings
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 class Review:
     """The settings of `nbtext review`."""
 
-    sources: tuple[str, ...] = sources()
+    sources: tuple[str, ...] = options.sources()
     model: str | None = setting(
         None, "Naive Bayes model that judges the labels, instead of the other documents of SOURCE.",
         flags=("-m", "--model-file"), file="model",
@@ -43,11 +42,11 @@ class Review:
         "format, all other values and their types; other sources become JSON lines, and databases keep all columns.",
         file="input",
     )  # fmt: skip
-    report: str | None = report()
-    result: ResultSettings = result()
-    input: InputSettings = labeled_input()
+    report: str | None = options.report()
+    result: options.ResultSettings = options.result()
+    input: InputSettings = options.labeled_input()
     features: FeatureSettings = part(FeatureSettings)
-    run: RunSettings = run()
+    run: options.RunSettings = options.run()
 
 
 @command(
@@ -83,8 +82,8 @@ def review(given: Review) -> None:
     if given.apply is not None:
         _apply(given, given.apply)
         return
-    check_report(given.report)
-    chosen = result_format(given.result)
+    running.check_report(given.report)
+    chosen = running.result_format(given.result)
     inputs = (given.sources,) if given.against is None else (given.sources, (given.against,))
     if given.report is not None and any(STANDARD_INPUT in paths for paths in inputs):
         what = "reads SOURCE twice, so SOURCE cannot be standard input"
@@ -96,7 +95,7 @@ def review(given: Review) -> None:
         features, trained_on = judge.model.fitted.feature_settings, judge.model.fitted.input
     reader: ReviewReader | None = None
     for paths in inputs:
-        with open_documents(paths, given.input, given.run, trained_on=trained_on) as (source, on_batch):
+        with running.open_documents(paths, given.input, given.run, trained_on=trained_on) as (source, on_batch):
             if judge is not None:
                 check_fields(features.fields, source.field_names)
             reader = reader or ReviewReader(replace(features, fields=source.field_names), given.run.jobs)
@@ -108,7 +107,7 @@ def review(given: Review) -> None:
     found, wanted = review_corpus(corpus, judge, jobs=given.run.jobs), given.only or FINDINGS
     found = replace(found, findings=tuple(each for each in found.findings if each.finding in wanted))
     for line in summarize_review(found):
-        say(line, quiet=given.run.quiet)
+        running.say(line, quiet=given.run.quiet)
     if given.report is not None:  # the texts are read again
         from nbtext.report.page.rendering import write_page
         from nbtext.report.review_page import render_review_page, shown_findings
@@ -117,15 +116,13 @@ def review(given: Review) -> None:
         collector = TextCollector(frozenset(document for finding in findings for document in finding.documents))
         run = replace(given.run, quiet=True)
         for paths in inputs:
-            with open_documents(paths, given.input, run, trained_on=trained_on) as (source, _):
+            with running.open_documents(paths, given.input, run, trained_on=trained_on) as (source, _):
                 for batch in source.batches():
                     collector.add(batch, is_other=paths is not given.sources)
-        weights, names = list(weigh_words(corpus, findings, judge)), ", ".join(given.sources)
-        page = render_review_page(
-            found, subject=names, texts=collector.texts, weights=weights, locate=Locator(features)
-        )
+        weights, locate, names = list(weigh_words(corpus, findings, judge)), Locator(features), ", ".join(given.sources)
+        page = render_review_page(found, subject=names, texts=collector.texts, weights=weights, locate=locate)
         write_page(given.report, page)
-    write_result(review_result(found), given.result, chosen)
+    running.write_result(review_result(found), given.result, chosen)
 
 
 def _apply(given: Review, decisions: str) -> None:
@@ -142,13 +139,11 @@ def _apply(given: Review, decisions: str) -> None:
 
     output, output_format = given.result.output, given.result.to
     if output_format not in (None, "jsonl"):
-        hint = "leave out --to for the format of SOURCE, or use --to jsonl"
-        raise SettingsError(
-            f"--apply cannot write {output_format}, only the format of SOURCE or JSON lines", where="--to", hint=hint
-        )
+        what = f"--apply cannot write {output_format}, only the format of SOURCE or JSON lines"
+        raise SettingsError(what, where="--to", hint="leave out --to for the format of SOURCE, or use --to jsonl")
     found = read_decisions(decisions)
     input_settings = replace(given.input, corrects_rows=True)
-    with open_documents(given.sources, input_settings, given.run) as (source, on_batch):
+    with running.open_documents(given.sources, input_settings, given.run) as (source, on_batch):
         decided = apply_decisions(source, found, on_batch)
         first = next(decided, None)
         decided = chain(() if first is None else (first,), decided)
@@ -162,16 +157,15 @@ def _apply(given: Review, decisions: str) -> None:
             def corrected() -> Iterator[ChangedRows]:
                 for batch, labels in decided:
                     if batch.rows is None or batch.rows.format != rows.format:
-                        place, hint = batch.place(0) if len(batch) else "", "write JSON lines: -o FILE.jsonl"
-                        raise InputError(
-                            f"its format is not {rows.format}, the format of the first SOURCE", where=place, hint=hint
-                        )
+                        what = f"its format is not {rows.format}, the format of the first SOURCE"
+                        where = batch.place(0) if len(batch) else ""
+                        raise InputError(what, where=where, hint="write JSON lines: -o FILE.jsonl")
                     yield ChangedRows(batch.rows, labels=labels)
 
-            target = Target(output, lambda: result_file(given.result, "jsonl"))
+            target = Target(output, lambda: running.result_file(given.result, "jsonl"))
             FORMATS[rows.format].load("writer")(corrected(), target, input_settings)
             return
         names = source.field_names
         records = (each for batch, labels in decided for each in list_records(batch, labels, names, input_settings))
-        with result_file(given.result, "jsonl") as file:
+        with running.result_file(given.result, "jsonl") as file:
             write_text((format_json(record) + "\n" for record in records), file)

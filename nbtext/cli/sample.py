@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from nbtext.cli import options, running
 from nbtext.cli.command import command
-from nbtext.cli.options import ResultSettings, RunSettings, debug_only, model_argument, result
-from nbtext.cli.running import result_format, write_result
 from nbtext.records import dataclass
 from nbtext.settings import setting
 
@@ -16,7 +15,7 @@ MAX_WORDS = 10_000_000  # words of a document, which is kept in memory
 class Sample:
     """The settings of `nbtext sample`."""
 
-    model: str = model_argument()
+    model: str = options.model_argument()
     label: str | None = setting(
         None, "Label of all documents.", metavar="LABEL", default_help="drawn from the prior", complete="labels"
     )
@@ -26,8 +25,8 @@ class Sample:
         low=1, high=MAX_WORDS, metavar="N", default_help="the mean length of the label",
     )  # fmt: skip
     seed: int = setting(1, "Random seed. The same seed generates the same documents.", low=0, metavar="N")
-    result: ResultSettings = result(piped="jsonl, which train reads")
-    run: RunSettings = debug_only()
+    result: options.ResultSettings = options.result(piped="jsonl, which train reads")
+    run: options.RunSettings = options.debug_only()
 
 
 @command(
@@ -46,7 +45,7 @@ def sample(given: Sample) -> None:
     from nbtext.model.generation import generate_documents
     from nbtext.report.sample import sample_result
 
-    chosen = result_format(given.result, piped="jsonl")
+    chosen = running.result_format(given.result, piped="jsonl")
     trained = load_model(given.model)
     documents = generate_documents(trained, given.number, label=given.label, length=given.length, seed=given.seed)
-    write_result(sample_result(documents, trained.fitted.feature_settings.fields), given.result, chosen)
+    running.write_result(sample_result(documents, trained.fitted.feature_settings.fields), given.result, chosen)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nbtext.cli import options, running
 from nbtext.cli.command import command
-from nbtext.cli.options import RunSettings, run
-from nbtext.cli.running import say
 from nbtext.errors import MissingExtra
 from nbtext.records import dataclass
 from nbtext.serve.settings import ModelFile, ServeSettings, check_names, parse_model_file
@@ -26,7 +25,7 @@ class Serve:
         parse=parse_model_file, metavar="[NAME=]MODEL", is_repeated=True, is_required=True,
     )  # fmt: skip
     service: ServeSettings = part(ServeSettings)
-    run: RunSettings = run("no_progress")
+    run: options.RunSettings = options.run("no_progress")
 
 
 @command(
@@ -51,9 +50,9 @@ def serve(given: Serve) -> None:
             raise
         raise MissingExtra("serve", library=str(error.name), extra="serve") from None
 
-    def on_start(address: str, store: ModelStore) -> None:
-        say(f"serving {', '.join(store.slots)} on {address}; press Ctrl-C to stop", quiet=given.run.quiet)
+    quiet = given.run.quiet
 
-    run_service(
-        given.models, given.service, threads=given.run.jobs, on_start=on_start, log_requests=not given.run.quiet
-    )
+    def on_start(address: str, store: ModelStore) -> None:
+        running.say(f"serving {', '.join(store.slots)} on {address}; press Ctrl-C to stop", quiet=quiet)
+
+    run_service(given.models, given.service, threads=given.run.jobs, on_start=on_start, log_requests=not quiet)

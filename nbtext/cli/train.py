@@ -8,31 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.settings import AUTO, BEST, ModelSettings
+from nbtext.cli import options, running
 from nbtext.cli.command import command
-from nbtext.cli.options import (
-    ResultSettings,
-    RunSettings,
-    max_model_bytes,
-    new_model,
-    refuse_for_counts,
-    run,
-    sources,
-    trained_model,
-)
-from nbtext.cli.running import (
-    are_read_again,
-    is_matrix_alone,
-    is_model_alone,
-    model_output,
-    open_documents,
-    open_workers,
-    result_format,
-    save,
-    say,
-    screen,
-    search_documents,
-    write_result,
-)
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError
@@ -59,12 +36,12 @@ def _parse_keywords(path: str) -> dict[str, tuple[str, ...]]:
 class Train:
     """The settings of `nbtext train`."""
 
-    sources: tuple[str, ...] = sources()
-    output: str | None = new_model()
+    sources: tuple[str, ...] = options.sources()
+    output: str | None = options.new_model()
     input: InputSettings = part(InputSettings)
     features: FeatureSettings = part(FeatureSettings)
-    model_settings: Mapping[str, Any] = trained_model()
-    max_model_bytes: int | None = max_model_bytes()
+    model_settings: Mapping[str, Any] = options.trained_model()
+    max_model_bytes: int | None = options.max_model_bytes()
     search: SearchSettings = part(SearchSettings)
     unlabeled: tuple[str, ...] = setting(
         (), "Documents to train on without their labels; may be repeated. Needs --em or --keywords.",
@@ -84,7 +61,7 @@ class Train:
         title="Evaluation",
     )  # fmt: skip
     cluster: ClusterSettings = part(ClusterSettings)
-    run: RunSettings = run()
+    run: options.RunSettings = options.run()
 
     @property
     def is_search(self) -> bool:
@@ -118,7 +95,7 @@ def train(given: Train) -> None:
     for the options of the group Model that you give. No text is read. Files of linear models hold counts only with
     --keep-sample, and those of a limited size hold none.
     """
-    with model_output(given.output) as target:
+    with running.model_output(given.output) as target:
         trained = _train(replace(given, input=replace(given.input, holdout=given.holdout)))
         saved, reduction, evaluation = trained, None, None
         if given.max_model_bytes is not None:
@@ -130,35 +107,37 @@ def train(given: Train) -> None:
             from nbtext.evaluation.predicted import evaluate_model
 
             held_out, run = replace(given.input, holdout=given.holdout, is_holdout=True), replace(given.run, quiet=True)
-            with open_documents(given.sources, held_out, run) as (source, on_batch):
+            with running.open_documents(given.sources, held_out, run) as (source, on_batch):
                 evaluation = evaluate_model(saved.fitted, source, jobs=run.jobs, on_batch=on_batch)
-        save(saved, target, quiet=given.run.quiet)
+        running.save(saved, target, quiet=given.run.quiet)
         if reduction is not None:
             from nbtext.report.training import format_reduction
 
-            say(format_reduction(reduction), quiet=given.run.quiet)
-        if not (given.run.quiet or is_model_alone(given.sources, given.input) or given.keywords is not None):
+            running.say(format_reduction(reduction), quiet=given.run.quiet)
+        if not (given.run.quiet or running.is_model_alone(given.sources, given.input) or given.keywords is not None):
             from nbtext.bayes.diagnostics import LeaveOneOutEstimate
             from nbtext.report.first_look import format_first_look, look_at
 
             estimate = saved.fitted.estimate
             accuracy = (estimate.accuracy, estimate.documents) if isinstance(estimate, LeaveOneOutEstimate) else None
             for line in format_first_look(look_at(trained.counts), accuracy):
-                say(line)
+                running.say(line)
         if evaluation is not None:
             from nbtext.report.evaluation import evaluation_result
 
-            write_result(evaluation_result(evaluation), ResultSettings(), result_format(ResultSettings()))
+            settings = options.ResultSettings()
+            running.write_result(evaluation_result(evaluation), settings, running.result_format(settings))
 
 
 def _train(given: Train) -> TrainedModel:
-    is_model, is_matrix = is_model_alone(given.sources, given.input), is_matrix_alone(given.sources, given.input)
+    is_model = running.is_model_alone(given.sources, given.input)
+    is_matrix = running.is_matrix_alone(given.sources, given.input)
     if is_model or is_matrix:
-        refuse_for_counts("a model" if is_model else "a matrix")
+        options.refuse_for_counts("a model" if is_model else "a matrix")
         for name in ("unlabeled", "keywords", "holdout"):
             if getattr(given, name):
                 raise refuse(name, "SOURCE holds only counts, and no documents")
-    if given.holdout and not are_read_again(given.sources):
+    if given.holdout and not running.are_read_again(given.sources):
         raise refuse("holdout", "SOURCE can be read only once")
     if given.holdout and given.output in (None, "-"):
         raise refuse("holdout", "the model is written to standard output, where the metrics are printed")
@@ -183,24 +162,23 @@ def _fit(given: Train, *, is_matrix: bool) -> TrainedModel:
 
     model_settings, jobs = ModelSettings(**given.model_settings), given.run.jobs
 
-    def say_stored(n_bytes: int | None, folder: str) -> None:
-        needed = "" if n_bytes is None else f": about {n_bytes / 1e9:,.1f} GB"
-        what = "the counted documents are too many to be kept in memory, and go to temporary files in"
-        say(f"{what} {folder}{needed}", quiet=given.run.quiet)
-
     if is_matrix:
         from nbtext.documents.matrix import load_matrix
         from nbtext.model.matrices import train_on_matrix
 
         return train_on_matrix(load_matrix(given.sources[0]), model_settings)
+
+    def say_stored(n_bytes: int | None, folder: str) -> None:
+        needed = "" if n_bytes is None else f": about {n_bytes / 1e9:,.1f} GB"
+        what = "the counted documents are too many to be kept in memory, and go to temporary files in"
+        running.say(f"{what} {folder}{needed}", quiet=given.run.quiet)
+
     with (
-        open_documents(given.sources, given.input, given.run) as (source, on_batch),
-        open_workers(given.sources, given.cluster, given.run) as workers,
+        running.open_documents(given.sources, given.input, given.run) as (source, on_batch),
+        running.open_workers(given.sources, given.cluster, given.run) as workers,
     ):
-        from nbtext.features.stored_documents import (
-            Spill,
-            scratch_folder,
-        )  # imports NumPy: the documents are read first
+        # it imports NumPy: the documents are read first
+        from nbtext.features.stored_documents import Spill, scratch_folder
 
         spill = Spill(scratch_folder(given.output or "-"), source.size, say_stored)
         if jobs > 1:
@@ -212,7 +190,7 @@ def _fit(given: Train, *, is_matrix: bool) -> TrainedModel:
     from nbtext.report.training import format_script_hint
 
     if hint := format_script_hint(trained):
-        say(hint, quiet=given.run.quiet)
+        running.say(hint, quiet=given.run.quiet)
     return trained
 
 
@@ -222,11 +200,11 @@ def _search(given: Train) -> TrainedModel:
     from nbtext.report.training import search_parts
 
     model_settings = ModelSettings(**{**given.model_settings, "model": AUTO})
-    trained, found = search_documents(
+    trained, found = running.search_documents(
         given.sources, given.input, given.features, model_settings, given.search, given.run, where="model"
     )
     if not given.run.quiet:
-        sys.stderr.write(format_screen(search_parts(found, has_intervals=False), screen()))
+        sys.stderr.write(format_screen(search_parts(found, has_intervals=False), running.screen()))
     return trained
 
 
@@ -240,17 +218,17 @@ def _learn_unlabeled(given: Train) -> TrainedModel:
     model_settings = ModelSettings(**given.model_settings)
     check_semi_supervised(features, model_settings)
     listener = Listener(
-        lambda name, choice: say(format_candidate(name, choice), quiet=quiet),
-        lambda step, found: say(f"step {step}: penalized log-likelihood {found:,.1f}", quiet=quiet),
+        lambda name, choice: running.say(format_candidate(name, choice), quiet=quiet),
+        lambda step, found: running.say(f"step {step}: penalized log-likelihood {found:,.1f}", quiet=quiet),
     )
-    with open_documents(given.unlabeled, given.input, given.run) as (source, on_batch):
+    with running.open_documents(given.unlabeled, given.input, given.run) as (source, on_batch):
         others = count_unlabeled(source, features, jobs=jobs, on_batch=on_batch)
-    with open_documents(given.sources, given.input, given.run) as (source, on_batch):
+    with running.open_documents(given.sources, given.input, given.run) as (source, on_batch):
         trained = train_with_unlabeled(
             source, others, features, model_settings, given.learning, listener=listener, jobs=jobs, on_batch=on_batch
         )
     if trained.fitted.unlabeled is None:
-        say("the unlabeled documents do not help: the model is trained without them", quiet=quiet)
+        running.say("the unlabeled documents do not help: the model is trained without them", quiet=quiet)
     return trained
 
 
@@ -265,24 +243,24 @@ def _learn_keywords(given: Train, keywords: Keywords) -> TrainedModel:
     _check_texts(given, where="keywords")
     quiet, jobs, unlabeled = given.run.quiet, given.run.jobs, given.unlabeled
     features, labeled = extend_ngrams(keywords, given.features), None
-    with open_documents(unlabeled or given.sources, given.input, given.run) as (source, on_batch):
+    with running.open_documents(unlabeled or given.sources, given.input, given.run) as (source, on_batch):
         features = extend_ngrams(keywords, replace(features, fields=source.field_names))
         counts = count_unlabeled(source, features, jobs=jobs, on_batch=on_batch)
         model_input = source.model_input
     if unlabeled:
-        with open_documents(given.sources, given.input, given.run) as (source, on_batch):
+        with running.open_documents(given.sources, given.input, given.run) as (source, on_batch):
             labeled = count_source(source, features, jobs=jobs, sample_size=SAMPLE_SIZE, on_batch=on_batch)
     found = train_with_keywords(
         keywords, counts, features, ModelSettings(**given.model_settings),
         labeled=labeled, steps=given.learning.em or 0, jobs=jobs,
     )  # fmt: skip
     for line in format_keywords(found, len(counts.sample)):
-        say(line, quiet=quiet)
+        running.say(line, quiet=quiet)
     return replace(found.model, fitted=replace(found.model.fitted, input=model_input))
 
 
 def _check_texts(given: Train, where: str) -> None:
     """Raise SettingsError if a source holds only counts; `where` is the setting that needs texts."""
     for path in (*given.sources, *given.unlabeled):
-        if is_model_alone((path,), given.input) or is_matrix_alone((path,), given.input):
+        if running.is_model_alone((path,), given.input) or running.is_matrix_alone((path,), given.input):
             raise SettingsError(f"{path} holds no texts", where=where, hint="give texts, labeled and unlabeled")

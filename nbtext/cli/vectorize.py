@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nbtext.cli import options, running
 from nbtext.cli.command import command
-from nbtext.cli.options import RunSettings, labeled_input, new_model, run, sources
-from nbtext.cli.running import binary_output, format_of, open_documents
 from nbtext.features.settings import FeatureSettings
 from nbtext.records import dataclass
 from nbtext.settings import part, setting
@@ -21,17 +20,17 @@ MATRIX_FORMATS = ("npz", "svmlight", "mtx")
 class Vectorize:
     """The settings of `nbtext vectorize`."""
 
-    sources: tuple[str, ...] = sources()
-    output: str | None = new_model("File to write.", file="output")
+    sources: tuple[str, ...] = options.sources()
+    output: str | None = options.new_model("File to write.", file="output")
     to: str | None = setting(
         None, "Output format. npz also holds feature names, document ids, labels and settings. svmlight and mtx "
         "(Matrix Market) hold numbers only. In svmlight, a label is its position in sorted order, from 0 on, and -1 "
         "if there is none; mtx has no labels. The suffix of -o implies the format.",
         choices=MATRIX_FORMATS, metavar="FORMAT", default_help="npz",
     )  # fmt: skip
-    input: InputSettings = labeled_input()
+    input: InputSettings = options.labeled_input()
     features: FeatureSettings = part(FeatureSettings)
-    run: RunSettings = run()
+    run: options.RunSettings = options.run()
 
 
 @command(
@@ -49,9 +48,9 @@ def vectorize(given: Vectorize) -> None:
     from nbtext.model.matrices import vectorize_source
     from nbtext.output import atomic_output
 
-    target = binary_output(given.output)
-    chosen = given.to or format_of(target, MATRIX_FORMATS) or "npz"
-    with open_documents(given.sources, given.input, given.run) as (source, on_batch):
+    target = running.binary_output(given.output)
+    chosen = given.to or running.format_of(target, MATRIX_FORMATS) or "npz"
+    with running.open_documents(given.sources, given.input, given.run) as (source, on_batch):
         matrix = vectorize_source(source, given.features, on_batch=on_batch)
     with atomic_output(target) as file:
         write_matrix(matrix, file, output_format=chosen)
