@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
@@ -174,7 +175,13 @@ def compile_token_pattern(settings: FeatureSettings) -> re.Pattern[str]:
     if not has_own_pattern(settings):
         return re.compile(MARKS_PATTERN if has_marks(settings) else FAST_TOKEN_PATTERN)
     try:
-        pattern = re.compile(settings.token_pattern or "")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", FutureWarning)
+            pattern = re.compile(settings.token_pattern or "")
+    except FutureWarning as error:  # Python has no POSIX classes, and would match other characters
+        what = str(error).replace("Possible", "possible")
+        hint = "write \\[ for a bracket in a set, and \\w for letters and digits"
+        raise SettingsError(f"invalid regular expression: {what}", where="token_pattern", hint=hint) from None
     except (re.error, OverflowError, RecursionError) as error:
         raise SettingsError(f"invalid regular expression: {error}", where="token_pattern") from None
     if pattern.groups > 1:

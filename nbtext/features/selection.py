@@ -132,9 +132,10 @@ def chi_squared(counts: ClassCounts, occurrences: NDArray[Any], class_documents:
     returns      (n_features,)
     source       scikit-learn 1.9, feature_selection.chi2
     """
-    totals = feature_sums(counts, occurrences)
-    expected = np.repeat(totals, np.diff(counts.indptr)) * (class_documents / class_documents.sum())[counts.classes]
-    return totals + feature_sums(counts, (occurrences - expected) ** 2 / expected - expected)
+    totals, expected = feature_sums(counts, occurrences), (class_documents / class_documents.sum())[counts.classes]
+    # shares of the occurrences, because squares of tiny numbers (of a model that decayed) would be 0
+    observed = occurrences / np.repeat(totals, np.diff(counts.indptr))
+    return totals * (1 + feature_sums(counts, (observed - expected) ** 2 / expected - expected))
 
 
 def feature_sums(counts: ClassCounts, values: NDArray[Any]) -> Floats:

@@ -42,3 +42,10 @@ def test_what_learns_names_it(nbtext: Any, source: Path, command: list[str]) -> 
     nbtext(command[0], "new.jsonl", "--token-pattern", "[a-z]+", *command[1:], "-o", "out.npz", cwd=source).refused(
         1, "new.jsonl:2: a text has more than 5,000,000 characters, which is too long for a custom token pattern"
     )
+
+
+def test_a_set_that_other_programs_read_in_another_way(nbtext: Any, source: Path) -> None:
+    """Python has no POSIX classes; it would only warn, and match other characters."""
+    nbtext("train", "train.jsonl", "--token-pattern", "[[:alpha:]]+", "-o", "n.joblib", cwd=source).refused(
+        2, "--token-pattern: invalid regular expression: possible nested set at position 1; write "
+    )

@@ -166,3 +166,12 @@ def test_a_share_of_the_documents_is_not_rounded() -> None:
     """As scikit-learn compares: 0.3 of 7 documents is 2.1, so that a feature needs 3."""
     low, high = document_frequency_limits(FeatureSettings(min_df=0.3, max_df=7), 7)
     assert (2 < low < 3, high) == (True, 7)
+
+
+@pytest.mark.parametrize("smallest", [5e-324, 1e-300])
+def test_chi_squared_of_tiny_counts(smallest: float) -> None:
+    """Models that decayed have them: the statistic is as small as they are, without a warning."""
+    sums, class_documents = counted(np.array([[1, 1], [3, 1], [0, 2], [0, 1]]), np.array([0, 0, 1, 1]))
+    expected = chi_squared(sums, sums.occurrences, class_documents)
+    found = chi_squared(sums, sums.occurrences * smallest, class_documents)
+    np.testing.assert_allclose(found, expected * smallest, rtol=1e-12, atol=5e-324)
