@@ -31,7 +31,7 @@ MIN_HEADERS = 2  # of these names, if nothing else tells that a stream is a mail
 TEXT_SUFFIX = ".txt"
 HTML_SUFFIXES = (".html", ".htm", ".xhtml")
 OTHER_SUFFIXES = {  # of files that nbtext writes, or that users expect it to write
-    ".npz", ".svmlight", ".mtx", ".joblib", ".md", ".svg", ".png", ".pdf", ".docx", ".xlsx", ".xls", ".ods",
+    ".npz", ".joblib", ".md", ".svg", ".png", ".pdf", ".docx", ".xlsx", ".xls", ".ods",
 }  # fmt: skip
 INPUT_UNITS = ("file", "line", "row", "mail")  # what one document is
 MODEL_HINT = (
@@ -146,7 +146,7 @@ _records = (
     Format("eml", "mail", "mail:read_mbox", (".eml",), is_choice=False),
     Format("html", "file", "files:read_whole", HTML_SUFFIXES, is_choice=False),
     Format("office", "file", "files:read_whole", is_choice=False),
-    Format("matrix", "row"),
+    Format("matrix", "row", suffixes=(".svmlight", ".mtx")),  # without names of features; .npz is told by its content
 )  # fmt: skip
 FORMATS = {record.name: record for record in _records}
 FORMAT_NAMES = tuple(record.name for record in _records if record.is_choice)

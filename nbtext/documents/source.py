@@ -17,7 +17,7 @@ from nbtext.documents.blocks import ByteRange, ReadOptions, Shard, count_lines_i
 from nbtext.documents.decoding import detect_bom, encoding_of
 from nbtext.documents.fields import check_joined, check_label_columns, is_number
 from nbtext.documents.files import ReadAhead, first_missed, is_directory
-from nbtext.documents.formats import FORMATS, WRITABLE_NAMES, Format, detect_format, is_mail
+from nbtext.documents.formats import FORMATS, WRITABLE_NAMES, Format, content_suffix, detect_format, is_mail
 from nbtext.documents.recognition import OUTPUTS, Kind, log_skipped, name_binary, recognize
 from nbtext.documents.settings import InputSettings, ModelInput
 from nbtext.errors import InputError, NbtextWarning, SettingsError
@@ -176,6 +176,8 @@ class Source:
             raise InputError("is a pipe, not a directory", where=stream.path, hint="leave out --input-format")
         if not found.reader:
             hint = "give a matrix as the only SOURCE, to train, inspect or compare"
+            if content_suffix(stream.path) in found.suffixes:
+                hint = "give the texts, or make a matrix to train on with nbtext vectorize -o FILE.npz"
             raise InputError("holds a matrix, not text", where=stream.path, hint=hint)
         read = found.load("reader")
         yield from read(stream, replace(options, encoding=encoding, settings=settings))
