@@ -221,7 +221,7 @@ def _learn_unlabeled(given: Train) -> TrainedModel:
         lambda name, choice: running.say(format_candidate(name, choice), quiet=quiet),
         lambda step, found: running.say(f"step {step}: penalized log-likelihood {found:,.1f}", quiet=quiet),
     )
-    with running.open_documents(given.unlabeled, given.input, given.run) as (source, on_batch):
+    with running.open_documents(given.unlabeled, replace(given.input, holdout=0.0), given.run) as (source, on_batch):
         others = count_unlabeled(source, features, jobs=jobs, on_batch=on_batch)
     with running.open_documents(given.sources, given.input, given.run) as (source, on_batch):
         trained = train_with_unlabeled(

@@ -131,7 +131,7 @@ def forget(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Train
 
 
 def merge(models: Sequence[TrainedModel], *, names: Sequence[str] = (), jobs: int = 1) -> TrainedModel:
-    """Return a model that is trained on the documents of all models.
+    """Return a model that is trained on the documents of all models; one model is returned as it is.
 
     Parameters
     ----------
@@ -144,6 +144,8 @@ def merge(models: Sequence[TrainedModel], *, names: Sequence[str] = (), jobs: in
         The models have different settings, or cannot be updated.
     """
     first, *others = models
+    if not others:
+        return first
     for number, other in enumerate(others, 1):
         with _locate_error(" and ".join((names[0], names[number])) if names else ""):
             check_settings(first, other)
@@ -346,7 +348,10 @@ def _count(
     """Return the counts of a source, with the settings of a model."""
     features = model.fitted.feature_settings
     check_fields(features.fields, source.field_names)
-    counts = count_source(source, features, jobs=jobs, sample_size=sample_size, on_batch=on_batch, allows_several=True)
+    counts = count_source(
+        source, features, jobs=jobs, sample_size=sample_size, on_batch=on_batch,
+        allows_several=not model.fitted.task.is_exclusive,
+    )  # fmt: skip
     if not counts.statistics.n_documents:
         raise InputError("SOURCE has no documents to train on")
     return counts

@@ -10,8 +10,8 @@ from itertools import chain, islice
 from operator import add
 from typing import TYPE_CHECKING, Protocol
 
-from nbtext.documents.batch import ONE_HINT, Batch
-from nbtext.errors import InputError, SettingsError
+from nbtext.documents.batch import Batch
+from nbtext.errors import SettingsError
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.stored_documents import Spill
@@ -120,10 +120,15 @@ def count_source(
     allows_several  whether documents may have several labels, or none
     raises          InputError: some have, and they may not
     """
-    counts = ThreadExecutor(jobs).count(source, CountingTask(settings, sample_size), on_batch)
-    if counts.label_sets is not None and not allows_several:
-        raise InputError("some documents have several labels, or none", hint=ONE_HINT)
-    return counts
+    blocks = source.blocks()
+    if not allows_several:
+        blocks = (block.map(_set_single_labels) for block in blocks)
+    return ThreadExecutor(jobs).count_blocks(blocks, CountingTask(settings, sample_size), on_batch)
+
+
+def _set_single_labels(batch: Batch) -> Batch:
+    batch.labels, batch.label_lists = batch.single_labels(), None
+    return batch
 
 
 def count_blocks(

@@ -206,3 +206,22 @@ def test_calibrating_on_texts_that_were_never_learned_is_no_leave_one_out(nbtext
     assert re.search(r"\(420 documents, 8\d of them not in the training set", both.err), both.err
     old = nbtext("calibrate", "m", str(letters / "train"), "-o", "old")
     assert "leave-one-out" in old.err and "not learned" not in old.err
+
+
+def test_one_model_is_merged_into_itself(nbtext: Any, letters: Path) -> None:
+    """As where a pattern of the shell names one file."""
+    nbtext("train", str(letters / "train"), "-o", "a.joblib").ok()
+    merged = nbtext("merge", "a.joblib", "-o", "m.joblib").ok()
+    assert "approximate" not in merged.err
+    assert Path("m.joblib").read_bytes() == Path("a.joblib").read_bytes()
+
+
+@pytest.mark.parametrize("command", ["update", "forget", "calibrate"])
+def test_the_first_document_with_several_labels_is_named(nbtext: Any, letters: Path, command: str) -> None:
+    """By its file and line."""
+    nbtext("train", str(letters / "train"), "-o", "a.joblib").ok()
+    lines = ('{"text": "bins", "label": "trash"}', '{"text": "noise", "label": ["noise", "trash"]}')
+    Path("new.jsonl").write_text("\n".join(lines) + "\n")
+    nbtext(command, "a.joblib", "new.jsonl", "-o", "u.joblib").refused(
+        1, "new.jsonl:2: the document has 2 labels (noise, trash)", "give documents with one label each"
+    )

@@ -52,3 +52,10 @@ def test_rows_of_a_table_with_several_labels(nbtext: Any, tmp_path: Path) -> Non
     n_held_out = sum(is_held_out(row["text"]) for row in rows)  # type: ignore[arg-type]
     metrics = dict(line.split("\t")[:2] for line in found.out.splitlines())
     assert (int(metrics["documents"]), "micro_f1" in metrics) == (n_held_out, True)
+
+
+def test_unlabeled_documents_are_not_held_out(nbtext: Any, letters: Path) -> None:
+    """They have no label to be evaluated on."""
+    unlabeled = ("--unlabeled", str(letters / "test"), "--em", "1")
+    found = nbtext("train", str(letters / "train"), *unlabeled, "--holdout", str(SHARE), "-o", "m.joblib").ok()
+    assert found.err.count("held out (--holdout)") == 1
