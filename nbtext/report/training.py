@@ -85,18 +85,16 @@ def format_reduction(reduction: Reduction) -> str:
     return f"{found}; estimated accuracy {small:.4f} ({full:.4f} in full)"
 
 
-def format_part(part: Part) -> str:
-    """Format the weight of a part, its model, and whether its weights contain inverse document frequencies."""
-    return f"{part.weight:.3g} {part.model}{' with idf' if part.idf != 'none' else ''}"
-
-
 def format_parts(parts: Sequence[Part]) -> str:
-    """Format the parts of a combination and their weights, view by view; those of weight 0 are left out."""
-    views: dict[str, list[str]] = {}
-    for part in parts:
-        if part.weight > 0:
-            views.setdefault(part.view, []).append(format_part(part))
-    return ", ".join(" + ".join(own) + f" of {view}" * bool(view) for view, own in views.items())
+    """Format a combination as the sum that it is, such as `0.8 × complement of word:1 + 0.2 × svm with idf of word:2`.
+
+    Parts of weight 0 are left out.
+    """
+    return " + ".join(
+        f"{part.weight:.3g} × {part.model}" + " with idf" * (part.idf != "none") + f" of {part.view}" * bool(part.view)
+        for part in parts
+        if part.weight > 0
+    )
 
 
 def format_decisions(model: TrainedModel) -> list[str]:
