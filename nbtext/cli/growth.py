@@ -92,8 +92,8 @@ def forget(given: options.Change) -> None:
 def merge(given: Merge) -> None:
     """Merge models into one, as if trained on the documents of all of them.
 
-    The models must have been trained with the same options. The output may replace one of them. One model alone is written
-    as it is.
+    The models must have been trained with the same options. The output may replace one of them.
+    One model alone is written as it is.
     """
     from nbtext.artifact.model import load_model
     from nbtext.model import growth
