@@ -304,20 +304,27 @@ def count_classes(documents: DocumentCounts, n_features: int, n_classes: int) ->
     """Count documents by class."""
     from scipy.sparse import csr_array
 
-    by_class = np.argsort(documents.classes, kind="stable")
-    rows = csr_array((documents.counts, documents.indices, documents.indptr), shape=(len(documents), n_features))
-    columns = rows[by_class].tocsc()  # of each feature, the classes ascend
-    classes = documents.classes[by_class][columns.indices]
-    is_start = np.diff(classes, prepend=-1) != 0
-    is_start[columns.indptr[:-1][np.diff(columns.indptr) > 0]] = True
-    starts, dtype = np.flatnonzero(is_start), np.int64 if documents.is_counted else np.float64
+    n, classes = len(documents), documents.classes
+
+    def add_up(values: NDArray[Any], dtype: Any) -> Any:
+        """Return the sums by feature and class, (n_classes, n_features), in compressed columns."""
+        of_class = csr_array((np.ones(n, dtype=dtype), (classes, np.arange(n))), shape=(n_classes, n))
+        rows = csr_array((values, documents.indices, documents.indptr), shape=(n, n_features))
+        return (of_class @ rows).tocsc()
+
+    found = add_up(np.ones(len(documents.indices), dtype=np.int32), np.int32)
+    sums = add_up(documents.counts, np.int64 if documents.is_counted else np.float64)
+    occurrences = sums.data
+    if sums.nnz < found.nnz:  # without weights whose sum is 0
+        keys = [
+            each.indices + n_classes * np.repeat(np.arange(n_features), np.diff(each.indptr)) for each in (found, sums)
+        ]
+        occurrences = np.zeros(found.nnz, dtype=sums.dtype)
+        occurrences[np.searchsorted(*keys)] = sums.data
     return ClassStatistics(
-        np.bincount(documents.classes, minlength=n_classes).astype(np.int64),
-        np.searchsorted(starts, columns.indptr).astype(np.int64),
-        classes[starts].astype(np.int32),
-        np.diff(np.append(starts, len(classes))),
-        np.add.reduceat(columns.data, starts, dtype=dtype) if len(starts) else np.zeros(0, dtype=dtype),
-    )
+        np.bincount(classes, minlength=n_classes).astype(np.int64), found.indptr.astype(np.int64),
+        found.indices.astype(np.int32), found.data.astype(np.int64), occurrences,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

@@ -151,8 +151,8 @@ def find_first_words(vocabulary: Vocabulary, fields: tuple[str, ...]) -> tuple[N
         windows = blob[offsets[rows][:, None] + np.arange(len(prefix))]
         rows = rows[(windows == prefix).all(axis=1)]
         starts[rows] = offsets[rows] + len(prefix)
-    spaces = running_sums(blob == ord(" "))
-    return starts, spaces[offsets[1:]] - spaces[starts]
+    spaces = np.flatnonzero(blob == ord(" "))
+    return starts, np.searchsorted(spaces, offsets[1:]) - np.searchsorted(spaces, starts)
 
 
 def compute_unspaced_share(vocabulary: Vocabulary, counts: NDArray[np.int64], fields: tuple[str, ...]) -> float:

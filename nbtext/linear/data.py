@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 NO_FOLD = -2  # of a model that is fitted to all documents
-AT_ONCE = 2**20  # entries whose squares are in memory at once
+AT_ONCE = 2**18  # entries whose squares are in memory at once
+ROWS_AT_ONCE = 2**10  # documents whose values are converted at once
 
 TOLERANCE = 5e-5
 MAX_ITER = 1000
@@ -221,11 +222,16 @@ class CompactMatrix:
         single = np.flatnonzero(~is_shared)
         rows = (np.searchsorted(data.indptr, single, side="right") - 1).astype(np.int32)
         n_single = running_sums(np.bincount(rows, minlength=len(data)))
-        with np.errstate(over="ignore"):
-            values = data.values.astype(np.float32)[is_shared]
+        features, values = features[is_shared], np.empty(len(features) - len(single), dtype=np.float32)
+        ends = data.indptr - n_single
+        for first in range(0, len(data), ROWS_AT_ONCE):
+            last = min(first + ROWS_AT_ONCE, len(data))
+            entries = slice(data.indptr[first], data.indptr[last])
+            with np.errstate(over="ignore"):
+                values[ends[first] : ends[last]] = data.values[entries][is_shared[entries]]
         check_finite(values)
         return cls(
-            columns, data.indptr - n_single, features[is_shared], values,
+            columns, ends, features, values,
             rows, data.indices[single], data.values[single],
         )  # fmt: skip
 

@@ -133,7 +133,8 @@ class NbSvm(OneVsRest):
     def __init__(self, data: TrainingData, settings: LinearSettings, *, jobs: int = 1) -> None:
         super().__init__(data, settings, has_intercept=data.sets is not None, jobs=jobs)
         # of magnitudes: a weighting may have negative weights, and a ratio of sums needs positive ones
-        self._row_sums = row_sums(data.indptr, np.abs(data.values)) * data.document_weights
+        magnitudes = data.values if data.values.min(initial=0) >= 0 else np.abs(data.values)
+        self._row_sums = row_sums(data.indptr, magnitudes) * data.document_weights
 
     def _make_factors(self, folds: NDArray[np.int32], numbers: list[int]) -> Iterator[Ratios]:
         data, compact, weights = self._data, self._compact, self._data.document_weights

@@ -48,7 +48,7 @@ class View(NamedTuple):
     """Columns of a view, all of them or those of single words, and the documents over them."""
 
     name: str
-    columns: NDArray[np.int64]
+    columns: NDArray[np.int32]
     data: TrainingData
     idf: Floats  # (n_features,), scaled so that the mean Σ x² of a document stays
 
@@ -80,9 +80,13 @@ class Stack:
         self._bounds = data.bounds or (0, data.n_features)
         self._fitted: list[Fitted] = []
         for name, start, stop in zip(data.views or ("",), self._bounds[:-1], self._bounds[1:], strict=True):
-            view = _make_view(data, name, np.arange(start, stop))
+            view = _make_view(data, name, np.arange(start, stop, dtype=np.int32))
             for part in [Part(name, "multinomial"), *self._list_linear(name)]:
-                own = view if data.words is None or not part.is_of_words else _make_view(data, name, data.words)
+                own = (
+                    view
+                    if data.words is None or not part.is_of_words
+                    else _make_view(data, name, data.words.astype(np.int32))
+                )
                 self._fitted.append(Fitted(part, own))
         self._weigh(np.full(len(self._fitted), 1 / len(self._fitted)))
 
@@ -172,21 +176,16 @@ class Stack:
 
     def scorer(self, solution: StackedSolution) -> LinearScorer:
         """Return the scorer of the weighted sum of all parts."""
-        data, solver = self._data, solution.solver._replace(min_weight=MIN_WEIGHT)
+        data = self._data
         bias, defaults = np.zeros(data.n_classes), np.zeros((len(self._bounds) - 1, data.n_classes))
-        weights: list[list[tuple[NDArray[np.int64], NDArray[np.float32]]]] = [[] for _ in bias]  # of the parts
+        weights: list[list[tuple[NDArray[np.int32], NDArray[np.float32]]]] = [[] for _ in bias]  # of the parts
         while self._fitted:
-            part, view, start = self._fitted.pop(0)
-            factors = np.full(view.data.n_features, part.weight) * (view.idf if part.idf == SMOOTH else 1.0)
-            if part.C is None:
-                scorer = _compile(part, view.data)
-                defaults[data.views.index(view.name) if view.name else 0] += part.weight * scorer.default
-                solved = _split(scorer)
-            else:
-                fit = self._make_problem(part, view).solve(solver, start)
-                solution.is_converged &= fit.is_converged
-                solved = fit.weights()
-            for own_class, own_bias, columns, values in solved:
+            default, solved = self._solve(self._fitted[0], solution)
+            part, view, _ = self._fitted.pop(0)
+            defaults[data.views.index(view.name) if view.name else 0] += part.weight * default
+            factors = np.full(len(view.columns), part.weight) * (view.idf if part.idf == SMOOTH else 1.0)
+            while solved:  # so that each is freed
+                own_class, own_bias, columns, values = solved.pop()
                 bias[own_class] += part.weight * own_bias
                 weights[own_class].append((view.columns[columns], (values * factors[columns]).astype(np.float32)))
         joined = []
@@ -201,11 +200,22 @@ class Stack:
         scorer = compile_weights(joined, data.n_features, data.n_classes)
         return replace(scorer, default=defaults.ravel(), bounds=bounds)
 
+    def _solve(self, fitted: Fitted, solution: StackedSolution) -> tuple[Floats | float, list[ClassWeights]]:
+        """Return the weights of a part: those that all features of its view have by default, and the others."""
+        part, view, start = fitted
+        if part.C is None:
+            scorer = _compile(part, view.data)
+            return scorer.default, _split(scorer)
+        solver = solution.solver._replace(min_weight=MIN_WEIGHT)
+        solved = self._make_problem(part, view).solve(solver, start)
+        solution.is_converged &= solved.is_converged
+        return 0.0, solved.weights()
 
-def _make_view(data: TrainingData, name: str, columns: NDArray[np.int64]) -> View:
+
+def _make_view(data: TrainingData, name: str, columns: NDArray[np.int32]) -> View:
     n_features = len(columns)
     if n_features < data.n_features:
-        own = _documents(data).restrict(columns, data.n_features)
+        own = _documents(data).restrict(columns.astype(np.int64), data.n_features)
         data = replace(data, indptr=own.indptr, indices=own.indices, values=own.counts, n_features=n_features)
     data = replace(data, views=(), bounds=None, words=None)
     frequencies = sum_columns(data.indices, None, n_features).astype(np.int64)
