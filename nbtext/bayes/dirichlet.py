@@ -45,15 +45,10 @@ def compile_dirichlet(statistics: ClassStatistics, *, smoothing: float) -> Linea
     everywhere, share = statistics.feature_occurrences, smoothing / statistics.n_classes
     counted = _count_once(everywhere)
     pseudo = np.repeat(share * counted, np.diff(statistics.indptr))
-    return LinearScorer(
-        np.zeros(statistics.n_classes),
-        np.log(share) - np.log(statistics.class_occurrences + share * _count_once(everywhere.sum())),
-        statistics.indptr,
-        statistics.classes,
-        np.log1p(statistics.occurrences / pseudo),
-        np.log(counted),
-        np.ones(statistics.n_classes),
-    )
+    default = np.log(share) - np.log(statistics.class_occurrences + share * _count_once(everywhere.sum()))
+    deltas, bias = np.log1p(statistics.occurrences / pseudo), np.zeros(statistics.n_classes)
+    indptr, classes = statistics.indptr, statistics.classes
+    return LinearScorer(bias, default, indptr, classes, deltas, np.log(counted), np.ones(len(bias)))
 
 
 def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float) -> Floats:
@@ -81,8 +76,7 @@ def _score_part(statistics: ClassStatistics, part: LeftOut, shares: Sequence[flo
     scores = np.empty((len(shares), len(part), statistics.n_classes))
     for number, share in enumerate(shares):
         deltas = np.log1p(met.occurrences / np.repeat(share * counted, widths))
-        base = np.log(share * counted)
-        found = score_pairs(met, base, deltas, documents.indptr, columns, documents.counts)
+        found = score_pairs(met, np.log(share * counted), deltas, documents.indptr, columns, documents.counts)
         found[part.rows, part.classes] = pairs.sum_entries(pairs.counts * np.log(np.maximum(own, 0) + share * of_own))
         scores[number] = found - documents.totals[:, None] * _log_totals(statistics, part, share)
     return scores

@@ -94,10 +94,9 @@ def estimate_label_noise(
     n_hapax = count_hapaxes(statistics, documents).tokens if is_vocabulary else None
     binary = replace(documents.binarize(), groups=np.arange(len(documents)))
     models = [EVENT_MODELS[name] for name in MODELS[: 1 if n_classes < 3 else None]]
-    corpora = [
-        LeaveOneOut(statistics.binarize(), binary, n_hapax, model, model.prior, jobs).drop_single_documents()
-        for model in models
-    ]
+    binarized = statistics.binarize()
+    corpora = [LeaveOneOut(binarized, binary, n_hapax, model, model.prior, jobs) for model in models]
+    corpora = [corpus.drop_single_documents() for corpus in corpora]
     if not len(corpora[0].documents):
         return judge_none(n_classes)
     fitted = [calibrate_with_noise(corpus.first(max(1, CALIBRATION_SCORES // n_classes))) for corpus in corpora]
@@ -269,8 +268,7 @@ def estimate_pair_noise(
         return PairNoise(nothing, nothing, nothing.astype(bool), np.zeros(0), 0, 0, 0.0, 0.0)
     fit = select_multilabel(corpus, optimize=None)
     sizes = statistics.class_documents
-    some = corpus.first(MAX_AT_ONCE)
-    cells, probabilities = _judge(some, fit, sizes)
+    cells, probabilities = _judge(corpus.first(MAX_AT_ONCE), fit, sizes)
     rates = fit_noise_rates(cells.positives, cells.documents, probabilities)
     parts, start = [], 0
     for part in corpus.split(MAX_AT_ONCE):

@@ -278,14 +278,11 @@ class LeaveOneOut(LeftOutDocuments):
         unseen = self.model.out_of_vocabulary
         if unseen is None or not self.documents.is_counted or self.n_hapax is None or not self.n_hapax.any():
             return scores
-        counts = self._unseen(self.n_hapax if self._has_plain_counts else self._n_hapax_features)
+        # of tokens, if the model uses their counts; otherwise each feature counts once
+        has_plain_counts = self.documents.token_lengths is None and not self.model.is_of_counts
+        counts = self._unseen(self.n_hapax if has_plain_counts else self._n_hapax_features)
         weights = self._spread(unseen(self.statistics, self.left_out, smoothing=smoothing))
         return np.asarray(scores - counts[:, None] * weights)
-
-    @property
-    def _has_plain_counts(self) -> bool:
-        """Whether the model uses the counts of the tokens; otherwise each feature counts once."""
-        return self.documents.token_lengths is None and not self.model.is_of_counts
 
     @cached_property
     def _n_hapax_features(self) -> NDArray[Any]:

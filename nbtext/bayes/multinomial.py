@@ -61,15 +61,10 @@ def leave_out_counts(
     everywhere = statistics.feature_occurrences if of_rest else None
     most = statistics.occurrences.max(initial=0) if everywhere is None else everywhere.max(initial=0)
     counts = np.arange(min(REST_TABLE_SIZE if of_rest else TABLE_SIZE, int(most) + 1), dtype=np.float64)
-    sums = left_out_sums(
-        (documents.indptr, documents.indices, documents.counts.astype(np.int32, copy=False)),
-        (left_out.indptr, left_out.classes, left_out.copies),
-        left_out.all_copies,
-        statistics.entries,
-        everywhere,
-        statistics.n_classes,
-        (alphas, np.log(alphas), np.log(counts[:, None] + alphas) - np.log(alphas)),
-    )
+    rows = documents.indptr, documents.indices, documents.counts.astype(np.int32, copy=False)
+    own, n_classes = (left_out.indptr, left_out.classes, left_out.copies), statistics.n_classes
+    logs = alphas, np.log(alphas), np.log(counts[:, None] + alphas) - np.log(alphas)
+    sums = left_out_sums(rows, own, left_out.all_copies, statistics.entries, everywhere, n_classes, logs)
     tokens = statistics.class_occurrences.astype(np.float64)
     totals = left_out.subtract(tokens.sum() - tokens if of_rest else tokens, documents.totals, from_rest=of_rest)
     totals = np.maximum(totals, 0)

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.features.csr import Floats, entries_of, run_starts, running_sums
+from nbtext.features.csr import Floats, Indices, Integers, entries_of, run_starts, running_sums
 
 # the arrays of class statistics, sorted by feature: indptr, classes, documents, occurrences
-Entries = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[Any]]
+Entries = tuple[Integers, Indices, Integers, NDArray[Any]]
+Counted = tuple[Integers, Indices, Indices]  # rows of documents: indptr, indices, counts
+Own = tuple[Integers, Integers, Floats, Floats]  # see left_out_products
+Shares = tuple[Integers, Indices, Floats]
 
 
 def combine_entries(a: Entries, b: Entries, sign: int) -> Entries | None:
@@ -44,11 +47,11 @@ def _keys(entries: Entries, n_classes: int) -> NDArray[np.int64]:
 
 
 def left_out_sums(
-    rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]],
-    own: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]],
-    all_copies: NDArray[np.int64],
+    rows: Counted,
+    own: tuple[Integers, Indices, Integers],
+    all_copies: Integers,
     corpus: Entries,
-    everywhere: NDArray[np.int64] | None,
+    everywhere: Integers | None,
     n_classes: int,
     logarithms: tuple[Floats, Floats, Floats],
 ) -> Floats:
@@ -113,13 +116,7 @@ def _log_ratios(counts: NDArray[np.int64], smoothing: float, log_smoothing: floa
 
 
 def check_products(
-    rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]],
-    own: tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats],
-    corpus: tuple[NDArray[np.int64], NDArray[np.int32], Floats],
-    mu: Floats,
-    left: tuple[Floats, Floats],
-    totals: Floats,
-    limits: NDArray[np.int64],
+    rows: Counted, own: Own, corpus: Shares, mu: Floats, left: tuple[Floats, Floats], totals: Floats, limits: Integers
 ) -> None:
     """Raise ValueError unless the arguments of `left_out_products` fit each other; the kernel calls it, too."""
     n_rows, n_entries = len(rows[0]) - 1, len(rows[1])
@@ -147,13 +144,7 @@ MAX_FACTORS = 1000  # mantissas, at least 1/2 each, whose product does not under
 
 
 def left_out_products(
-    rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]],
-    own: tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats],
-    corpus: tuple[NDArray[np.int64], NDArray[np.int32], Floats],
-    mu: Floats,
-    left: tuple[Floats, Floats],
-    totals: Floats,
-    limits: NDArray[np.int64],
+    rows: Counted, own: Own, corpus: Shares, mu: Floats, left: tuple[Floats, Floats], totals: Floats, limits: Integers
 ) -> tuple[Floats, Floats]:
     """Return Π factor^count of each document in each class as mantissas and exponents of 2, (n_documents, n_classes).
 

@@ -11,15 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes import conformal
 from nbtext.bayes.calibration import Calibration, TemperatureScaling, fit_scaled_temperature, fit_temperature
-from nbtext.bayes.conformal import (
-    MAX_NONCONFORMITY,
-    Quantiles,
-    log_likelihood_per_token,
-    own_nonconformity,
-    threshold,
-    typical,
-)
 from nbtext.bayes.decision_offsets import Goals, adjust_prior, fit_decision_offsets, fit_targets, refuse_targets
 from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate, Proportion, count_confusions, error_of
 from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus, score_first
@@ -146,17 +139,18 @@ def judge(
     later = ((calibration.log_posterior(other.scores, other.lengths), other.classes) for other in others)
     for posterior, truth in chain([(log_posterior, classes)], later):
         own = posterior[np.arange(len(truth)), truth]
-        figures.append((truth, calibration.decide(posterior), own, own_nonconformity(np.exp(posterior), truth)))
+        nonconformity = conformal.own_nonconformity(np.exp(posterior), truth)
+        figures.append((truth, calibration.decide(posterior), own, nonconformity))
     figures.append(
         (unanswered.classes, np.full(len(lost), -1), lost,
-         own_nonconformity(np.exp(unanswered.log_posterior), unanswered.classes))
+         conformal.own_nonconformity(np.exp(unanswered.log_posterior), unanswered.classes))
     )  # fmt: skip
     classes, predicted, own, nonconformity = map(np.concatenate, zip(*figures, strict=True))
     is_answered = predicted >= 0
-    nonconformity = np.concatenate((nonconformity, np.full(n_unjudged, MAX_NONCONFORMITY)))
+    nonconformity = np.concatenate((nonconformity, np.full(n_unjudged, conformal.MAX_NONCONFORMITY)))
     return Selection(
         selection.hyperparameters,
-        replace(calibration, nonconformity=Quantiles.of(nonconformity), mean_posteriors=known),
+        replace(calibration, nonconformity=conformal.Quantiles.of(nonconformity), mean_posteriors=known),
         LeaveOneOutEstimate(
             len(classes), float((predicted == classes).mean()), -float(own.mean()),
             count_confusions(classes[is_answered], predicted[is_answered]), unjudged=n_unjudged, optimized=optimized,
@@ -173,10 +167,10 @@ def _find_distinct(contents: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.
 
 def add_likelihoods(selection: Selection, likelihoods: Floats) -> Selection:
     """Return the selection with the distribution of log p(x) per token of left-out documents, (n_documents,)."""
-    found = typical(likelihoods)
+    found = conformal.typical(likelihoods)
     if found is None:
         return selection
-    calibration = replace(selection.calibration, likelihoods=found, outlier_threshold=threshold(found))
+    calibration = replace(selection.calibration, likelihoods=found, outlier_threshold=conformal.threshold(found))
     return selection._replace(calibration=calibration)
 
 
@@ -314,7 +308,7 @@ def select_smoothing(
 
     def score(block: LeaveOneOut, scores: Floats) -> Scored:
         if is_likelihood:
-            likelihoods.append(log_likelihood_per_token(scores, block.documents.lengths))
+            likelihoods.append(conformal.log_likelihood_per_token(scores, block.documents.lengths))
         return Scored(block.ignore_hapaxes(scores, best), block.lengths, block.documents.classes)
 
     scored = score(first, *corpus.scores(at_once, best))
@@ -328,7 +322,7 @@ def select_smoothing(
     )  # fmt: skip
     if is_likelihood:
         for block in without.split(at_once):
-            likelihoods += [log_likelihood_per_token(block.scores(best)[0], block.documents.lengths)]
+            likelihoods += [conformal.log_likelihood_per_token(block.scores(best)[0], block.documents.lengths)]
     if selection.estimate is not None:
         other = _estimate_other(corpus, selection, selection.estimate)
         estimate = replace(selection.estimate, duplicates=corpus.n_duplicates, held_out=n_new, other=other)
@@ -342,11 +336,8 @@ def _estimate_other(corpus: ScoredCorpus, selection: Selection, estimate: LeaveO
     Only the documents that have duplicates are scored again, and only if they are so many that it can differ.
     """
     error, calibration, change = error_of(estimate.accuracy, estimate.documents), selection.calibration, 0
-    parts = [
-        each.take(np.flatnonzero((each.copies > 1) & (np.diff(each.documents.indptr) > 0)))
-        for each in (corpus.corpus, corpus.unanswered)
-        if each.is_new is None
-    ]
+    old = [each for each in (corpus.corpus, corpus.unanswered) if each.is_new is None]
+    parts = [each.take(np.flatnonzero((each.copies > 1) & (np.diff(each.documents.indptr) > 0))) for each in old]
     if sum(len(each.documents) for each in parts) <= error * estimate.documents:
         return None
     for block in chain.from_iterable(each.split(count_at_once(each)) for each in parts):

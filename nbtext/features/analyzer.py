@@ -248,13 +248,9 @@ def _stemmer(language: str) -> Any:
 
 def _refuse_word_options(settings: FeatureSettings) -> None:
     """Raise SettingsError if an option for words is given with features of characters."""
-    given = {
-        "token_pattern": settings.token_pattern is not None,
-        "stop_words": bool(settings.stop_words),
-        "stem": settings.stem is not None,
-    }
-    for name, is_given in given.items():
-        if is_given:
+    given = {"token_pattern": settings.token_pattern, "stop_words": settings.stop_words, "stem": settings.stem}
+    for name, value in given.items():
+        if value not in (None, ()):
             hint = "leave out this option, or use --analyzer word"
             raise SettingsError("needs features of words", where=name, hint=hint)
 

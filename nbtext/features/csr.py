@@ -15,6 +15,7 @@ from nbtext.records import dataclass
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Indices = NDArray[np.int32]  # of features and classes
 
 
 def running_sums(values: NDArray[Any] | Sequence[int]) -> NDArray[np.int64]:
@@ -53,9 +54,7 @@ def arrange_rows(
 
 
 def take_rows(
-    parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]],
-    selected: NDArray[np.int64],
-    columns: Sequence[NDArray[np.int32]] = (),
+    parts: Sequence[tuple[Integers, Indices, NDArray[Any]]], selected: Integers, columns: Sequence[Indices] = ()
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
     """Return the rows with these numbers, counted from part to part, in this order: (indptr, indices, counts).
 
@@ -103,11 +102,7 @@ def select_class(
 
 
 def entry_positions(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    row_classes: NDArray[np.int32],
-    w_indptr: NDArray[np.int64],
-    w_classes: NDArray[np.int32],
+    indptr: Integers, indices: Indices, row_classes: Indices, w_indptr: Integers, w_classes: Indices
 ) -> NDArray[np.int64]:
     """Return, for each entry of the rows, the index of (feature, class of the row) in a feature-major list of entries.
 

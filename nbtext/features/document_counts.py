@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
-from nbtext.features.csr import Floats, arrange_rows, entry_positions, running_sums, take_rows
+from nbtext.features.csr import Floats, Indices, Integers, arrange_rows, entry_positions, running_sums, take_rows
 from nbtext.records import LazyProperty, dataclass
 
 if TYPE_CHECKING:
@@ -64,13 +64,7 @@ class DocumentCounts:
         return len(self.indptr) - 1
 
     @classmethod
-    def from_texts(
-        cls,
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
-        counts: NDArray[np.int32],
-        n_tokens: NDArray[np.int64],
-    ) -> DocumentCounts:
+    def from_texts(cls, indptr: Integers, indices: Indices, counts: Indices, n_tokens: Integers) -> DocumentCounts:
         """Return the counts of texts, without labels and hashes."""
         n = len(n_tokens)
         unlabeled = np.full(n, -1, dtype=np.int32)
@@ -312,11 +306,7 @@ def concatenate(parts: Sequence[DocumentCounts]) -> DocumentCounts:
 
 
 def take_smallest(
-    parts: Sequence[DocumentCounts],
-    size: int | None,
-    *,
-    places: NDArray[np.int32] | None = None,
-    columns: Sequence[NDArray[np.int32]] = (),
+    parts: Sequence[DocumentCounts], size: int | None, *, places: Indices | None = None, columns: Sequence[Indices] = ()
 ) -> DocumentCounts:
     """Return the `size` documents (None: all) of several parts with the smallest hashes, sorted by hash and class.
 

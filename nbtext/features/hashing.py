@@ -87,13 +87,10 @@ def count_matrix(
     indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any], classes: NDArray[Any], feature_hashes: Hashes
 ) -> DocumentCounts:
     """Return the documents of a CSR matrix of counts or weights, with the hashes of their contents."""
-    documents = DocumentCounts(
-        indptr.astype(np.int64),
-        indices.astype(np.int32),
-        data.astype(np.int32 if data.dtype.kind in "iu" else np.float64),
-        classes.astype(np.int32),
-        np.zeros(len(classes), dtype=np.uint64),
-    )
+    data = data.astype(np.int32 if data.dtype.kind in "iu" else np.float64)
+    unknown = np.zeros(len(classes), dtype=np.uint64)
+    indptr, indices, classes = indptr.astype(np.int64), indices.astype(np.int32), classes.astype(np.int32)
+    documents = DocumentCounts(indptr, indices, data, classes, unknown)
     return replace(documents, hashes=document_hashes(documents, feature_hashes[documents.indices]))
 
 

@@ -48,8 +48,7 @@ def find_near_duplicates(documents: DocumentCounts, n_features: int) -> NearDupl
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    contents = number_contents(documents)
-    _, first, numbers = np.unique(contents, return_index=True, return_inverse=True)
+    _, first, numbers = np.unique(number_contents(documents), return_index=True, return_inverse=True)
     distinct = documents.take(np.sort(first))
     sizes = np.diff(distinct.indptr)
     found = [*_share_rare_features(distinct, n_features, sizes), *_link_buckets(distinct, sizes)]

@@ -90,8 +90,7 @@ def _best(columns: Integers, scores: Floats, n_best: int) -> Integers:
     # 40 significant bits, so that rounding errors of logarithms do not break ties
     mantissas, exponents = np.frexp(scores[columns])
     rounded = np.ldexp(np.round(mantissas * 2.0**40), exponents)
-    order = np.argsort(-rounded, kind="stable")
-    return np.sort(columns[order[:n_best]])
+    return np.sort(columns[np.argsort(-rounded, kind="stable")[:n_best]])
 
 
 def mutual_information(counts: ClassCounts, class_documents: Integers) -> Floats:
