@@ -122,8 +122,7 @@ def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
                 return  # a stream has no index, so the first shard contains all rows
             stream.skip(len(FILE_MAGIC) if is_file else 0)
             messages = pa.ipc.MessageReader.open_stream(pa.PythonFile(_Blocks(read_raw_blocks(stream)), mode="r"))
-            blocks = _Blocks(check_messages(messages, stream.path))
-            table = pa.ipc.open_stream(pa.PythonFile(blocks, mode="r"))
+            table = pa.ipc.open_stream(pa.PythonFile(_Blocks(check_messages(messages, stream.path)), mode="r"))
             columns = find_fields(table.schema.names, options.settings, stream.path)
             start = ArrowDocuments(rows, 1, columns, options)
             parts = chain.from_iterable(_cut(batch, stream.newly_read()) for batch in table)

@@ -222,11 +222,8 @@ class Batch:
         take  returns the values of these documents in a column
         """
         places = {row: place for place, row in enumerate(kept)} if self.problems else {}
-        columns = {
-            name: take(column)
-            for name in ("ids", "labels", "label_lists", "groups", "line_numbers", "places")
-            if (column := getattr(self, name)) is not None
-        }
+        names = ("ids", "labels", "label_lists", "groups", "line_numbers", "places")
+        columns = {name: take(column) for name in names if (column := getattr(self, name)) is not None}
         problems = {places[row]: problem for row, problem in self.problems.items() if row in places}
         return replace(self, **columns, columns=tuple(map(take, self.columns)), problems=problems, rows=None)
 

@@ -220,10 +220,8 @@ def find_fields(
         raise InputError(what, where=where, hint=hint)
 
     option = "--label-fields" if settings.label_fields else "--label-field"
-    labels = [
-        find(name, option, name if settings.is_label_remembered else DEFAULTS.label_field)
-        for name in settings.label_names
-    ]
+    default = None if settings.is_label_remembered else DEFAULTS.label_field
+    labels = [find(name, option, default or name) for name in settings.label_names]
     return Fields(
         tuple(names),
         tuple(find(name, "--text-field") or 0 for name in settings.text_field),
@@ -242,8 +240,7 @@ def check_joined(path: str, settings: InputSettings) -> None:
     """Raise SettingsError if the settings need fields, which this file does not have."""
     if settings.split_field is not None:
         what = f"{path} has no field `{settings.split_field}`"
-        hint = "give JSON lines, a table or mails as SOURCE"
-        raise SettingsError(what, where=settings.split_option, hint=hint)
+        raise SettingsError(what, where=settings.split_option, hint="give JSON lines, a table or mails as SOURCE")
     if settings.separate_fields and len(settings.text_field) > 1:
         what = f"{path} has no fields to keep separate"
         raise SettingsError(what, where="--separate-fields", hint="name one --text-field only")

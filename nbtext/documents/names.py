@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from nbtext.kernel import choose_version
 
+Bytes = NDArray[np.uint8]
+
 PIECE_BYTES = 1 << 20  # bytes that are decoded at once
 
 
-def pack_names(names: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def pack_names(names: Iterable[str]) -> tuple[Bytes, NDArray[np.int64]]:
     """Return names as UTF-8 bytes one after the other, and the offset of each; lone surrogates are kept.
 
     Returns
@@ -31,7 +33,7 @@ def pack_names(names: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int6
     return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
 
 
-def unpack_names(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[str]:
+def unpack_names(blob: Bytes, offsets: NDArray[np.int64]) -> list[str]:
     """Return the names that `pack_names` packed.
 
     Raises
@@ -71,7 +73,7 @@ def find_row_error(indptr: NDArray[Any], columns: NDArray[Any], n_columns: int) 
     return None
 
 
-def are_utf8(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bool:
+def are_utf8(blob: Bytes, offsets: NDArray[np.int64]) -> bool:
     """Return whether each name is valid UTF-8, lone surrogates included; the offsets are valid."""
     starts = offsets[:-1][offsets[:-1] < len(blob)]
     if ((blob[starts] & 0xC0) == 0x80).any():  # a name begins within a character
@@ -86,7 +88,7 @@ def are_utf8(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bool:
     return True
 
 
-def are_ascending(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bool:
+def are_ascending(blob: Bytes, offsets: NDArray[np.int64]) -> bool:
     """Return whether each name is greater than the one before it; the offsets are valid."""
     data = blob.tobytes()
     names = [data[start:stop] for start, stop in pairwise(offsets.tolist())]
@@ -94,10 +96,7 @@ def are_ascending(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bool:
 
 
 def find_terms(
-    blob: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    wanted_blob: NDArray[np.uint8],
-    wanted_offsets: NDArray[np.int64],
+    blob: Bytes, offsets: NDArray[np.int64], wanted_blob: Bytes, wanted_offsets: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return the place of each wanted name among sorted names; −1 if it is not there."""
 

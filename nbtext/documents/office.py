@@ -251,8 +251,7 @@ def _read_word(content: bytes) -> Iterable[str]:
     from docx import Document
     from docx.oxml.ns import qn
 
-    document = Document(io.BytesIO(content))
-    paragraphs = document.element.body.iter(qn("w:p"))
+    paragraphs = Document(io.BytesIO(content)).element.body.iter(qn("w:p"))
     fallback = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"  # repeats what stands before it
     for paragraph in paragraphs:
         if next(paragraph.iterancestors(fallback), None) is None:

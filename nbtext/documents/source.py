@@ -179,8 +179,7 @@ class Source:
             if content_suffix(stream.path) in found.suffixes:
                 hint = "give the texts, or make a matrix to train on with nbtext vectorize -o FILE.npz"
             raise InputError("holds a matrix, not text", where=stream.path, hint=hint)
-        read = found.load("reader")
-        yield from read(stream, replace(options, encoding=encoding, settings=settings))
+        yield from found.load("reader")(stream, replace(options, encoding=encoding, settings=settings))
 
     def shards(self, n_bytes: int | None = None, *, n_readers: int = 1) -> list[Shard]:
         """Return the same documents as shards of about `n_bytes`, in order; see `open_shard`.

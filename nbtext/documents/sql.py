@@ -500,10 +500,8 @@ def write_sqlite(changed: Iterable[ChangedRows], target: Target, settings: Input
                 raise InputError(f"its columns are not those of {first.path}", where=rows.path, hint=hint)
             marks = ", ".join("?" * (len(rows.names) + len(columns)))
             values = zip(*(map(_plain_value, _values_of(column)) for column in columns), strict=True)
-            connection.executemany(
-                f"insert into {quote_name(table)} values ({marks})",
-                ((*map(_plain_value, row), *new) for row, new in zip(rows.rows, values, strict=True)),
-            )
+            inserted = ((*map(_plain_value, row), *new) for row, new in zip(rows.rows, values, strict=True))
+            connection.executemany(f"insert into {quote_name(table)} values ({marks})", inserted)
 
 
 def _create_table(table: str, rows: SqlRows, columns: Iterable[Column]) -> str:

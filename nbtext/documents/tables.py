@@ -274,15 +274,11 @@ def _parse_records(
                 raise problem.locate(place)
             builder.add((), place=place, label=problem, line=line, repaired=repaired)
             continue
-        builder.add(
-            [row[column] for column in texts],
-            place=place,
-            identity=row[identity] if identity is not None else None,
-            label=or_error(read_cells, [row[column] for column in labels], settings),
-            group=row[group] if group is not None else None,
-            line=line,
-            repaired=repaired,
-        )
+        label = or_error(read_cells, [row[column] for column in labels], settings)
+        name = row[identity] if identity is not None else None
+        own_group = row[group] if group is not None else None
+        found = [row[column] for column in texts]
+        builder.add(found, place=place, identity=name, label=label, group=own_group, line=line, repaired=repaired)
     batch = builder.finish()
     batch.rows = rows
     return batch
@@ -307,8 +303,7 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     encoding, origin = options.encoding, origin_of(stream.path)
     has_returns = b"\r" in stream.head() and b"\n" not in stream.head()
     raw_blocks = _convert_returns(stream, is_strict=settings.keeps_rows) if has_returns else read_raw_blocks(stream)
-    blocks = read_line_blocks(raw_blocks, limit)
-    feed = LineFeed(blocks, encoding, limit, keeps_bytes=settings.keeps_rows)
+    feed = LineFeed(read_line_blocks(raw_blocks, limit), encoding, limit, keeps_bytes=settings.keeps_rows)
     start = next(feed, "")
     if is_tsv:
         separator = "\t"
