@@ -363,8 +363,7 @@ def _check_sample(counts: CorpusCounts) -> None:
     if not len(sample.classes) == len(sample.hashes) == len(sample) or len(sample.counts) != len(sample.indices):
         raise invalid_value("counts.sample", "should have arrays of equal lengths")
     audit.check_ascending("counts.sample.hashes", sample.hashes)
-    n_features = counts.statistics.n_features
-    audit.check_rows("counts.sample.indices", sample.indptr, sample.indices, n_columns=n_features)
+    audit.check_rows("counts.sample.indices", sample.indptr, sample.indices, n_columns=counts.statistics.n_features)
     n_classes = len(counts.sets)
     audit.check_within("counts.sample.classes", sample.classes, 0, n_classes - 1)
     if sets is not None:

@@ -202,10 +202,8 @@ class Reader:
     def _read_mapping(self, parts: tuple[Any, ...], value: Any, key: str, limits: Limits) -> dict[Any, Any]:
         if type(value) is not dict or value.keys() != {"keys", "values"}:
             raise invalid_value(key, "should have keys and values")
-        keys, values = (
-            self._read_tuple((part, ...), value[name], f"{key}.{name}", limits)
-            for part, name in zip(parts, ("keys", "values"), strict=True)
-        )
+        named = zip(parts, ("keys", "values"), strict=True)
+        keys, values = (self._read_tuple((part, ...), value[name], f"{key}.{name}", limits) for part, name in named)
         found = dict(zip(keys, values, strict=False))
         if not len(keys) == len(values) == len(found):
             raise invalid_value(key, "should have one value for each key")

@@ -225,9 +225,8 @@ def _hold_out(model: TrainedModel, jobs: int) -> Iterator[HeldOut]:
     fitted, counts = model.fitted, model.counts
     settings, sample = fitted.model_settings, counts.sample
     n_folds, needs_all = settings.folds, needs_all_documents(fitted.feature_settings, settings)
-    if len(counts.labels) < 2 or len(sample) < n_folds or counts.statistics.is_decayed:
-        return
-    if needs_all and not counts.has_all_documents:  # as where they did not fit into memory
+    is_lacking = needs_all and not counts.has_all_documents  # as where they did not fit into memory
+    if len(counts.labels) < 2 or len(sample) < n_folds or counts.statistics.is_decayed or is_lacking:
         return
     folds = stratified_folds(
         sample.classes, n_folds, seed=settings.seed, contents=None if settings.is_separate else sample.hashes,

@@ -13,15 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
-from nbtext.export.exporter import (
-    Exporter,
-    check_analyzer,
-    format_weight,
-    named_features,
-    named_views,
-    probability_parameters,
-    several_labels_parameters,
-)
+from nbtext.export import exporter
 from nbtext.features.analyzer import LONGEST_TOKEN, has_marks
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.fitted_model import FittedModel, View
@@ -49,11 +41,11 @@ FINAL_SIGMA = "ς"
 
 def check_c(model: FittedModel) -> None:
     """Raise ModelError if a C file cannot hold the model."""
-    check_analyzer(model)
+    exporter.check_analyzer(model)
     settings = model.feature_settings
     if settings.strip_accents is not None:
         raise ModelError("--strip-accents cannot be exported to C", hint="export it as js")
-    if any("\0" in name for name in (*named_features(model).terms, *model.labels)):
+    if any("\0" in name for name in (*exporter.named_features(model).terms, *model.labels)):
         raise ModelError("a word or label with a NUL character cannot be exported to C", hint="export it as js")
 
 
@@ -65,9 +57,10 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
     and lower case are those of this Python.
     """
     settings, calibration, scorer = model.feature_settings, model.calibration, model.scorer
-    parameters, views, n_features = probability_parameters(model), list(named_views(model)), scorer.n_features
+    parameters, views = exporter.probability_parameters(model), list(exporter.named_views(model))
+    n_features = scorer.n_features
     weights = [
-        format_weight(view.weighting, log="log", maximum="fmax", count="(count)", length="(length)")
+        exporter.format_weight(view.weighting, log="log", maximum="fmax", count="(count)", length="(length)")
         for view, _ in views
     ]
     # a nested conditional: the weight of view 0, of view 1, and so on
@@ -76,7 +69,7 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
         "LOWERCASE": int(settings.lowercase), "LONGEST_TOKEN": LONGEST_TOKEN,
         "WEIGH(view, count, length)": f"({weigh})",
     }  # fmt: skip
-    several = several_labels_parameters(model)
+    several = exporter.several_labels_parameters(model)
     own: list[tuple[str, NDArray[np.float64] | None]]
     if several:
         names_of = {"EXPONENT": "exponent", "INTERCEPT": "intercept", "PRIOR_WEIGHT": "prior_weight", "SLOPE": "slope"}
@@ -171,7 +164,7 @@ def _unicode_tables() -> bytes:
     return b"".join(tables)
 
 
-C_SOURCE = Exporter(
+C_SOURCE = exporter.Exporter(
     "c", (".c",), "A C99 file without dependencies. As a program, it classifies each line "
     "of its input; in your own program, it provides the function nbtext_classify.",
     check_c, c_source, has_several_labels=True,

@@ -13,14 +13,7 @@ from nbtext.bayes.event_model import SklearnClass
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.label_calibration import ScoreScaling
 from nbtext.errors import ModelError
-from nbtext.export.exporter import (
-    Exporter,
-    check_analyzer,
-    check_dense,
-    named_features,
-    probability_parameters,
-    several_labels_parameters,
-)
+from nbtext.export import exporter
 from nbtext.features.analyzer import TOKEN_PATTERN
 from nbtext.model.fitted_model import FittedModel
 
@@ -31,8 +24,8 @@ Step = dict[str, Any]
 
 def check_sklearn(model: FittedModel) -> None:
     """Raise ModelError if scikit-learn has no equivalent of the features or of the model."""
-    check_dense(model)
-    check_analyzer(model, has_regex=True)
+    exporter.check_dense(model)
+    exporter.check_analyzer(model, has_regex=True)
     if model.feature_settings.view:
         raise ModelError("a model with --view cannot be exported to scikit-learn", hint="export it as js, c or csv")
     same = sklearn_class(model)
@@ -55,7 +48,7 @@ def sklearn_json(model: FittedModel) -> Iterator[bytes]:
     MultinomialNB that compares the labels, and the parameters that combine both.
     """
     if model.task.is_exclusive:
-        estimator, probabilities = _estimator(model), probability_parameters(model)
+        estimator, probabilities = _estimator(model), exporter.probability_parameters(model)
     else:
         estimator, probabilities = _label_estimators(model), _label_probabilities(model)
     settings = model.feature_settings
@@ -66,7 +59,7 @@ def sklearn_json(model: FittedModel) -> Iterator[bytes]:
         "lowercase": settings.lowercase,
         "strip_accents": settings.strip_accents,
         "stop_words": list(settings.stop_words) or None,
-        "vocabulary": named_features(model).terms,
+        "vocabulary": exporter.named_features(model).terms,
     }
     document = {
         "format": FORMAT,
@@ -145,16 +138,13 @@ def _label_probabilities(model: FittedModel) -> dict[str, Any]:
     """Return what turns the decision function of a multi-label model into probabilities and labels."""
     if model.model_settings.is_linear:
         return {"thresholds": model.task.fit.thresholds.tolist()}
-    parameters, n_labels = several_labels_parameters(model), len(model.labels)
+    parameters, n_labels = exporter.several_labels_parameters(model), len(model.labels)
     if len(parameters["weights"]) > 1:
         parameters["contrast"] = _step(
-            "MultinomialNB",
-            {"fit_prior": False},
-            feature_log_prob_=model.scorer.weights()[n_labels:],
-            class_log_prior_=np.zeros(n_labels),
-            classes_=np.array(model.labels),
+            "MultinomialNB", {"fit_prior": False}, feature_log_prob_=model.scorer.weights()[n_labels:],
+            class_log_prior_=np.zeros(n_labels), classes_=np.array(model.labels),
             n_features_in_=model.scorer.n_features,
-        )
+        )  # fmt: skip
     return parameters
 
 
@@ -164,7 +154,7 @@ def sklearn_class(model: FittedModel) -> SklearnClass | None:
     return EVENT_MODELS[name].sklearn if name in EVENT_MODELS else None
 
 
-SKLEARN_JSON = Exporter(
+SKLEARN_JSON = exporter.Exporter(
     "sklearn-json", (), "A JSON file with the steps of a scikit-learn pipeline, their parameters and fitted "
     "attributes. To convert a pipeline into a model, call nbtext.export.from_sklearn in Python.",
     check_sklearn, sklearn_json, has_several_labels=True, has_linear_labels=True,

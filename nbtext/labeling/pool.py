@@ -54,12 +54,8 @@ def read_pool(batches: Iterable[Batch], features: FeatureSettings, size: int) ->
     If there are more, these are the ones whose ids and texts have the smallest hashes: a random sample, which is the
     same in each run.
     """
-    found = (
-        PoolDocument(identity, tuple(column[row] for column in batch.columns))
-        for batch in batches
-        for row, identity in enumerate(batch.ids)
-        if row not in batch.problems
-    )
+    readable = ((batch, row) for batch in batches for row in range(len(batch)) if row not in batch.problems)
+    found = (PoolDocument(batch.ids[row], tuple(column[row] for column in batch.columns)) for batch, row in readable)
     places = count()
     kept = heapq.nsmallest(size, ((_hash(document), next(places), document) for document in found))
     documents = [document for _, _, document in sorted(kept, key=itemgetter(1))]

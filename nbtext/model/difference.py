@@ -125,8 +125,7 @@ def _moves(label: str, old: tuple[Inspector, Integers], new: tuple[Inspector, In
     before, after = (inspector.log_odds(inspector.labels.index(label))[columns] for inspector, columns in (old, new))
     order = np.argsort(-np.abs(after - before), kind="stable")[:MAX_MOVES].tolist()
     inspector, columns = old
-    return [
-        Move(label, inspector.name(int(columns[place])), float(before[place]), float(after[place]))
-        for place in order
-        if before[place] != after[place]
-    ]
+    changed = [place for place in order if before[place] != after[place]]
+    names = [inspector.name(int(columns[place])) for place in changed]
+    pairs = zip(names, before[changed].tolist(), after[changed].tolist(), strict=True)
+    return [Move(label, *pair) for pair in pairs]

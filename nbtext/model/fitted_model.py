@@ -286,11 +286,7 @@ def check_settings(one: TrainedModel, other: TrainedModel) -> None:
             if values[0] == values[1] and type(values[0]) is type(values[1]):
                 continue
             option = "separate-fields" if field.name == "fields" else field.name.replace("_", "-")
-            shown = " and ".join(_format_setting(value) for value in values)
+            texts = ("not given" if value is None else str(value) for value in values)
+            shown = " and ".join(text if len(text) <= 40 else text[:37] + "..." for text in texts)
             what = f"the models have different settings: --{option} is {shown}"
             raise ModelError(what, hint="train them with the same options")
-
-
-def _format_setting(value: object) -> str:
-    text = "not given" if value is None else str(value)
-    return text if len(text) <= 40 else text[:37] + "..."

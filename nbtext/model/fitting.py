@@ -102,10 +102,8 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
             n_features_hapax, n_empty, settings.is_separate,
         )  # fmt: skip
 
-    is_linear = model_settings.is_linear
-    allows_negative = (
-        model_settings.model not in ("nbsvm", STACKED) if is_linear else model_settings.event_model.allows_negative
-    )
+    is_linear, model = model_settings.is_linear, model_settings.model
+    allows_negative = model not in ("nbsvm", STACKED) if is_linear else model_settings.event_model.allows_negative
     if not allows_negative and counts.sample.counts.min(initial=0) < 0:
         what = f"{model_settings.model} needs numbers >= 0, and the matrix has negative ones"
         raise ModelError(what, hint="use a model of any numbers, such as gaussian or svm")

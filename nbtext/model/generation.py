@@ -56,10 +56,8 @@ def generate_documents(
         raise SettingsError(what, where="length", hint="leave out this option")
     only = None if label is None else fitted.class_of(label)
     draws = _draw_documents(model, generate, only=only, length=length, random=np.random.default_rng(seed))
-    return (
-        GeneratedDocument(fitted.labels[k], _texts(columns, vocabulary, features.fields))
-        for k, columns in islice(draws, n_documents)
-    )
+    drawn = ((fitted.labels[k], columns) for k, columns in islice(draws, n_documents))
+    return (GeneratedDocument(label, _texts(columns, vocabulary, features.fields)) for label, columns in drawn)
 
 
 def _draw_documents(

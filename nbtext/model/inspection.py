@@ -156,10 +156,8 @@ class Inspector:
         """Yield the weights and counts of these columns in a class."""
         columns, statistics = np.array(columns, dtype=np.int64), self.statistics
         log_odds = self._against_others(self._weights.at(k, columns), self._sums[columns])
-        occurrences, documents = (
-            select_class(statistics.indptr, statistics.classes, values, columns, k)
-            for values in (statistics.occurrences, statistics.documents)
-        )
+        rows, values = (statistics.indptr, statistics.classes), (statistics.occurrences, statistics.documents)
+        occurrences, documents = (select_class(*rows, each, columns, k) for each in values)
         counts = documents if self._counts_documents else occurrences
         z = z_scores(counts, self._total(k), self._everywhere[columns], self._whole)
         has_counts, is_known = self.has_counts, self.has_counts and statistics.knows_documents
@@ -481,10 +479,8 @@ def inspect(
     if fit is None:
         return found
     f1 = None if fit.estimate is None else fit.estimate.label_f1.tolist()
-    decisions = tuple(
-        LabelDecision(fitted.labels[k], float(fit.thresholds[k]), f1 and f1[k], k in fit.fallback)
-        for k in sorted(classes)
-    )
+    pairs = ((k, float(fit.thresholds[k])) for k in sorted(classes))
+    decisions = tuple(LabelDecision(fitted.labels[k], value, f1 and f1[k], k in fit.fallback) for k, value in pairs)
     mu, alpha = fit.smoothing or (None, None)
     return replace(found, smoothing=None, mu=mu, alpha=alpha, decisions=decisions)
 

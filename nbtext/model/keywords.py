@@ -308,8 +308,7 @@ class _Learner:
         columns, classes = np.nonzero(found.members @ np.eye(self.n_classes, dtype=bool)[found.classes])
         indptr = np.searchsorted(found.columns[columns], np.arange(self.n_features + 1)).astype(np.int64)
         values = np.full(len(columns), share)
-        of_class = np.full(self.n_classes, share)
-        return ClassStatistics(of_class, indptr, classes.astype(np.int32), values, values)
+        return ClassStatistics(np.full(self.n_classes, share), indptr, classes.astype(np.int32), values, values)
 
 
 def _measure_agreement(learner: _Learner, found: KeywordColumns, steps: int, jobs: int) -> tuple[float, float] | None:

@@ -187,10 +187,8 @@ def check_prevalence(model: FittedModel) -> None:
     if n_labels < 2 and is_single:
         raise ModelError("the model has only one label, so its share is 1", hint="use a model with two labels or more")
     if n_labels > MAX_CLASSES and is_single:
-        what = (
-            f"the model has {n_labels:,} labels, and shares can be estimated for at most {MAX_CLASSES} labels, because "
-            "each pair of labels needs a number"
-        )
+        what = f"the model has {n_labels:,} labels, and shares can be estimated for at most {MAX_CLASSES} labels"
+        what += ", because each pair of labels needs a number"
         raise ModelError(what, hint="train a model on groups of labels, or count the labels that predict prints")
     again = "train it again, on two documents of a label or more"
     hint = f"{again}, or refit it with nbtext calibrate" if is_single else again

@@ -12,20 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes import label_noise
 from nbtext.bayes.class_statistics import LabelSets, count_label_sets
 from nbtext.bayes.conformal import QUANTILE, Quantiles, log_likelihood_per_token, typicality, with_unknown_tokens
-from nbtext.bayes.label_noise import (
-    MAX_LABELS,
-    MIN_DOCUMENTS,
-    LabelNoise,
-    PairNoise,
-    estimate_label_noise,
-    estimate_noise,
-    estimate_pair_noise,
-    find_wrong_pairs,
-    judge_none,
-    keep_best,
-)
 from nbtext.bayes.smoothing import BLOCK_SCORES
 from nbtext.documents.batch import ONE_HINT, Batch
 from nbtext.documents.text_kind import describe_non_text
@@ -157,7 +146,7 @@ class Judgment:
     """
 
     labels: Sequence[str]
-    noise: LabelNoise
+    noise: label_noise.LabelNoise
     likelihoods: Floats
     distribution: Quantiles | None
 
@@ -171,7 +160,7 @@ def judge_by_others(corpus: ReviewedCorpus, given: Sequence[str | None], *, jobs
     classes = _number(given, labels)
     rows = np.flatnonzero(classes >= 0) if labels else np.arange(len(classes))
     counts = replace(corpus.counts.take(rows), classes=np.maximum(classes[rows], 0))
-    noise = estimate_label_noise(
+    noise = label_noise.estimate_label_noise(
         counts, corpus.n_features, max(1, len(labels)), is_vocabulary=corpus.vocabulary is not None, jobs=jobs
     )
     likelihoods = np.full(len(classes), np.nan)
@@ -247,16 +236,16 @@ class ModelJudge:
             is_labeled = is_judged[part] & (classes[part] >= 0)
             rows.append(part[is_labeled])
             posterior = np.exp(calibration.log_posterior(scores[is_labeled], n_known[is_labeled]))
-            kept.append(keep_best(posterior, classes[rows[-1]]))
+            kept.append(label_noise.keep_best(posterior, classes[rows[-1]]))
         likelihoods[~is_judged] = np.nan
-        judged, noise = np.concatenate(rows), judge_none(n_classes)
+        judged, noise = np.concatenate(rows), label_noise.judge_none(n_classes)
         if len(judged) and n_classes > 1:
             labels, posteriors = (np.concatenate(each) for each in zip(*kept, strict=True))
-            found = estimate_noise(posteriors, labels, classes[judged], n_classes)
-            noise = LabelNoise(judged, *found, n_classes, likelihoods[judged])
+            found = label_noise.estimate_noise(posteriors, labels, classes[judged], n_classes)
+            noise = label_noise.LabelNoise(judged, *found, n_classes, likelihoods[judged])
         return Judgment(self.labels, noise, likelihoods, calibration.likelihoods)
 
-    def judge_pairs(self, corpus: ReviewedCorpus, given: Sequence[tuple[str, ...] | None]) -> PairNoise:
+    def judge_pairs(self, corpus: ReviewedCorpus, given: Sequence[tuple[str, ...] | None]) -> label_noise.PairNoise:
         """Judge each label of the documents of a review by a multi-label model; labels are those of the model.
 
         given  (n_documents,), the labels of each document; None: they are not known
@@ -291,13 +280,14 @@ class ModelJudge:
             for place, row in enumerate(part.tolist()):
                 is_labeled[place] = given[row] is not None
                 is_given[place, [numbers[label] for label in given[row] or () if label in numbers]] = True
-            least = np.partition(probabilities, -min(MAX_LABELS, n_labels), axis=1)[:, -min(MAX_LABELS, n_labels)]
+            n_kept = min(label_noise.MAX_LABELS, n_labels)
+            least = np.partition(probabilities, -n_kept, axis=1)[:, -n_kept]
             rows, labels = np.nonzero((probabilities >= least[:, None]) | is_given)
-            is_judged = is_labeled[rows] & (n_known[rows] > 0) & (others[rows, labels] >= MIN_DOCUMENTS)
+            is_judged = is_labeled[rows] & (n_known[rows] > 0) & (others[rows, labels] >= label_noise.MIN_DOCUMENTS)
             rows, labels = rows[is_judged], labels[is_judged]
             found.append((part[rows], labels, is_given[rows, labels], probabilities[rows, labels]))
         rows, labels, of_given, of_pairs = (np.concatenate(each) for each in zip(*found, strict=True))
-        return find_wrong_pairs(rows, labels, of_given, of_pairs)
+        return label_noise.find_wrong_pairs(rows, labels, of_given, of_pairs)
 
     def _find_trained(self, corpus: ReviewedCorpus, given: Sequence[LabelSet | None]) -> CorpusCounts:
         """Return the counts of the model; retained are the training documents among those of the review.
@@ -525,12 +515,12 @@ def main_labels(documents: Sequence[ReviewedDocument]) -> list[str | None]:
     ]
 
 
-def judge_pairs(corpus: ReviewedCorpus) -> PairNoise:
+def judge_pairs(corpus: ReviewedCorpus) -> label_noise.PairNoise:
     """Return which pairs of a document and a label are probably wrong; labels are numbered as in `known_labels`."""
     labels = known_labels(corpus.documents)
     rows, counts, sets = _label_documents(corpus, [document.labels for document in corpus.documents], labels)
     is_vocabulary = corpus.vocabulary is not None
-    noise = estimate_pair_noise(counts, sets, corpus.n_features, len(labels), is_vocabulary=is_vocabulary)
+    noise = label_noise.estimate_pair_noise(counts, sets, corpus.n_features, len(labels), is_vocabulary=is_vocabulary)
     return replace(noise, documents=rows[noise.documents])
 
 
@@ -548,7 +538,7 @@ def _label_documents(
     return rows, replace(corpus.counts.take(rows), classes=classes), LabelSets.of(list(numbers), labels)
 
 
-def _find_pair_errors(corpus: ReviewedCorpus, noise: PairNoise, labels: Sequence[str]) -> Iterator[Finding]:
+def _find_pair_errors(corpus: ReviewedCorpus, noise: label_noise.PairNoise, labels: Sequence[str]) -> Iterator[Finding]:
     """Yield each label of a document that should probably be removed, or added."""
     columns = (noise.documents, noise.labels, noise.is_given, noise.wrong)
     for row, k, is_given, wrong in zip(*(column.tolist() for column in columns), strict=True):

@@ -83,8 +83,7 @@ def count_unlabeled(
     raises  InputError: a document cannot be read, or there is none
     """
     features = replace(features, fields=source.field_names)
-    task = CountingTask(features, None, is_labeled=False)
-    counts = ThreadExecutor(jobs).count(source, task, on_batch)
+    counts = ThreadExecutor(jobs).count(source, CountingTask(features, None, is_labeled=False), on_batch)
     if not counts.statistics.n_documents:
         raise InputError("the source has no documents to train on", where="--unlabeled")
     return counts

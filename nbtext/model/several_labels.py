@@ -153,11 +153,8 @@ class SeveralLabels:
             estimate = replace(estimate, label_f1=align(estimate.label_f1, own, labels, 0.0))
         numbers = {label: k for k, label in enumerate(labels)}
         fallback = tuple(numbers[self.labels[k]] for k in fit.fallback if self.labels[k] in numbers)
+        combination = replace(fit.combination, biases=align(fit.combination.biases, own, labels, 0.0))
         return replace(
-            fit,
-            combination=replace(fit.combination, biases=align(fit.combination.biases, own, labels, 0.0)),
-            thresholds=align(fit.thresholds, own, labels, median),
-            fallback=fallback,
-            estimate=estimate,
-            posteriors=fit.posteriors if labels == self.labels else None,
-        )
+            fit, combination=combination, thresholds=align(fit.thresholds, own, labels, median), fallback=fallback,
+            estimate=estimate, posteriors=fit.posteriors if labels == own else None,
+        )  # fmt: skip

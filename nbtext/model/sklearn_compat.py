@@ -182,9 +182,7 @@ def has_several_labels(y: Any) -> bool:
     """Return whether labels are lists of labels, or an indicator matrix."""
     if isinstance(y, str | bytes) or y is None:
         return False
-    if is_table(y):
-        return bool(y.shape[1] != 1)
-    return any(isinstance(labels, LISTS) for labels in y)
+    return bool(y.shape[1] != 1) if is_table(y) else any(isinstance(labels, LISTS) for labels in y)
 
 
 def is_table(y: Any) -> bool:
@@ -398,13 +396,8 @@ def row_log_posterior(model: FittedModel, X: Any) -> tuple[Floats, NDArray[np.bo
     """
     rows = _read_rows(X)
     _check_columns(rows, model)
-    documents = DocumentCounts(
-        rows.indptr.astype(np.int64),
-        rows.indices.astype(np.int32),
-        rows.data,
-        np.zeros(rows.shape[0], dtype=np.int32),
-        np.zeros(rows.shape[0], dtype=np.uint64),
-    )
+    indptr, indices, classes = rows.indptr.astype(np.int64), rows.indices.astype(np.int32), np.zeros(rows.shape[0])
+    documents = DocumentCounts(indptr, indices, rows.data, classes.astype(np.int32), classes.astype(np.uint64))
     if model.vocabulary is not None and len(model.vocabulary) < rows.shape[1]:
         columns = np.array(list(map(int, model.vocabulary.terms)), dtype=np.int64)
         documents = documents.restrict(columns, rows.shape[1])

@@ -41,8 +41,7 @@ def predict_source(
 
     Text from a pipe is predicted as it arrives, in this thread; otherwise `jobs` threads read a few batches ahead.
     """
-    predict = batch_predictor(model, decisions)
-    yield from map_batches(predict, model, source, jobs=jobs, on_batch=on_batch)
+    yield from map_batches(batch_predictor(model, decisions), model, source, jobs=jobs, on_batch=on_batch)
 
 
 def batch_predictor(model: FittedModel, decisions: DecisionSettings) -> Callable[[Batch], Predictions]:
@@ -106,13 +105,11 @@ def _limit_blocks(blocks: Iterator[Block], n_labels: int) -> Iterator[Block]:
     if n_labels <= MANY_LABELS:
         return blocks
     size = max(1, MAX_PROBABILITIES // n_labels)
-    return chain.from_iterable(_cut_block(block, size) for block in blocks)
-
-
-def _cut_block(block: Block, size: int) -> Iterator[Block]:
-    """Read a block, and yield its documents a few at a time."""
-    for number, part in enumerate(block.batch().split(size)):
-        yield part.block(0 if number else block.size, block.n_bytes)
+    return (
+        part.block(0 if number else block.size, block.n_bytes)
+        for block in blocks
+        for number, part in enumerate(block.batch().split(size))
+    )
 
 
 def rank_by_uncertainty(batches: Iterable[Predictions]) -> Predictions | None:

@@ -164,9 +164,7 @@ def add_other_estimate(fitted: FittedModel, counts: CorpusCounts, *, jobs: int =
 
 def sample_size(features: FeatureSettings, model_settings: ModelSettings) -> int | None:
     """Return how many documents the counts must retain for such a model to be fitted; None: all of them."""
-    if needs_all_documents(features, model_settings):
-        return None
-    return model_settings.keep_sample or SAMPLE_SIZE
+    return None if needs_all_documents(features, model_settings) else model_settings.keep_sample or SAMPLE_SIZE
 
 
 def can_be_blocked(model_settings: ModelSettings) -> bool:
