@@ -168,8 +168,7 @@ def compare_models(
         only = int((first & ~second).sum()), int((second & ~first).sum())
         differences = estimate(values[b] - values[a], replicates[:, b] - replicates[:, a])
         tests.append(PairedTest(candidates[a].name, candidates[b].name, differences, *only, mcnemar(*only)))
-    compared = tuple(metrics.values())
-    return Comparison(n_documents, labels, tuple(results), tuple(tests), compared, task.correct)
+    return Comparison(n_documents, labels, tuple(results), tuple(tests), tuple(metrics.values()), task.correct)
 
 
 def mcnemar(only_first: int, only_second: int) -> float:

@@ -261,8 +261,7 @@ def _read_documents(source: Source, features: FeatureSettings, on_batch: OnBatch
     counter = CorpusCounter(features, sample_size=None)
     for block in source.blocks():
         batch = block.batch()
-        first = len(ids)
-        counter.add(replace(batch, groups=[str(first + row) for row in range(len(batch))]))
+        counter.add(replace(batch, groups=[str(len(ids) + row) for row in range(len(batch))]))
         for column, more in zip(columns, batch.columns, strict=True):
             column.extend(more)
         ids.extend(batch.ids)

@@ -345,11 +345,9 @@ class ErrorLog:
             return
         outcomes = measure(predictions, self._numbers, min_probability=self._min_probability)
         self._parts.append(outcomes)
-        rows = np.zeros((len(predictions), len(self._numbers)))
-        is_unread = np.isnan(predictions.probabilities)
-        rows[:, self._numbers.add(predictions.classes)] = np.where(
-            is_unread, 1 / len(predictions.classes), predictions.probabilities
-        )
+        rows, found = np.zeros((len(predictions), len(self._numbers))), predictions.probabilities
+        read = np.where(np.isnan(found), 1 / len(predictions.classes), found)
+        rows[:, self._numbers.add(predictions.classes)] = read
         self._probabilities.add(rows)
         if batch.scores is not None:
             # the probabilities of the same labels without calibration
@@ -403,7 +401,8 @@ class ErrorLog:
         labels = tuple(sorted(score.label for score in by_support[:MAX_LABELS]))
         calibration = model.fitted.calibration if model is not None else None
         scaling = calibration.temperature if calibration is not None else None
-        trade_off = TradeOff.of(outcomes)
+        trade_off, before = TradeOff.of(outcomes), self.before_calibration if scaling is not None else None
+        targets = tuple(Target(accuracy, trade_off.at_accuracy(accuracy)) for accuracy in TARGETS)
         mistakes, top_features, explainer = [], None, None
         if model is not None:
             from nbtext.model.explanation import Explainer
@@ -420,12 +419,7 @@ class ErrorLog:
             evaluation=evaluation,
             intervals=compute_intervals(METRICS, totals_of(outcomes, len(evaluation.labels)), len(outcomes)),
             confusions=self._confusions(outcomes, labels, model, explainer),
-            trust=Trust(
-                self.before_calibration if scaling is not None else None,
-                scaling,
-                trade_off.parts(N_PARTS),
-                tuple(Target(accuracy, trade_off.at_accuracy(accuracy)) for accuracy in TARGETS),
-            ),
+            trust=Trust(before, scaling, trade_off.parts(N_PARTS), targets),
             curves=self._curves(outcomes, labels, model) if has_all_probabilities else None,
             mistakes=tuple(mistakes),
             outliers=self._outliers(outcomes),
@@ -459,21 +453,15 @@ class ErrorLog:
                 confusions.append(confusion)
             pairs.append(ConfusedPair((confusions[0], confusions[1])))
         shown = {*labels, None}
-        return Confusions(
-            labels,
-            order_by_confusion(labels, [(cell, count) for cell, count in counts.items() if shown.issuperset(cell)]),
-            tuple(sorted(counts.items(), key=str)),
-            self.listed.cells(),
-            tuple(pairs),
-        )
+        order = order_by_confusion(labels, [each for each in counts.items() if shown.issuperset(each[0])])
+        return Confusions(labels, order, tuple(sorted(counts.items(), key=str)), self.listed.cells(), tuple(pairs))
 
     def _curves(self, outcomes: Outcomes, labels: tuple[str, ...], model: TrainedModel | None) -> Curves:
         probabilities, step = self.probabilities(outcomes.labels)
         true = outcomes.true[::step]
         places = {label: place for place, label in enumerate(outcomes.labels)}
-        curves = tuple(
-            compute_label_curve(label, probabilities[:, places[label]], true == places[label]) for label in labels
-        )
+        numbers = [(label, places[label]) for label in labels]
+        curves = tuple(compute_label_curve(label, probabilities[:, k], true == k) for label, k in numbers)
         nonconformity = model.fitted.calibration.nonconformity if model is not None else None
         known = model.fitted.labels if model is not None else outcomes.labels
         columns = np.array([places[label] for label in known])
@@ -587,15 +575,10 @@ class SetLog:
             if not pairs or not predictions.ids[row]:  # counts alone have no names
                 continue
             text = " · ".join(column[row] for column in batch.columns) if batch.columns is not None else ""
-            make = partial(
-                SetExample,
-                predictions.ids[row],
-                tuple(label for label in predicted if label in true),
-                tuple(label for label in predicted if label not in true),
-                tuple(label for label in true if label not in predicted),
-                gaps[row],
-                text[:OF_SETS],
-            )
+            correct = tuple(label for label in predicted if label in true)
+            added = tuple(label for label in predicted if label not in true)
+            missed = tuple(label for label in true if label not in predicted)
+            make = partial(SetExample, predictions.ids[row], correct, added, missed, gaps[row], text[:OF_SETS])
             for pair in pairs:
                 if pair in self._examples or len(self._examples) < MAX_PAIRS:
                     found = self._examples.setdefault(pair, [])
@@ -610,13 +593,10 @@ class SetLog:
         outcomes = join_columns(self._parts)
         add_up = partial(sum_outcomes, outcomes, len(evaluation.labels))
         shown = {(pair.kind, pair.label, pair.other) for pair in evaluation.label_pairs or ()}
-        return SetDiagnosis(
-            evaluation,
-            compute_intervals(MULTILABEL_METRICS, add_up, len(outcomes)),
-            {pair: examples for pair, examples in self._examples.items() if pair in shown},
-            tuple(example for _, example in self._worst.rank_examples()),
-            self._reliability.bins(),
-        )
+        intervals = compute_intervals(MULTILABEL_METRICS, add_up, len(outcomes))
+        examples = {pair: examples for pair, examples in self._examples.items() if pair in shown}
+        worst = tuple(example for _, example in self._worst.rank_examples())
+        return SetDiagnosis(evaluation, intervals, examples, worst, self._reliability.bins())
 
 
 def order_by_confusion(labels: Sequence[str], cells: Iterable[tuple[Cell, int]]) -> tuple[int, ...]:
@@ -636,5 +616,4 @@ def order_by_confusion(labels: Sequence[str], cells: Iterable[tuple[Cell, int]])
 
     similarity = (confused + confused.T) / np.sqrt(np.maximum(1, np.outer(support, support)))
     distances = 1 / (1e-3 + similarity[np.triu_indices(len(labels), 1)])
-    tree = linkage(distances, "average")
-    return tuple(map(int, leaves_list(optimal_leaf_ordering(tree, distances))))
+    return tuple(map(int, leaves_list(optimal_leaf_ordering(linkage(distances, "average"), distances))))

@@ -149,11 +149,8 @@ class PredictionsFile:
             self._records.setdefault(identity, []).append((line, record))
         if self._has_kind:
             self._rows = []
-        self._is_ambiguous = any(
-            record != same[0][1] for same in self._records.values() if len(same) > 1 for _, record in same
-        )
-        found = {label for record in self._all() for label in (*record.labels, *record.scores)}
-        self._classes = tuple(sorted(found))
+        self._is_ambiguous = any(record != same[0][1] for same in self._records.values() for _, record in same)
+        self._classes = tuple(sorted({label for record in self._all() for label in (*record.labels, *record.scores)}))
 
     def _all(self) -> Iterator[Record]:
         return (record for _, record in chain.from_iterable(self._records.values()))

@@ -148,11 +148,8 @@ def evaluation_charts(diagnosis: Diagnosis) -> Iterator[Chart]:
     if diagnosis.curves is not None:
         # both charts draw the same rows; the page has a table of the areas
         columns = ("label", "place", "threshold", "precision", "recall", "rate")
-        points = [
-            (printable(curve.label), place, *point)
-            for curve in diagnosis.curves.labels
-            for place, point in enumerate(curve.points)
-        ]
+        named = ((printable(curve.label), curve.points) for curve in diagnosis.curves.labels)
+        points = [(label, place, *point) for label, found in named for place, point in enumerate(found)]
         yield Chart(
             "precision_recall", "Precision and recall",
             "One line for each label. From left to right, recall rises and precision usually falls.",
@@ -192,12 +189,8 @@ def _reliability_chart(diagnosis: Diagnosis) -> Chart:
         words += f"Calibration reduces the mean distance from the line from {percent(before.error)} to {error}."
     else:
         words += f"The mean distance from the line is {error}."
-    kinds = [
-        (
-            "calibrated" if diagnosis.trust.calibration is not None else "as they are",
-            diagnosis.evaluation.reliability or (),
-        )
-    ]
+    name = "calibrated" if diagnosis.trust.calibration is not None else "as they are"
+    kinds = [(name, diagnosis.evaluation.reliability or ())]
     kinds += [("not calibrated", before.bins())] if before is not None else []
     rows = [(kind, b.mean_probability, b.accuracy, b.documents) for kind, bins in kinds for b in bins]
     return Chart(

@@ -92,13 +92,10 @@ def explanations_result(
     n_shown = N_FEATURES if n_features is None else n_features
     n_in_rows = n_shown if output_format == "markdown" else n_features
     return Result(
-        explanations,
-        COLUMNS,
-        rows=lambda explanation: _rows(explanation, n_in_rows),
+        explanations, COLUMNS, lambda explanation: _rows(explanation, n_in_rows),
         layout=lambda explanation, _: _parts(explanation, n_shown, locate),
-        records=lambda explanation: [explanation_record(explanation, n_features)],
-        gap="\n",
-    )
+        records=lambda explanation: [explanation_record(explanation, n_features)], gap="\n",
+    )  # fmt: skip
 
 
 def _parts(explanation: Explanation, n_features: int, locate: Locator | None) -> Iterator[RenderableType]:

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 MAX_NAMES = 10  # labels that are listed
-FEATURE_COLUMNS = (
-    "label", "feature", "log_odds", "z", "mutual_information", "chi_squared", "occurrences", "documents",
-)  # fmt: skip
+FEATURE_COLUMNS = ("label", "feature", "log_odds", "z", "mutual_information", "chi_squared", "occurrences", "documents")
 OF_SEVERAL_LABELS = ("mu", "alpha", "decisions")  # keys
 WORD_COLUMNS = ("word", *FEATURE_COLUMNS)
 CONFUSED_COLUMNS = ("label A", "label B", "confusions", "A predicted as B", "B predicted as A")
@@ -41,16 +39,13 @@ def matrix_result(inspection: MatrixInspection) -> Result[MatrixInspection]:
     def layout(found: MatrixInspection, _: Screen) -> Iterator[RenderableType]:
         n_features, cells = found.features or 0, found.documents * (found.features or 0)
         share = f", {found.entries / cells:.3%} of the cells" if cells else ""
-        summary = [
-            ("matrix", f"{number_of(found.documents, 'document')} × {number_of(n_features, 'feature')}"),
-            ("entries", f"{found.entries:,} {found.kind}{share}"),
-        ]
+        size = f"{number_of(found.documents, 'document')} × {number_of(n_features, 'feature')}"
+        summary = [("matrix", size), ("entries", f"{found.entries:,} {found.kind}{share}")]
         yield from _lines((*summary, *_settings_line(found)))
         rows = ((printable(label) if label is not None else "(none)", f"{number:,}") for label, number in found.labels)
         yield new_table("label", "documents", rows=rows)
 
-    columns = ("label", "documents")
-    return Result([inspection], columns, lambda found: found.labels, asdict, layout)
+    return Result([inspection], ("label", "documents"), lambda found: found.labels, asdict, layout)
 
 
 def _document(inspection: Inspection) -> dict[str, Any]:

@@ -117,14 +117,11 @@ def draw(view: View, screen: Screen, height: int) -> Drawing:
     max_top = max(0, len(lines) - page)
     top = max(0, min(top, max_top))
     shown = lines[top : top + page]
-    rule = _line(_describe_rest(top, len(lines) - top - len(shown), screen.width), screen, "dim")
+    hidden = ((top, "above"), (len(lines) - top - len(shown), "below"))
+    parts = [f"{number} lines {place}" for number, place in hidden if number]
+    rest = (f"── {', '.join(parts)} " if parts else "").ljust(screen.width, "─")[: screen.width]
     shown += [""] * (page - len(shown))
-    return Drawing((header, *shown, rule, *choices, *bottom), top, max_top, page)
-
-
-def _describe_rest(above: int, below: int, width: int) -> str:
-    parts = [f"{number} lines {place}" for number, place in ((above, "above"), (below, "below")) if number]
-    return (f"── {', '.join(parts)} " if parts else "").ljust(width, "─")[:width]
+    return Drawing((header, *shown, _line(rest, screen, "dim"), *choices, *bottom), top, max_top, page)
 
 
 def _find_large_weights(weights: Sequence[Sequence[float]], width: int, page: int) -> int:

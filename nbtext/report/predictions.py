@@ -93,12 +93,9 @@ def predictions_result(
     if columns == SHORT_COLUMNS:
         texts["tsv"] = lambda batch: _short_lines(batch, form)
     return Result(
-        predictions,
-        columns,
-        rows=lambda batch: _rows(batch, form, top_k),
-        records=lambda batch: prediction_records(batch, top_k),
-        texts=texts,
-    )
+        predictions, columns, lambda batch: _rows(batch, form, top_k),
+        records=lambda batch: prediction_records(batch, top_k), texts=texts,
+    )  # fmt: skip
 
 
 def _short_lines(batch: Predictions, form: Form) -> str:

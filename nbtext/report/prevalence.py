@@ -63,8 +63,7 @@ def describe_doubts(groups: Mapping[str, Prevalence]) -> Iterator[str]:
     """Yield a line for what makes estimates uncertain: labels that are not measured, and words that have changed."""
     first = next(iter(groups.values()))
     if first.unmeasured:
-        names = list_some(first.unmeasured, 5)
-        yield f"{first.doubt}: {names}"
+        yield f"{first.doubt}: {list_some(first.unmeasured, 5)}"
     for name, each in groups.items():
         if each.drift is None or each.drift.share < REPORTED_DRIFT:
             continue

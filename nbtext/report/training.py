@@ -108,11 +108,10 @@ def format_decisions(model: TrainedModel) -> list[str]:
         from nbtext.evaluation.metrics import METRICS
 
         name = METRICS[settings.optimize or ""].title
-        lines.append(
-            f"optimized {name}: {before:.4f} without offsets, {after:.4f} with them"
-            if before != after
-            else f"optimized {name}: nothing changed, because no offsets improve it ({before:.4f})"
-        )
+        change = f"{before:.4f} without offsets, {after:.4f} with them"
+        if before == after:
+            change = f"nothing changed, because no offsets improve it ({before:.4f})"
+        lines.append(f"optimized {name}: {change}")
     for (metric, label, minimum), found in zip(settings.targets, estimate.targets, strict=False):
         bound, confidence = found.lower_bound(settings.confidence), f"{settings.confidence:.4g} confidence"
         line = f"{metric} of {label}: {found.value:.4f} ({found.correct:,} of {found.documents:,}), "
@@ -185,11 +184,9 @@ def format_approximation(model: TrainedModel) -> str | None:
     there = [name for name in approximate if found[name] is not None]
     missing = [name for name in approximate if found[name] is None and name in FITTED]
     seen = model.fitted.estimate
-    whose = (
-        "fitted before the last change of the documents"
-        if seen is None
-        else f"fitted on {number_of(seen.documents, 'document')} of the retained sample"
-    )
+    whose = "fitted before the last change of the documents"
+    if seen is not None:
+        whose = f"fitted on {number_of(seen.documents, 'document')} of the retained sample"
     said = [f"approximate ({whose}): {', '.join(there)}"] if there else []
     said += [f"not fitted, because there are too few documents: {', '.join(missing)}"] if missing else []
     advice = "; refit them with nbtext calibrate "
@@ -213,10 +210,8 @@ def format_script_hint(model: TrainedModel) -> str | None:
     if share < UNSPACED:
         return None
     options = "--analyzer char --ngrams 1,3" + (" or --model best" if model.fitted.task.is_exclusive else "")
-    return (
-        f"{share:.0%} of the words are runs of a script without spaces, such as Chinese or Thai: "
-        f"{options} may be more accurate"
-    )
+    what = f"{share:.0%} of the words are runs of a script without spaces, such as Chinese or Thai"
+    return f"{what}: {options} may be more accurate"
 
 
 def format_choice(search: Search) -> str:
@@ -314,9 +309,7 @@ def _texts(change: Change) -> tuple[str, str]:
 def _text(value: Any) -> str:
     if value is None:
         return "–"
-    if isinstance(value, tuple | list):
-        return ",".join(map(str, value))
-    return field_text(value)
+    return ",".join(map(str, value)) if isinstance(value, tuple | list) else field_text(value)
 
 
 def _difference_parts(difference: Difference, _: Screen) -> Iterator[RenderableType]:
