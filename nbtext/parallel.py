@@ -21,9 +21,7 @@ def available_cpus() -> int:
 
     Some systems (macOS, Windows) do not tell the CPUs of a process; there it is the number of CPUs of the machine.
     """
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def share_heap() -> None:

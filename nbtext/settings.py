@@ -161,12 +161,8 @@ def make_record(record: type[Record], given: Mapping[str, Any]) -> Record:
     made = {name: value for name, value in values.items() if name in names}
     for name, each in list_parts(record):
         of_part = {key: given[key] for key in given.keys() - each.without}
-        known = {field.name for field, _ in list_settings(each.record)}
-        made[name] = (
-            {key: value for key, value in of_part.items() if key in known}
-            if each.is_open
-            else make_record(each.record, of_part)
-        )
+        known = of_part.keys() & {field.name for field, _ in list_settings(each.record)}
+        made[name] = {key: given[key] for key in known} if each.is_open else make_record(each.record, of_part)
     return record(**made)
 
 

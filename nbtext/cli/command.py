@@ -292,9 +292,7 @@ def _type_of(field: Field[Any], found: Setting) -> Any:
         kind = copy(ROLES[found.file])
         kind.metavar, kind.parse, kind.not_files = found.metavar or kind.metavar, found.parse or str, found.names
         return kind
-    if found.choices and found.parse is None:
-        return click.Choice(found.choices)
-    return Parsed(field, found)
+    return click.Choice(found.choices) if found.choices and found.parse is None else Parsed(field, found)
 
 
 class Option(click.Option):

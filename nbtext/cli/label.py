@@ -122,8 +122,7 @@ def label(given: Label) -> None:
             what = "the model gives each document one label, and answers can have several"
             raise SettingsError(what, where=output, hint="leave out --multi-label, or start without this model")
         learner = Learner(features, trained, has_lists=file.has_lists)
-        session = Session(pool, file, learner, given.labels)
-        LabelingScreen(session, Locator(features), running.screen()).run()
+        LabelingScreen(Session(pool, file, learner, given.labels), Locator(features), running.screen()).run()
     finally:
         file.close()
         n_answers = number_of(len(file.answers), "answer")

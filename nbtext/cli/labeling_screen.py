@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import string
@@ -134,7 +135,7 @@ class LabelingScreen:
             self._prompt = (what, typed[:-1])
         elif key == keyboard.TAB and what == "label":
             found = [label for label in self._session.labels if label.startswith(typed)]
-            self._prompt = (what, _shared_start(found) or typed)
+            self._prompt = (what, os.path.commonprefix(found) or typed)  # noqa: RUF071 - of characters
         elif key == keyboard.ENTER:
             self._prompt = None
             self._finish_prompt(what, typed)
@@ -180,10 +181,8 @@ class LabelingScreen:
     def _draw(self) -> None:
         self._size = shutil.get_terminal_size()
         session = self._session
-        choices = tuple(
-            (KEYS[place] if place < len(KEYS) else " ", label, label in self._chosen)
-            for place, label in enumerate(session.labels)
-        )
+        keys = KEYS.ljust(len(session.labels))
+        choices = tuple((key, label, label in self._chosen) for key, label in zip(keys, session.labels, strict=False))
         status = self._message or (FOOTER_SEVERAL if self._is_switched else FOOTER)
         if self._prompt is not None:
             status = f"{self._prompt[0]}: {self._prompt[1]}▏  (Enter: done, Esc: back)"
@@ -199,12 +198,6 @@ class LabelingScreen:
         with suppress(OSError):  # the terminal is gone; the next key says so
             sys.stdout.write("\x1b[H" + "\n".join(f"{line}\x1b[K" for line in self._drawing.lines) + "\x1b[J")
             sys.stdout.flush()
-
-
-def _shared_start(labels: list[str]) -> str:
-    """Return the characters with which all labels start."""
-    first, last = min(labels, default=""), max(labels, default="")
-    return first[: next((place for place, c in enumerate(first) if last[place : place + 1] != c), len(first))]
 
 
 SCROLL: dict[str, Callable[[Drawing], int]] = {

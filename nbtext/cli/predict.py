@@ -102,12 +102,8 @@ def predict(given: Predict) -> None:
             from nbtext.documents.rows import Target
             from nbtext.report.columns import write_columns
 
-            target = Target(
-                output,
-                lambda: running.result_file(given.result, "jsonl"),
-                running.is_watched(output),
-                given.columns.table,
-            )
+            is_terminal, table = running.is_watched(output), given.columns.table
+            target = Target(output, lambda: running.result_file(given.result, "jsonl"), is_terminal, table)
             write_columns(predictions, target, given.columns, decisions)
             return
         if given.rank is not None:  # all predictions as one batch, the most uncertain ones first

@@ -118,13 +118,8 @@ class Service:
             answer = await self._batcher.predict(model, documents, options.decisions, scope[USAGE].lease)
         except NbtextError as error:
             raise HTTPException(400, str(requests.in_http_terms(error))) from None
-        await send(
-            {
-                "type": "http.response.start",
-                "status": 200,
-                "headers": [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(answer))],
-            }
-        )
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(answer))]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": answer})
 
     async def _read_documents(
@@ -190,9 +185,7 @@ class Service:
 
     async def readyz(self, request: Request) -> Response:
         """Answer `GET /readyz`: requests are accepted."""
-        if self.is_draining:
-            return error_response(503, "stopping")
-        return json_response({"status": "ok"})
+        return error_response(503, "stopping") if self.is_draining else json_response({"status": "ok"})
 
     async def metrics(self, request: Request) -> Response:
         """Answer `GET /metrics`."""

@@ -100,8 +100,7 @@ class Batcher:
         """Return the encoded explanations, computed in parts; see `predict`."""
         records: list[bytes] = []
         for part in documents.batch.split(*MAX_EXPLAINED):
-            pool = model.engine.pool or self._pool
-            found = await _run(pool, partial(_explain, model, part, settings), lease)
+            found = await _run(model.engine.pool or self._pool, partial(_explain, model, part, settings), lease)
             records += found
             lease.add(sum(map(len, found)))
         return documents.join(records)

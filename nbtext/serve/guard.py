@@ -8,6 +8,7 @@ import json
 import sys
 import threading
 import time
+import traceback
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -198,10 +199,9 @@ class Log:
 
     def write(self, event: str, **details: Any) -> None:
         """Add a line."""
-        if self._file is None:
-            return
-        time_now = datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="milliseconds")
-        self._lines.append(json.dumps({"time": time_now, "event": event, **details}, ensure_ascii=False))
+        if self._file is not None:
+            now = datetime.now(UTC).isoformat(timespec="milliseconds")
+            self._lines.append(json.dumps({"time": now, "event": event, **details}, ensure_ascii=False))
 
     def write_request(self, scope: Scope, status: int, seconds: float, usage: Usage) -> None:
         """Add the line of a request; it has no path, because anything may be written there."""
@@ -219,18 +219,16 @@ class Log:
             self._thread.join(timeout=5)
 
     def _run(self) -> None:
-        while not self._stopped.wait(FLUSH_SECONDS):
-            self._flush()
-        self._flush()
-
-    def _flush(self) -> None:
-        lines = [self._lines.popleft() for _ in range(len(self._lines))]
-        if lines and self._file is not None:
-            try:
-                self._file.write("".join(printable(line) + "\n" for line in lines))
-                self._file.flush()
-            except (OSError, ValueError):  # its reader is gone
-                self._file = None
+        is_stopped = False
+        while not is_stopped:
+            is_stopped = self._stopped.wait(FLUSH_SECONDS)
+            lines = [self._lines.popleft() for _ in range(len(self._lines))]
+            if lines and self._file is not None:
+                try:
+                    self._file.write("".join(printable(line) + "\n" for line in lines))
+                    self._file.flush()
+                except (OSError, ValueError):  # its reader is gone
+                    self._file = None
 
 
 class Guard:
@@ -368,10 +366,8 @@ def _without_port(host: str) -> str:
 
 def _place(error: BaseException) -> str:
     """Return where an error was raised: file and line, without variables or the message."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else ""
+    last = traceback.extract_tb(error.__traceback__, limit=-1)
+    return f"{last[0].filename}:{last[0].lineno}" if last else ""
 
 
 def dumps(value: Any) -> bytes:

@@ -83,7 +83,7 @@ def _operation(
     error = {JSON: {"schema": _reference("Error")}}
     operation: Schema = {
         "summary": summary,
-        "parameters": parameters,
+        "parameters": list(parameters),
         "responses": {
             "200": {"description": "Success.", "content": answer},
             **{status: {"description": meaning, "content": error} for status, meaning in ERRORS.items()},

@@ -29,14 +29,8 @@ from nbtext.settings import list_all_settings, make_record, parse_value, part, s
 
 MAX_QUERY_BYTES = 4096
 JSON, TEXT, JSONL = "application/json", "text/plain", "application/jsonl"
-CONTENT_TYPES = {
-    JSON: JSON,
-    TEXT: TEXT,
-    JSONL: JSONL,
-    "application/x-ndjson": JSONL,
-    "application/ndjson": JSONL,
-    "application/x-jsonlines": JSONL,
-}
+JSONL_NAMES = (JSONL, "application/x-ndjson", "application/ndjson", "application/x-jsonlines")
+CONTENT_TYPES = {JSON: JSON, TEXT: TEXT, **dict.fromkeys(JSONL_NAMES, JSONL)}
 UTF8 = Encoding("utf-8")
 
 
@@ -232,8 +226,7 @@ def _parse_text(body: bytes, charset: str, settings: InputSettings) -> Batch:
         raise HTTPException(415, "the character set is not known")
     encoding, size = detect_bom(body, Encoding(CODECS_WITHOUT_BOM.get(codec, codec)))
     decoder = codecs.getincrementaldecoder(encoding.codec)("replace")
-    starts = range(size, len(body), DECODED_BYTES)
-    parts = [decoder.decode(body[start : start + DECODED_BYTES]) for start in starts]
+    parts = [decoder.decode(body[start : start + DECODED_BYTES]) for start in range(size, len(body), DECODED_BYTES)]
     return Batch(["1"], (["".join((*parts, decoder.decode(b"", final=True)))],), [None])
 
 
@@ -308,9 +301,8 @@ def _parse_plain_objects(items: list[Any], settings: InputSettings) -> Batch | N
         return None
     ids = [item.get(settings.id_field) for item in items]
     labels = [item.get(settings.label_field) or None for item in items]
-    if any(set(map(type, column)) != {str} for column in columns) or not PLAIN_NAMES.issuperset(map(type, ids)):
-        return None
-    if not PLAIN_NAMES.issuperset(map(type, labels)):
+    is_plain = PLAIN_NAMES.issuperset(map(type, [*ids, *labels]))
+    if not is_plain or any(set(map(type, column)) != {str} for column in columns):
         return None
     names = [identity or str(number) for number, identity in enumerate(ids, 1)]
     return Batch(names, join_fields(columns, settings), labels)

@@ -84,8 +84,7 @@ class ServeSettings:
             raise SettingsError(what, where="host", hint=hint)
         if self.max_total_body_bytes < self.max_body_bytes:
             what = f"{self.max_total_body_bytes:,} is less than the {self.max_body_bytes:,} bytes of one request"
-            hint = "raise it, or lower --max-body-bytes"
-            raise SettingsError(what, where="max_total_body_bytes", hint=hint)
+            raise SettingsError(what, where="max_total_body_bytes", hint="raise it, or lower --max-body-bytes")
 
     @property
     def is_local(self) -> bool:
