@@ -28,6 +28,9 @@ from nbtext.linear.one_vs_rest import START_DUAL, ClassSolution, OneVsRest, Solu
 from nbtext.parallel import parallel_map
 
 MAX_WEIGHT_BYTES = 1 << 28  # of the classes that are solved at once: 8 for each feature and class
+# Fewer blocks need more passes, because the solution follows each one: on 300 MB of tests/benchmarks/scale.py, 802 passes
+# of 20 classes and 20 measurements for 64 blocks; ranges of hashes as blocks need 1,351 and 153 for 6.
+MIN_BLOCKS = 64
 NO_DOCUMENTS = np.zeros(0, dtype=np.int32)
 NO_SINGLES = NO_DOCUMENTS, NO_DOCUMENTS, np.zeros(0)
 # Share of the tolerance: if a full pass finds this gap, the gap is measured, which takes two visits, and is several
@@ -64,23 +67,31 @@ class BlockedData:
     def __len__(self) -> int:
         return len(self.classes)
 
-    def load(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
-        """Return the weighted documents of a block as compressed sparse rows."""
-        documents = self.blocks.load(number)
+    def load(self, number: int, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
+        """Return some weighted documents of a range of hashes as compressed sparse rows."""
+        documents = self.blocks.load(number).take(rows)
         rows = documents.indptr, documents.indices, documents.counts
         return documents.indptr, documents.indices, np.asarray(self.weighting.weights(*rows), dtype=np.float64)
 
 
-class StoredBlock(NamedTuple):
-    """The documents `first` to `last`: the arrays of their `CompactMatrix`, without the columns.
+class StoredRange(NamedTuple):
+    """The documents of a range of hashes, those of block 0 first: numbers of features, features, and values.
 
-    dual  (n_problems, n), dual variables divided by C
-    rows  (n_problems, 8 · n), what the solver keeps of each document
+    Each of them is stored of the shared features, and then of the features of one document; `bounds` (n_blocks + 1,)
+    has the first element of each block.
     """
 
-    first: int
-    last: int
     arrays: tuple[Place, ...]
+    bounds: tuple[NDArray[np.int64], ...]
+
+
+class StoredBlock(NamedTuple):
+    """What the solver keeps of the documents of a block.
+
+    dual  (n_problems, n), dual variables divided by C
+    rows  (n_problems, 8 · n), the state of each document
+    """
+
     dual: Place
     rows: Place
 
@@ -195,22 +206,39 @@ class BlockedOneVsRest(OneVsRest):
         self._places = np.full(self._n_features, -1, dtype=np.int32)
         self._places[self._columns] = np.arange(len(self._columns), dtype=np.int32)
         self._file: ArrayFile = data.blocks.spill.open_file()
-        self._blocks: list[StoredBlock] = []
+        self._ranges: list[StoredRange] = []
+        self._n_blocks = min(max(MIN_BLOCKS, len(data.blocks)), len(data))
         self._shared_squares, self._single_squares = np.zeros(len(self._columns)), np.zeros(len(data), dtype=np.float32)
-        for block, squares in parallel_map(self._store, range(len(data.blocks)), jobs=jobs):
-            self._blocks.append(block)
+        for stored, squares in parallel_map(self._store, range(len(data.blocks)), jobs=jobs):
+            self._ranges.append(stored)
             self._shared_squares += squares
         del self._places
         data.blocks.spill.drop_documents()  # whose documents are stored as blocks now
+        self._blocks = [self._make_block(number) for number in range(self._n_blocks)]
 
-    def _store(self, number: int) -> tuple[StoredBlock, Floats]:
-        """Store a block, and return it with the sums of the squares of each shared feature's values."""
-        indptr, indices, values = self._blocked.load(number)
+    def _documents(self, block: int) -> slice:
+        """Return the documents of a block: every n-th one, so that duplicates are in as many blocks as possible."""
+        return slice(block, None, self._n_blocks)
+
+    def _make_block(self, number: int) -> StoredBlock:
+        """Store the state of the solver before the first visit."""
+        n, n_problems = len(self._blocked.classes[self._documents(number)]), len(self._classes)
+        if self._is_logistic:
+            dual = self._file.append(np.full((n_problems, n), START_DUAL))
+        else:
+            dual = self._file.reserve(np.float64, (n_problems, n))
+        return StoredBlock(dual, self._file.reserve(np.uint8, (n_problems, n * ROW_BYTES)))
+
+    def _store(self, number: int) -> tuple[StoredRange, Floats]:
+        """Store a range of hashes, and return it with the sums of the squares of each shared feature's values."""
+        first, last = self._blocked.blocks.bounds[number : number + 2]
+        blocks = np.arange(first, last) % self._n_blocks
+        order = np.argsort(blocks, kind="stable")
+        indptr, indices, values = self._blocked.load(number, order)
         if self._has_intercept:
             indices = np.insert(indices, indptr[1:], np.int32(self._n_features - 1))
             values = np.insert(values, indptr[1:], 1.0)
             indptr = indptr + np.arange(len(indptr))
-        first, n = self._blocked.blocks.bounds[number], len(indptr) - 1
         features = self._places[indices]
         is_shared = features >= 0
         single = np.flatnonzero(~is_shared)
@@ -219,34 +247,36 @@ class BlockedOneVsRest(OneVsRest):
             shared, squares = values[is_shared].astype(np.float32), values[single] ** 2
         check_finite(shared)
         check_finite(dot(shared, shared) + squares.sum())
-        self._single_squares[first : first + n] = np.bincount(rows, squares, minlength=n)
-        features, n_problems = features[is_shared], len(self._classes)
-        arrays = (
-            indptr - running_sums(np.bincount(rows, minlength=n)), features, shared,
-            rows, indices[single], values[single],
-        )  # fmt: skip
-        if self._is_logistic:
-            dual = self._file.append(np.full((n_problems, n), START_DUAL))
-        else:
-            dual = self._file.reserve(np.float64, (n_problems, n))
-        states = self._file.reserve(np.uint8, (n_problems, n * ROW_BYTES))
-        block = StoredBlock(first, first + n, tuple(map(self._file.append, arrays)), dual, states)
+        self._single_squares[first + order] = np.bincount(rows, squares, minlength=last - first)
+        features, n_single = features[is_shared], np.bincount(rows, minlength=last - first)
+        arrays = np.diff(indptr) - n_single, features, shared, n_single, indices[single], values[single]
+        starts, singles = np.searchsorted(blocks[order], np.arange(self._n_blocks + 1)), running_sums(n_single)
+        entries = (indptr - singles)[starts]
+        bounds = starts, entries, entries, starts, singles[starts], singles[starts]
         totals = np.bincount(features, shared.astype(np.float64) ** 2, len(self._columns)).astype(np.float64)
-        return block, totals
+        return StoredRange(tuple(map(self._file.append, arrays)), bounds), totals
 
     def _load(self, order: Iterable[int] | None = None, *, has_singles: bool = False) -> Iterator[LoadedBlock]:
         """Yield the blocks, in an order if it matters, with their features of one document if these are needed."""
         from nbtext._kernel import CheckedMatrix
 
-        data, file = self._blocked, self._file
-        for number in range(len(self._blocks)) if order is None else order:
-            block = self._blocks[number]
-            documents = slice(block.first, block.last)
-            indptr, features, values = map(file.read, block.arrays[:3])
-            rows, columns, single = map(file.read, block.arrays[3:]) if has_singles else NO_SINGLES
-            matrix, classes = CheckedMatrix(indptr, features, values, len(self._columns)), data.classes[documents]
+        data = self._blocked
+        for number in range(self._n_blocks) if order is None else order:
+            documents = self._documents(number)
+            sizes, features, values = (self._read(number, array) for array in range(3))
+            matrix = CheckedMatrix(running_sums(sizes), features, values, len(self._columns))
+            rows, columns, single = NO_SINGLES
+            if has_singles:
+                n_single, columns, single = (self._read(number, array) for array in range(3, 6))
+                rows = np.repeat(np.arange(len(sizes), dtype=np.int32), n_single)
+            classes = data.classes[documents]
             weights = data.class_weights[classes]
-            yield LoadedBlock(number, documents, matrix, np.diff(indptr), classes, weights, rows, columns, single)
+            yield LoadedBlock(number, documents, matrix, sizes, classes, weights, rows, columns, single)
+
+    def _read(self, block: int, array: int) -> NDArray[Any]:
+        """Return one of the arrays of `StoredRange` for all documents of a block."""
+        parts = (each.arrays[array].part(*each.bounds[array][block : block + 2].tolist()) for each in self._ranges)
+        return np.concatenate([self._file.read(part) for part in parts])
 
     def _factors(self, is_fitted: NDArray[np.bool_]) -> BlockFactors:
         """Return the sums over the fitted documents from which factors are computed. Here each factor is 1."""
@@ -266,7 +296,7 @@ class BlockedOneVsRest(OneVsRest):
         """Return Σ (x f)² over the features of one document, for some documents."""
         squares = factors.squares[:, documents]
         if len(squares) == 1:
-            return np.asarray(squares[0])
+            return np.ascontiguousarray(squares[0])
         factor = np.full(self._n_classes, -2 * offset, dtype=np.float32)
         factor[own_class] = 2 * offset
         found = factor[self._blocked.classes[documents]]
@@ -353,7 +383,7 @@ class BlockedOneVsRest(OneVsRest):
         """Visit all blocks for some classes, each of which does what it needs to."""
         first, last = min(fit.place for fit in fits), max(fit.place for fit in fits) + 1
         # in the same order each time, the solver needs more visits: 612 instead of about 72 on RT-s (counts, 27 blocks)
-        order = np.random.default_rng((solver.seed, n_visits)).permutation(len(self._blocks))
+        order = np.random.default_rng((solver.seed, n_visits)).permutation(self._n_blocks)
         for block in self._load(order.tolist()):
             solver.check()
             stored = self._blocks[block.number]
@@ -374,7 +404,7 @@ class BlockedOneVsRest(OneVsRest):
                 elif fit.action == MEASURE:
                     fit.kernel.measure(*problem, tolerance=stage.tolerance)
                 else:
-                    seed = (solver.seed + fit.n_iter * len(self._blocks) + block.number) % 2**64
+                    seed = (solver.seed + fit.n_iter * self._n_blocks + block.number) % 2**64
                     number, is_full = fit.n_iter, fit.action == FULL_PASS
                     fit.kernel.visit(*problem, tolerance=stage.tolerance, n_iter=number, is_full=is_full, seed=seed)
 

@@ -35,6 +35,7 @@ def blocked(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         monkeypatch.setattr(stored_documents, "MAX_ENTRIES", entries)
         monkeypatch.setattr(stored_documents, "RUN_ENTRIES", run)
         monkeypatch.setattr(stored_documents, "BLOCK_ENTRIES", block)
+        monkeypatch.setattr(blocks, "MIN_BLOCKS", 5)
 
     return limit
 
