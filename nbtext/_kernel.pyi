@@ -245,7 +245,7 @@ class BlockFit:
     ) -> None: ...
     def visit(
         self, matrix: CheckedMatrix, strengths: Floats, diagonal: Singles, dual: Floats, rows: NDArray[np.uint8],
-        *, tolerance: float, n_iter: int, is_full: bool, seed: int,
+        *, tolerance: float, n_iter: int, seed: int,
     ) -> None: ...  # fmt: skip
     def measure(
         self, matrix: CheckedMatrix, strengths: Floats, diagonal: Singles, dual: Floats, rows: NDArray[np.uint8],

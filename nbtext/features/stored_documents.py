@@ -52,7 +52,7 @@ class ArrayFile:
 
     def __init__(self, folder: str) -> None:
         self._where = f"a temporary file in {folder}"
-        self._lock, self._size = threading.Lock(), 0
+        self._lock, self._size, self._buffers = threading.Lock(), 0, dict[str, NDArray[np.uint8]]()
         import tempfile  # by a few corpora only
 
         with convert_errors(self._where):
@@ -80,11 +80,23 @@ class ArrayFile:
         with self._lock:
             self._transfer(place.start, array, self._file.write)
 
-    def read(self, place: Place) -> NDArray[Any]:
-        """Return the array at a place."""
-        array = np.empty(place.shape, dtype=place.dtype)
+    def read(self, *places: Place, buffer: str = "") -> NDArray[Any]:
+        """Return the arrays at some places, one after the other.
+
+        buffer  the name of a buffer for them, whose arrays are valid until it is used again; empty: a new array
+        """
+        dtype, (_, *rest) = places[0].dtype, places[0].shape
+        bounds = running_sums([place.shape[0] for place in places]).tolist()
+        n_bytes = bounds[-1] * int(np.prod(rest, dtype=np.int64)) * dtype.itemsize
+        memory = self._buffers.get(buffer, np.empty(0, dtype=np.uint8))
+        if not buffer or len(memory) < n_bytes:
+            memory = np.empty(n_bytes, dtype=np.uint8)
+        if buffer:
+            self._buffers[buffer] = memory
+        array = memory[:n_bytes].view(dtype).reshape(bounds[-1], *rest)
         with self._lock:
-            self._transfer(place.start, array, self._file.readinto)
+            for place, (first, last) in zip(places, pairwise(bounds), strict=True):
+                self._transfer(place.start, array[first:last], self._file.readinto)
         return array
 
     def close(self) -> None:

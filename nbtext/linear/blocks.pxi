@@ -66,25 +66,24 @@ cdef class BlockFit:
             subtract_squares(&p)
         self.objective, self.gap = p.objective, 0
 
-    def visit(self, CheckedMatrix matrix, strengths, diagonal, dual, rows, *, tolerance, n_iter, is_full, seed):
+    def visit(self, CheckedMatrix matrix, strengths, diagonal, dual, rows, *, tolerance, n_iter, seed):
         """Make a pass over a block; its part of the gap is added to `gap`."""
         cdef BinaryProblem p
         cdef double wanted = tolerance
         cdef int32_t number = n_iter
-        cdef bint has_all = is_full
         cdef int64_t row
-        cdef int32_t[::1] order = np.flatnonzero(strengths).astype(np.int32)
-        cdef int32_t[::1] visited = np.empty(len(order), dtype=np.int32)
+        cdef int32_t[::1] order = np.empty(len(matrix), dtype=np.int32), visited = np.empty(len(matrix), dtype=np.int32)
         self.set_problem(&p, matrix, strengths, diagonal, dual, rows, order)
-        p.state, p.visited = seed, &visited[0] if order.shape[0] else NULL
+        p.state, p.visited, p.n_order = seed, &visited[0] if order.shape[0] else NULL, 0
         with nogil:
             if number == 1:  # of these scales
                 for row in range(p.n_rows):
                     p.rows[row].square = -1
                     p.rows[row].due = MAX_WAIT if p.dual[row] == 0 and p.rows[row].wait > 0 else 0
-            if has_all:
-                for row in range(p.n_rows):
-                    p.rows[row].due = 0
+            for row in range(p.n_rows):  # the others need no shuffling
+                if p.rows[row].due <= number and p.strengths[row] != 0:
+                    p.order[p.n_order] = row
+                    p.n_order += 1
             make_pass(&p, wanted, number)
         self.gap, self.objective = self.gap + p.gap, p.objective
 

@@ -33,18 +33,8 @@ MAX_WEIGHT_BYTES = 1 << 28  # of the classes that are solved at once: 8 for each
 MIN_BLOCKS = 64
 NO_DOCUMENTS = np.zeros(0, dtype=np.int32)
 NO_SINGLES = NO_DOCUMENTS, NO_DOCUMENTS, np.zeros(0)
-# Share of the tolerance: if a full pass finds this gap, the gap is measured, which takes two visits, and is several
-# times as large. On a small corpus with C = 1, 3, 30, 0.5 needs 155, 227, 453 visits, and 0.25 needs 173, 243, 569. On
-# 300 MB, 1 measures the gap 11 times for each label; smaller shares were not measured to the end there.
-SURE = 0.5
 ROW_BYTES = 8  # of what the solver keeps for a document and a class, beside its dual variable
-ADD, PASS, FULL_PASS, MEASURE, DONE = (
-    "add",
-    "pass",
-    "full pass",
-    "measure",
-    "done",
-)  # what a class needs from the next visits to all blocks
+ADD, PASS, MEASURE, DONE = "add", "pass", "measure", "done"  # what a class needs from the next visits to all blocks
 
 
 class BlockedData:
@@ -159,7 +149,7 @@ class Fit:
             self.kernel.begin()
         else:
             self.kernel.forget_gap()
-            self.n_iter += self.action in (PASS, FULL_PASS)
+            self.n_iter += self.action == PASS
 
     def end(self, *, is_rough: bool) -> None:
         """Decide what to do next, after all blocks were visited; see `make_passes` in one_vs_rest.pxi."""
@@ -173,9 +163,7 @@ class Fit:
         elif is_within and (self.action == MEASURE or is_trusted):
             check_finite(kernel.gap)
             self._end_stage(is_converged=True)
-        elif is_within and self.action == PASS:
-            self.action = FULL_PASS  # the gap of a pass lacks the rows that it skips
-        elif self.action == FULL_PASS and kernel.gap <= SURE * stage.tolerance * kernel.objective:
+        elif is_within:  # the gap of a pass is of each document when it was visited, and lacks those that it skips
             self.action, self.is_measured = ADD, True
         elif self.n_iter >= stage.max_iter:
             self._end_stage(is_converged=False)
@@ -276,7 +264,7 @@ class BlockedOneVsRest(OneVsRest):
     def _read(self, block: int, array: int) -> NDArray[Any]:
         """Return one of the arrays of `StoredRange` for all documents of a block."""
         parts = (each.arrays[array].part(*each.bounds[array][block : block + 2].tolist()) for each in self._ranges)
-        return np.concatenate([self._file.read(part) for part in parts])
+        return self._file.read(*parts, buffer=f"array {array}")
 
     def _factors(self, is_fitted: NDArray[np.bool_]) -> BlockFactors:
         """Return the sums over the fitted documents from which factors are computed. Here each factor is 1."""
@@ -387,7 +375,8 @@ class BlockedOneVsRest(OneVsRest):
         for block in self._load(order.tolist()):
             solver.check()
             stored = self._blocks[block.number]
-            dual, rows = (self._file.read(each.part(first, last)) for each in (stored.dual, stored.rows))
+            dual = self._file.read(stored.dual.part(first, last), buffer="dual")
+            rows = self._file.read(stored.rows.part(first, last), buffer="rows")
             weights = block.weights * factors.is_fitted[block.documents]
 
             def visit(
@@ -405,8 +394,7 @@ class BlockedOneVsRest(OneVsRest):
                     fit.kernel.measure(*problem, tolerance=stage.tolerance)
                 else:
                     seed = (solver.seed + fit.n_iter * self._n_blocks + block.number) % 2**64
-                    number, is_full = fit.n_iter, fit.action == FULL_PASS
-                    fit.kernel.visit(*problem, tolerance=stage.tolerance, n_iter=number, is_full=is_full, seed=seed)
+                    fit.kernel.visit(*problem, tolerance=stage.tolerance, n_iter=fit.n_iter, seed=seed)
 
             for _ in parallel_map(visit, fits, jobs=self._jobs):
                 pass
