@@ -1,4 +1,4 @@
-"""Model search: race candidates, and return the most accurate one, fitted to all documents.
+"""Model search: compare candidates, and return the most accurate one, fitted to all documents.
 
 A candidate is a feature set, a weighting and a model. The text is read once for words and pairs of words; single words
 are some of the columns. Short texts and texts without spaces are read again, for triples and character n-grams. If the
@@ -8,16 +8,12 @@ The feature sets are words, pairs and triples of words and punctuation marks, an
 If each document has one label, the default model is compared with a stack of Naive Bayes and linear models over words,
 pairs and, of short texts, characters (`linear/stacking.py`).
 
-If documents have several labels, or there is no time for a stack, Naive Bayes models are estimated by leave-one-out on
-all documents, and linear models race on growing stratified subsets (successive halving), estimated by cross-validation;
-the finalists are fitted to all documents. Then the linear SVM is tried over the features of the best one, first on the
-largest subset.
+If documents have several labels, or there is no time for a stack, the default model is compared with Naive Bayes models
+of other features, estimated by leave-one-out, and with linear models. Those are first compared on a stratified subset;
+the best of them are fitted to all documents, and estimated by cross-validation.
 
 Each fit predicts how long the next larger one will take: none is started that will not finish within the budget, and a
 linear model that does not is given up.
-
-Source of successive halving: Jamieson, Talwalkar, Non-stochastic Best Arm Identification and Hyperparameter
-Optimization, 2016.
 """
 
 from __future__ import annotations
@@ -33,12 +29,9 @@ from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Part, Proportion
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import AUTO, CONFIDENCE, ModelSettings
 from nbtext.errors import ConvergenceWarning, InputError, ModelError, number_of
-from nbtext.evaluation.cross_validation import cross_validate
 from nbtext.evaluation.settings import GIVEN
 from nbtext.evaluation.tasks import TASKS
 from nbtext.features.analyzer import MARKS_PATTERN
-from nbtext.features.document_counts import number_contents
-from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
 from nbtext.features.formulas import WEIGHTINGS
 from nbtext.features.hashing import document_hashes, vocabulary_hashes
 from nbtext.features.settings import FeatureSettings
@@ -77,12 +70,9 @@ SAFETY = 1.3  # a fit is started if this multiple of its predicted time is left
 PREPARATION = 0.5  # time from the reading of pairs to the next fit, in units of this reading
 SECOND_READING = 8.0  # time of reading n-grams of higher order and fitting them, in units of the reading before
 PAIRS_RATES = {"bytes": 2e-7, "files": 1e-3}  # seconds for reading pairs and preparing them: several times the usual
-RACE_FOLDS = 3
-RACE_SIZES = (256, 1024, 4096)  # documents; the first size tells only how long fits take
-NEAR = 1.5  # standard errors of a difference; within them, a candidate stays in the race
-CLEAR = 1.0  # the same, by which it must be better than the default, and a linear model than Naive Bayes
-FEW = 5.0  # FEW / √n is added: with few documents, the best of many candidates may be best by chance
-SEED = 1
+SUBSET_FOLDS, SUBSET_SIZE = 3, 1024  # with which linear models are compared
+PROBE_SIZE = 256  # documents whose fit tells how long others take
+FINALISTS = 2  # linear models that are fitted to all documents
 FIRST_RATE = 5e-7  # seconds for each entry and class of a linear model, before the first fit; usually half of it
 
 
@@ -161,12 +151,6 @@ def list_candidates(
     return list(dict.fromkeys(found))
 
 
-def list_last_candidates(candidate: Candidate) -> list[Candidate]:
-    """Return the linear models that are compared on the features and the weighting of the best of the others."""
-    names = [name for name, record in LINEAR_MODELS.items() if record.is_tried_last]
-    return [replace(candidate, model_settings=replace(candidate.model_settings, model=name)) for name in names]
-
-
 def list_feature_sets(features: FeatureSettings, given: Collection[str]) -> dict[str, FeatureSettings]:
     """Return the settings of each feature set by name; only `GIVEN` if the user set an option of OWN_FEATURES.
 
@@ -202,7 +186,7 @@ def find_promising(pairs: CorpusCounts, features: FeatureSettings) -> tuple[str,
     share = compute_unspaced_share(pairs.vocabulary, counts, features.fields)
     if share >= UNSPACED:
         return CHARACTERS, BOTH
-    has_documents, n_words = pairs.statistics.n_documents >= RACE_SIZES[1], int(counts.sum())
+    has_documents, n_words = pairs.statistics.n_documents >= SUBSET_SIZE, int(counts.sum())
     is_small = n_words * max(1, len(pairs.labels) / FEW_LABELS) <= FEW_WORDS
     return (BOTH,) if has_documents and is_small else ()
 
@@ -415,27 +399,17 @@ def search_model(
     """
     corpora = Corpora(candidates, count, budget, reading_seconds)
     search = _Fitter(budget, jobs, corpora.task.main)
-    counting = [each for each in candidates if not each.is_linear]
-    best = _fit_counting_models(counting[:1], corpora, search)
-    stacked = None if best.fitted.estimate is None else _fit_stack(candidates, corpora, search)
-    if stacked is None and len(counting) > 1:
-        best = _fit_counting_models(counting, corpora, search, best)
     listed = [each for each in candidates if corpora.is_promising(each)]
-    if stacked is not None:
-        listed = [each for each in listed if each in search.results]
-        if is_better_in_both(stacked, best):
-            best = stacked
-    elif best.fitted.estimate is not None:  # else there is nothing to choose by
-        finalists = _race([each for each in listed if each.is_linear and not each.is_stacked], corpora, search)
-        linear = None
-        for each in finalists:
-            corpus = corpora.get(each)
-            if corpus is not None and each.is_small(corpus) and search.has_time(each, corpus):
-                linear = search.better(linear, search.fit(each, corpus))
-        if linear is not None:
-            last = list_last_candidates(linear.candidate)
-            listed += last
-            best = _choose(best, _compare_last(linear, last, corpora, search), corpora, search)
+    first = corpora.get(candidates[0])
+    best = None if first is None else search.fit(candidates[0], first)
+    assert best is not None  # the first candidate is read and fitted whatever the budget is
+    if best.fitted.estimate is not None:  # else there is nothing to choose by
+        found = [fit] if (fit := _fit_stack(candidates, corpora, search)) else _fit_others(listed, corpora, search)
+        listed = [each for each in candidates if corpora.is_promising(each)]  # which is known better now
+        if found and found[0].candidate.is_stacked:
+            listed = [each for each in listed if each in search.results]
+        for fit in found:
+            best = fit if is_better_in_both(fit, best) else best
     chosen, fitted, counts = best.candidate, best.fitted, corpora.take(best.candidate)
     size = sample_size(chosen.features, chosen.model_settings)
     counts = replace(counts, sample=counts.sample.smallest(size), sample_size=size)
@@ -466,7 +440,6 @@ class _Fitter:
         self._budget, self.jobs, self._metric = budget, jobs, metric
         self._rates: dict[Candidate, float] = {}  # seconds of a unit of work
         self.results: dict[Candidate, CandidateResult] = {}
-        self.rounds: dict[Candidate, tuple[int, float]] = {}  # documents and accuracy of the last round of the race
 
     def has_time(self, candidate: Candidate, corpus: CorpusCounts, n_fits: float = 1.0) -> bool:
         """Return whether a fit will finish. The first one of a candidate is predicted from those of others.
@@ -509,13 +482,6 @@ class _Fitter:
         )  # fmt: skip
         return _Fit(candidate, fitted, (estimate.metric, -estimate.log_loss))
 
-    @staticmethod
-    def better(one: _Fit | None, other: _Fit | None) -> _Fit | None:
-        """Return the more accurate fit; ties are broken by log-loss, then by order."""
-        if one is None or other is None:
-            return one or other
-        return other if other.quality > one.quality else one
-
 
 def is_better_in_both(stacked: _Fit, default: _Fit) -> bool:
     """Return whether a stack is as accurate as the default model, or more, and has a lower log-loss.
@@ -528,7 +494,7 @@ def is_better_in_both(stacked: _Fit, default: _Fit) -> bool:
 def _choose_weighting(stacks: Sequence[Candidate], corpus: CorpusCounts, search: _Fitter) -> Candidate:
     """Return the first stack of the same features, or the second if its log-loss on a subset is clearly lower."""
     size = min(WEIGHTING_SIZE, len(corpus.sample) // 2)
-    if len(stacks) > 1 and size >= RACE_SIZES[0]:
+    if len(stacks) > 1 and size >= PROBE_SIZE:
         part = take_documents(corpus, size)
         fits = [search.fit(each, part) if search.has_time(each, part) else None for each in stacks[:2]]
         if fits[0] and fits[1] and fits[1].quality[1] > LOWER * fits[0].quality[1]:
@@ -546,8 +512,8 @@ def _fit_stack(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitte
         if corpus is None or not own[0].is_small(corpus):
             continue
         each = _choose_weighting(own, corpus, search)
-        if not search.has_time(each, corpus) and 2 * RACE_SIZES[1] < corpora.n_documents:
-            part = take_documents(corpus, RACE_SIZES[1])  # which tells how long a fit takes
+        if not search.has_time(each, corpus) and corpora.n_documents > 2 * SUBSET_SIZE:
+            part = take_documents(corpus, SUBSET_SIZE)  # which tells how long a fit takes
             if search.has_time(each, part):
                 search.fit(each, part)
         fit = search.fit(each, corpus) if search.has_time(each, corpus) else None
@@ -556,109 +522,23 @@ def _fit_stack(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitte
     return None
 
 
-def _fit_counting_models(
-    candidates: Sequence[Candidate], corpora: Corpora, search: _Fitter, first: _Fit | None = None
-) -> _Fit:
-    """Return the fit of the first candidate, which is the default model, or that of one clearly better.
-
-    first  the fit of the first candidate, if there is one
-    """
-    best = first
-    for each in candidates[first is not None :]:
-        corpus = corpora.get(each)
-        if corpus is not None and (first is None or search.has_time(each, corpus)):
-            best = search.better(best, search.fit(each, corpus))
-        first = best if first is None else first
-    assert best is not None  # the first candidate is fitted whatever the budget is
-    assert first is not None
-    return best if _is_clear(best.quality[0], first, search) else first
-
-
-def _race(racing: list[Candidate], corpora: Corpora, search: _Fitter) -> list[Candidate]:
-    """Return the linear finalists, the most accurate first. After each round, the better half and near ones stay."""
-    for size in RACE_SIZES:
-        if 2 * size >= corpora.n_documents:
-            break
+def _fit_others(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitter) -> list[_Fit]:
+    """Return fits of Naive Bayes models of other features than the default one, and of the best linear models."""
+    read = {each: corpora.get(each) for each in candidates if not each.is_stacked}
+    small = {each: corpus for each, corpus in read.items() if corpus is not None and each.is_small(corpus)}
+    counting = [each for each in candidates[1:] if not each.is_linear and read[each] is not None]
+    linear = [each for each in small if each.is_linear]
+    for size in (PROBE_SIZE, SUBSET_SIZE):
         fits = []
-        for each in racing:
-            corpus = corpora.get(each)
-            if corpus is not None and each.is_small(corpus):
-                part = take_documents(corpus, size)
-                if search.has_time(each, part):
-                    fits.append(search.fit(each, part, folds=RACE_FOLDS))
-        ranked = sorted((fit for fit in fits if fit is not None), key=lambda fit: fit.quality, reverse=True)
-        search.rounds |= {fit.candidate: (size, fit.quality[0]) for fit in ranked}
-        if size > RACE_SIZES[0]:
-            minimum = _near(ranked[0].quality[0], size) if ranked else 0.0
-            ranked = [fit for k, fit in enumerate(ranked) if 2 * k < len(ranked) or fit.quality[0] >= minimum]
-        racing = [fit.candidate for fit in ranked]
-    return racing
-
-
-def _standard_error(accuracy: float, size: int) -> float:
-    """Return the standard error of a difference of accuracies, each measured on so many documents."""
-    return math.sqrt(2 * accuracy * (1 - accuracy) / max(1, size))
-
-
-def _near(maximum: float, size: int) -> float:
-    """Return the accuracy from which a candidate may be as good as the best one."""
-    return maximum - NEAR * _standard_error(maximum, size)
-
-
-def _is_clear(accuracy: float, other: _Fit, search: _Fitter) -> bool:
-    """Return whether an accuracy, or micro F1, is higher by a standard error (the one-SE rule of Breiman et al. 1984).
-
-    With few documents, the margin is larger: 1.5 standard errors for 100 documents.
-    """
-    size = max(1, search.results[other.candidate].n_scored)
-    margin = (CLEAR + FEW / math.sqrt(size)) * _standard_error(other.quality[0], size)
-    return accuracy > other.quality[0] + margin
-
-
-def _compare_last(linear: _Fit, last: list[Candidate], corpora: Corpora, search: _Fitter) -> _Fit:
-    """Return the best of a linear model and the last candidates. Only near ones are fitted to all documents."""
-    best = linear
-    size, accuracy = search.rounds.get(linear.candidate, (0, 0.0))
-    for each in last:
-        corpus = corpora.get(each)
-        if corpus is None or not search.has_time(each, corpus):
-            continue
-        if size > RACE_SIZES[0]:
-            fit = search.fit(each, take_documents(corpus, size), folds=RACE_FOLDS)
-            if fit is None or fit.quality[0] < _near(accuracy, size):
-                continue
-        best = search.better(best, search.fit(each, corpus)) or best
-    return best
-
-
-def _choose(counting: _Fit, linear: _Fit, corpora: Corpora, search: _Fitter) -> _Fit:
-    """Return the more accurate of two finalists.
-
-    The counting model is estimated by leave-one-out. With few documents, a linear model that is clearly better than
-    this estimate must also be clearly better than that of the same folds.
-    """
-    if corpora.n_documents > RACE_SIZES[-1]:  # then chance matters little, and folds take long
-        is_better = _is_clear(linear.quality[0], counting, search) or linear.quality > counting.quality
-        return linear if is_better else counting
-    if not _is_clear(linear.quality[0], counting, search):
-        return counting
-    candidate = counting.candidate
-    corpus = corpora.get(candidate)
-    if corpus is None or not search.has_time(candidate, corpus, n_fits=N_FOLDS):
-        return linear
-    classes = corpus.sample.classes
-    contents = np.arange(len(classes)) if candidate.model_settings.is_separate else number_contents(corpus.sample)
-    # Documents in a fold with all of their class are omitted, as in the estimates of linear models.
-    class_documents = np.bincount(classes, minlength=len(corpus.labels)) if corpora.task.task.is_exclusive else None
-    folds = stratified_folds(classes, N_FOLDS, seed=SEED, contents=contents, class_documents=class_documents)
-    settings = candidate.goalless_settings
-    parts = cross_validate(corpus, folds, features=candidate.features, model_settings=settings, jobs=search.jobs)
-    n_right, n_all = np.sum([corpora.task.count_right(part) for part in parts], axis=0).tolist()
-    n_lone = int((folds == NEVER_HELD_OUT).sum())
-    accuracy = n_right / max(1, n_all - n_lone)
-    if accuracy > counting.quality[0]:
-        search.results[candidate] = replace(
-            search.results[candidate], accuracy=accuracy, n_scored=len(folds) - n_lone, estimate=f"{N_FOLDS} folds"
-        )
-        counting = replace(counting, quality=(accuracy, counting.quality[1]))
-    return linear if _is_clear(linear.quality[0], counting, search) else counting
+        for each in linear if 2 * size < corpora.n_documents else []:
+            part = take_documents(small[each], size)
+            fits.append(search.fit(each, part, folds=SUBSET_FOLDS) if search.has_time(each, part) else None)
+        if any(fits) and size == SUBSET_SIZE:
+            ranked = sorted(filter(None, fits), key=lambda fit: fit.quality, reverse=True)
+            linear = [fit.candidate for fit in ranked[:FINALISTS]]
+    found = []
+    for each in counting + linear:
+        corpus = read[each]
+        assert corpus is not None  # for the types
+        found.append(search.fit(each, corpus) if search.has_time(each, corpus) else None)
+    return [fit for fit in found if fit is not None]

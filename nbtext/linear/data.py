@@ -89,7 +89,6 @@ class LinearModel:
     has_sets  whether it is a OneVsRest, which documents with several labels need
     options  fields of ModelSettings that this model takes, but not every model
     searched  candidates of a model search: the names of a feature set and a weighting, and C
-    is_tried_last  whether a search tries it with the features and the weighting of the best other linear model
     is_stacked  whether it adds up the scores of parts, whose weights are fitted to held-out documents
     """
 
@@ -98,7 +97,6 @@ class LinearModel:
     has_sets: bool = False
     options: tuple[str, ...] = ("C",)
     searched: tuple[tuple[str, str, float], ...] = ()
-    is_tried_last: bool = False
     is_stacked: bool = False
 
 

@@ -91,7 +91,10 @@ def format_parts(parts: Sequence[Part]) -> str:
     Parts of weight 0 are left out.
     """
     return " + ".join(
-        f"{part.weight:.3g} × {part.model}" + " with idf" * (part.idf != "none") + f" of {part.view}" * bool(part.view)
+        f"{part.weight:.3g} × {part.model}"
+        + " with idf" * (part.idf != "none")
+        + " of single words" * part.is_of_words
+        + f" of {part.view}" * bool(part.view)
         for part in parts
         if part.weight > 0
     )

@@ -50,7 +50,7 @@ def test_the_budget_is_kept() -> None:
                 assert len(set(tried) | set(search.untried)) == len(tried) + len(search.untried)
             if seconds < everything.seconds / 2:
                 assert search.untried or min(each.n_documents for each in search.results) < 2400
-        assert len(everything.results) == len(raced()) + 1  # and the linear SVM
+        assert len(everything.results) == len(raced())
 
 
 def test_words_are_read_first_if_pairs_may_take_too_long() -> None:
@@ -113,7 +113,7 @@ def test_the_time_of_a_reading_is_unknown_without_a_size() -> None:
         assert bound_reading_seconds(1000, unit) == pytest.approx(10 * bound_reading_seconds(100, unit))
 
 
-@pytest.mark.parametrize(("candidates", "n_readings"), [(raced(), 3), (usual(), 2)], ids=["race", "stack"])
+@pytest.mark.parametrize(("candidates", "n_readings"), [(raced(), 3), (usual(), 2)], ids=["others", "stack"])
 def test_nothing_is_started_after_the_budget_ended(candidates: list[Candidate], n_readings: int) -> None:
     """Time runs out during one of the readings or fits. The model is that of the best fit so far."""
     texts, labels = made_corpus(150, 6)
@@ -137,8 +137,7 @@ def test_nothing_is_started_after_the_budget_ended(candidates: list[Candidate], 
         return counting(texts, labels)(features)
 
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("fit_model", "cross_validate"):
-            patch.setattr(f"nbtext.evaluation.search.{name}", wrap(getattr(model_search, name)))
+        patch.setattr("nbtext.evaluation.search.fit_model", wrap(model_search.fit_model))
         search_model(candidates, count, Budget(1e6, clock))
         n_steps = steps
         assert len(reading_steps) == n_readings < n_steps
@@ -181,3 +180,9 @@ def test_a_budget_of_nothing_trains_the_default_model() -> None:
     assert len(search.untried) > 3
     assert readings == [FeatureSettings()]
     assert trained.fitted.feature_settings.ngrams == (1, 1)
+
+
+def test_a_fit_begins_with_a_third_more_time_than_it_should_take() -> None:
+    """Predicted times err, and a fit that does not end in time is lost: 13 s must be left for one of 10 s."""
+    for left, is_allowed in ((13.1, True), (12.9, False)):
+        assert Budget(left, lambda: 0.0).allows(10.0) is is_allowed
