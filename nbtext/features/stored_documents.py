@@ -7,6 +7,7 @@ order of the input, and as hashes are random, it is a random sample of the corpu
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -40,7 +41,7 @@ class Place(NamedTuple):
     def part(self, first: int, last: int) -> Place:
         """Return the place of the elements from `first` up to `last` along the first axis."""
         rest = self.shape[1:]
-        start = self.start + first * int(np.prod(rest, dtype=np.int64)) * self.dtype.itemsize
+        start = self.start + first * math.prod(rest) * self.dtype.itemsize
         return Place(start, self.dtype, (last - first, *rest))
 
 
@@ -70,7 +71,7 @@ class ArrayFile:
         """Return the place of an array of zeros at the end; it takes no space before it is written."""
         with self._lock:
             place = Place(self._size, np.dtype(dtype), shape)
-            self._size += int(np.prod(shape, dtype=np.int64)) * place.dtype.itemsize
+            self._size += math.prod(shape) * place.dtype.itemsize
             with convert_errors(self._where):
                 self._file.truncate(self._size)
         return place
@@ -87,7 +88,7 @@ class ArrayFile:
         """
         dtype, (_, *rest) = places[0].dtype, places[0].shape
         bounds = running_sums([place.shape[0] for place in places]).tolist()
-        n_bytes = bounds[-1] * int(np.prod(rest, dtype=np.int64)) * dtype.itemsize
+        n_bytes = bounds[-1] * math.prod(rest) * dtype.itemsize
         memory = self._buffers.get(buffer, np.empty(0, dtype=np.uint8))
         if not buffer or len(memory) < n_bytes:
             memory = np.empty(n_bytes, dtype=np.uint8)

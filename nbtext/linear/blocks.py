@@ -28,8 +28,8 @@ from nbtext.linear.one_vs_rest import START_DUAL, ClassSolution, OneVsRest, Solu
 from nbtext.parallel import parallel_map
 
 MAX_WEIGHT_BYTES = 1 << 28  # of the classes that are solved at once: 8 for each feature and class
-# Fewer blocks need more passes, because the solution follows each one: on 300 MB of tests/benchmarks/scale.py, 802 passes
-# of 20 classes and 20 measurements for 64 blocks; ranges of hashes as blocks need 1,351 and 153 for 6.
+# Fewer blocks need more passes, because the solution follows each of them: on 300 MB of tests/benchmarks/scale.py, made
+# unique, 6 blocks need 1,031 passes of 20 classes, 12 need 865, 23 need 777, and 46 need 717.
 MIN_BLOCKS = 64
 NO_DOCUMENTS = np.zeros(0, dtype=np.int32)
 NO_SINGLES = NO_DOCUMENTS, NO_DOCUMENTS, np.zeros(0)
@@ -60,8 +60,8 @@ class BlockedData:
     def load(self, number: int, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
         """Return some weighted documents of a range of hashes as compressed sparse rows."""
         documents = self.blocks.load(number).take(rows)
-        rows = documents.indptr, documents.indices, documents.counts
-        return documents.indptr, documents.indices, np.asarray(self.weighting.weights(*rows), dtype=np.float64)
+        weights = self.weighting.weights(documents.indptr, documents.indices, documents.counts)
+        return documents.indptr, documents.indices, np.asarray(weights, dtype=np.float64)
 
 
 class StoredRange(NamedTuple):
@@ -237,7 +237,9 @@ class BlockedOneVsRest(OneVsRest):
         check_finite(dot(shared, shared) + squares.sum())
         self._single_squares[first + order] = np.bincount(rows, squares, minlength=last - first)
         features, n_single = features[is_shared], np.bincount(rows, minlength=last - first)
-        arrays = np.diff(indptr) - n_single, features, shared, n_single, indices[single], values[single]
+        arrays: tuple[NDArray[Any], ...] = (
+            np.diff(indptr) - n_single, features, shared, n_single, indices[single], values[single],
+        )  # fmt: skip
         starts, singles = np.searchsorted(blocks[order], np.arange(self._n_blocks + 1)), running_sums(n_single)
         entries = (indptr - singles)[starts]
         bounds = starts, entries, entries, starts, singles[starts], singles[starts]
@@ -257,7 +259,7 @@ class BlockedOneVsRest(OneVsRest):
             if has_singles:
                 n_single, columns, single = (self._read(number, array) for array in range(3, 6))
                 rows = np.repeat(np.arange(len(sizes), dtype=np.int32), n_single)
-            classes = data.classes[documents]
+            classes = data.classes[documents].copy()
             weights = data.class_weights[classes]
             yield LoadedBlock(number, documents, matrix, sizes, classes, weights, rows, columns, single)
 
@@ -280,14 +282,13 @@ class BlockedOneVsRest(OneVsRest):
         """Return the squared factors of features of one document; `signs` and `magnitudes` are of its values."""
         return np.ones(len(signs))
 
-    def _diagonal(self, documents: slice, own_class: int, offset: float, factors: BlockFactors) -> NDArray[np.float32]:
-        """Return Σ (x f)² over the features of one document, for some documents."""
-        squares = factors.squares[:, documents]
+    def _diagonal(
+        self, squares: NDArray[np.float32], is_own: NDArray[np.bool_], offset: float
+    ) -> NDArray[np.float32]:  # fmt: skip
+        """Return Σ (x f)² over the features of one document, from `BlockFactors.squares` of some documents."""
         if len(squares) == 1:
-            return np.ascontiguousarray(squares[0])
-        factor = np.full(self._n_classes, -2 * offset, dtype=np.float32)
-        factor[own_class] = 2 * offset
-        found = factor[self._blocked.classes[documents]]
+            return np.asarray(squares[0])
+        found = np.where(is_own, np.float32(2 * offset), np.float32(-2 * offset))
         found *= squares[1]  # Σ x² r² with r = ±l + offset, l the log-share
         found += squares[2]
         found += np.float32(offset**2) * squares[0]
@@ -349,7 +350,8 @@ class BlockedOneVsRest(OneVsRest):
         for own_class, own, offset in zip(classes, features, offsets, strict=True):
             stages = [solver]
             if not self._is_started:
-                squares = float(self._diagonal(slice(None), own_class, offset, factors).sum(dtype=np.float64))
+                diagonal = self._diagonal(factors.squares, self._blocked.classes == own_class, offset)
+                squares = float(diagonal.sum(dtype=np.float64))
                 squares += dot(own[:, 1], self._shared_squares)
                 check_finite(squares)
                 stages = list(continuation(solver, squares / n_fitted * largest))
@@ -369,25 +371,27 @@ class BlockedOneVsRest(OneVsRest):
 
     def _visit(self, fits: list[Fit], factors: BlockFactors, solver: SolverSettings, n_visits: int) -> None:
         """Visit all blocks for some classes, each of which does what it needs to."""
-        first, last = min(fit.place for fit in fits), max(fit.place for fit in fits) + 1
         # in the same order each time, the solver needs more visits: 612 instead of about 72 on RT-s (counts, 27 blocks)
         order = np.random.default_rng((solver.seed, n_visits)).permutation(self._n_blocks)
         for block in self._load(order.tolist()):
             solver.check()
             stored = self._blocks[block.number]
-            dual = self._file.read(stored.dual.part(first, last), buffer="dual")
-            rows = self._file.read(stored.rows.part(first, last), buffer="rows")
+            dual_places, row_places = (
+                [each.part(fit.place, fit.place + 1) for fit in fits] for each in (stored.dual, stored.rows)
+            )
+            dual, rows = self._file.read(*dual_places, buffer="dual"), self._file.read(*row_places, buffer="rows")
             weights = block.weights * factors.is_fitted[block.documents]
+            squares = np.ascontiguousarray(factors.squares[:, block.documents])
 
             def visit(
-                fit: Fit, block: LoadedBlock = block, weights: Floats = weights, dual: Any = dual, rows: Any = rows
-            ) -> None:
-                stage, own = fit.stage, (dual[fit.place - first], rows[fit.place - first])
-                factor = np.full(self._n_classes, -stage.C)
-                factor[fit.own_class] = stage.C
-                strengths = factor[block.classes] * weights
-                diagonal = self._diagonal(block.documents, fit.own_class, fit.offset, factors)
-                problem = block.matrix, strengths, diagonal, *own
+                number: int, block: LoadedBlock = block, weights: Floats = weights, squares: Any = squares,
+                dual: Any = dual, rows: Any = rows,
+            ) -> None:  # fmt: skip
+                fit, own = fits[number], (dual[number], rows[number])
+                stage = fit.stage
+                is_own = block.classes == fit.own_class
+                strengths = np.where(is_own, stage.C, -stage.C) * weights
+                problem = block.matrix, strengths, self._diagonal(squares, is_own, fit.offset), *own
                 if fit.action == ADD:
                     fit.kernel.add(*problem)
                 elif fit.action == MEASURE:
@@ -396,11 +400,13 @@ class BlockedOneVsRest(OneVsRest):
                     seed = (solver.seed + fit.n_iter * self._n_blocks + block.number) % 2**64
                     fit.kernel.visit(*problem, tolerance=stage.tolerance, n_iter=fit.n_iter, seed=seed)
 
-            for _ in parallel_map(visit, fits, jobs=self._jobs):
+            for _ in parallel_map(visit, range(len(fits)), jobs=self._jobs):
                 pass
-            if any(fit.action != ADD for fit in fits):
-                self._file.write(stored.dual.part(first, last), dual)
-                self._file.write(stored.rows.part(first, last), rows)
+            for number, fit in enumerate(fits):
+                if fit.action == PASS:
+                    self._file.write(dual_places[number], dual[number])
+                if fit.action != ADD:
+                    self._file.write(row_places[number], rows[number])
 
     def _weigh_singles(
         self, fits: list[Fit], factors: BlockFactors, C: float
