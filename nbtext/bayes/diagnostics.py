@@ -74,6 +74,7 @@ class LeaveOneOutEstimate:
     unanswered  number of documents without a word that the model of the others knows; it gives them no label
     other       accuracy if duplicates are left out separately instead of together, or together instead of separately;
                 None: it differs by no more than `error_of` the accuracy
+    folds       number of folds that models of the other documents scored; None: leave-one-out, or those of the settings
     """
 
     FIGURES: ClassVar = ("accuracy", "log_loss")  # in output
@@ -90,6 +91,7 @@ class LeaveOneOutEstimate:
     targets: tuple[Proportion, ...] = ()
     unanswered: int = 0
     other: float | None = None
+    folds: int | None = None
 
     @property
     def metric(self) -> float:

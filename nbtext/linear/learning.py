@@ -137,11 +137,11 @@ def learn(
     )  # fmt: skip
     if selection.estimate is None:
         return scorer, selection
-    hashes = np.arange(len(data)) if data.hashes is None else data.hashes
+    hashes, folds = np.arange(len(data)) if data.hashes is None else data.hashes, None
     if isinstance(data, BlockedData):  # otherwise `add_other_estimate` counts without documents that have no token
-        hashes = hashes[hashes != np.uint64(EMPTY_HASH)]
+        hashes, folds = hashes[hashes != np.uint64(EMPTY_HASH)], 1
     n_duplicates = len(hashes) - len(np.unique(hashes))
-    estimate = replace(selection.estimate, duplicates=n_duplicates, unjudged=n_unjudged)
+    estimate = replace(selection.estimate, duplicates=n_duplicates, unjudged=n_unjudged, folds=folds)
     return scorer, selection._replace(estimate=estimate)
 
 

@@ -56,7 +56,7 @@ def format_training_summary(model: TrainedModel) -> str:
         is_fitted = chosen.C is None or settings.calibrate or fitted.full_features is not None
         return found if is_fitted else f"{found}; no estimate without calibration (nbtext evaluate --folds gives one)"
     is_left_out = chosen.C is None and fitted.unlabeled is None and fitted.full_features is None
-    judge = "leave-one-out" if is_left_out else f"{settings.folds} folds"
+    judge = "leave-one-out" if is_left_out else number_of(expected.folds or settings.folds, "fold")
     if expected.held_out:  # nothing was left out for these
         judge = f"{number_of(expected.documents, 'document')}, {expected.held_out:,} of them not in the training set"
     elif expected.documents < statistics.n_documents:

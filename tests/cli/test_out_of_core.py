@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -82,6 +83,7 @@ def test_linear_models_of_documents_in_blocks(letters: Path, tmp_path: Path) -> 
             said = process.communicate()[1]
         assert f"the counted documents are too many to be kept in memory, and go to temporary files in {folder}" in said
         assert sorted(os.listdir(tmp_path)) == ["model", "other"]
+        assert re.search(r"\(1 fold, scores of [\d,]+ documents", said)
     subprocess.run([*NBTEXT, *train, "-o", "usual", "-q"], cwd=tmp_path, env=USUAL, check=True)
     evaluated = []
     for model in ("usual", "model"):
