@@ -5,6 +5,10 @@ block, and for each block some classes, as many as have their weights in memory.
 tolerance, so that the weights are those of the solver in memory up to that. One fold is held out, of documents with the
 smallest hashes; its models continue from the solution of all documents.
 
+Each range of hashes is spread over all blocks. With ranges as blocks, all duplicates of a document would be visited one
+after the other, which is as slow as one document with a larger C: 300 MB of repeated documents need 213 visits to all
+blocks instead of 57.
+
 Yu, Hsieh, Chang, Lin, Large Linear Classification When Data Cannot Fit In Memory, 2010.
 """
 
@@ -75,17 +79,6 @@ class StoredRange(NamedTuple):
     bounds: tuple[NDArray[np.int64], ...]
 
 
-class StoredBlock(NamedTuple):
-    """What the solver keeps of the documents of a block.
-
-    dual  (n_problems, n), dual variables divided by C
-    rows  (n_problems, 8 · n), the state of each document
-    """
-
-    dual: Place
-    rows: Place
-
-
 class LoadedBlock(NamedTuple):
     """A block in memory; `sizes` are the numbers of its documents' shared features, `weights` their class weights."""
 
@@ -98,10 +91,6 @@ class LoadedBlock(NamedTuple):
     single_rows: NDArray[np.int32]
     single_columns: NDArray[np.int32]
     single_values: Floats
-
-    def signs(self, own_class: int) -> Floats:
-        """Return 1 for each document of a class, and -1 for the others."""
-        return np.where(self.classes == own_class, 1.0, -1.0)
 
 
 class BlockFactors(NamedTuple):
@@ -202,20 +191,17 @@ class BlockedOneVsRest(OneVsRest):
             self._shared_squares += squares
         del self._places
         data.blocks.spill.drop_documents()  # whose documents are stored as blocks now
-        self._blocks = [self._make_block(number) for number in range(self._n_blocks)]
+        # of the documents of each block: the dual variables divided by C, and what the solver keeps of each
+        shapes = [(len(self._classes), len(data.classes[self._documents(n)])) for n in range(self._n_blocks)]
+        if self._is_logistic:
+            self._duals = [self._file.append(np.full(shape, START_DUAL)) for shape in shapes]
+        else:
+            self._duals = [self._file.reserve(np.float64, shape) for shape in shapes]
+        self._rows = [self._file.reserve(np.uint8, (n_problems, n * ROW_BYTES)) for n_problems, n in shapes]
 
     def _documents(self, block: int) -> slice:
         """Return the documents of a block: every n-th one, so that duplicates are in as many blocks as possible."""
         return slice(block, None, self._n_blocks)
-
-    def _make_block(self, number: int) -> StoredBlock:
-        """Store the state of the solver before the first visit."""
-        n, n_problems = len(self._blocked.classes[self._documents(number)]), len(self._classes)
-        if self._is_logistic:
-            dual = self._file.append(np.full((n_problems, n), START_DUAL))
-        else:
-            dual = self._file.reserve(np.float64, (n_problems, n))
-        return StoredBlock(dual, self._file.reserve(np.uint8, (n_problems, n * ROW_BYTES)))
 
     def _store(self, number: int) -> tuple[StoredRange, Floats]:
         """Store a range of hashes, and return it with the sums of the squares of each shared feature's values."""
@@ -375,9 +361,9 @@ class BlockedOneVsRest(OneVsRest):
         order = np.random.default_rng((solver.seed, n_visits)).permutation(self._n_blocks)
         for block in self._load(order.tolist()):
             solver.check()
-            stored = self._blocks[block.number]
             dual_places, row_places = (
-                [each.part(fit.place, fit.place + 1) for fit in fits] for each in (stored.dual, stored.rows)
+                [each[block.number].part(fit.place, fit.place + 1) for fit in fits]
+                for each in (self._duals, self._rows)
             )
             dual, rows = self._file.read(*dual_places, buffer="dual"), self._file.read(*row_places, buffer="rows")
             weights = block.weights * factors.is_fitted[block.documents]
@@ -414,9 +400,9 @@ class BlockedOneVsRest(OneVsRest):
         """Return the columns and the weights of features of one document that are not 0, by class."""
         found: dict[int, list[tuple[NDArray[np.int32], Floats]]] = {fit.own_class: [] for fit in fits}
         for block in self._load(has_singles=True):
-            stored = self._blocks[block.number]
             for fit in fits:
-                dual, signs = self._file.read(stored.dual.part(fit.place, fit.place + 1))[0], block.signs(fit.own_class)
+                dual = self._file.read(self._duals[block.number].part(fit.place, fit.place + 1))[0]
+                signs = np.where(block.classes == fit.own_class, 1.0, -1.0)
                 by_entry = (C * dual * signs * block.weights)[block.single_rows]
                 single = np.flatnonzero(by_entry)
                 rows, values = block.single_rows[single], block.single_values[single]
