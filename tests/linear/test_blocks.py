@@ -245,6 +245,12 @@ def test_a_full_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file.write(other.part(1, 2), np.full((1, 5), 2.0))
     np.testing.assert_array_equal(file.read(other).sum(axis=1), [0, 10, 0])
     np.testing.assert_array_equal(file.read(place.part(10, 20)), np.arange(10, 20))
+    parts = place.part(990, 1000), place.part(3, 3), place.part(0, 5)
+    np.testing.assert_array_equal(file.read(*parts), [*range(990, 1000), *range(5)])
+    first, second = (file.read(each, buffer="one") for each in (parts[2], parts[0]))  # which becomes larger
+    np.testing.assert_array_equal(first, range(5))
+    np.testing.assert_array_equal(second, range(990, 1000))
+    assert np.shares_memory(second, file.read(parts[2], buffer="one"))
 
     class Full:
         """Writes a part, and then nothing."""
