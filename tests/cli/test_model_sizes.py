@@ -130,7 +130,7 @@ def test_documents_that_cannot_calibrate(nbtext: Any, letters: Path, tmp_path: P
     nbtext("train", str(letters / "train"), "--model", "svm", "-o", "full", "-q").ok()
     command = ("export", "full", "-o", "small.joblib", "--max-model-bytes", "12KB", "--documents")
     (tmp_path / "lists.jsonl").write_text('{"text": "a noise", "label": ["noise", "trash"]}\n', encoding="ascii")
-    nbtext(*command, "lists.jsonl").refused(1, "several labels")
+    nbtext(*command, "lists.jsonl").refused(1, "lists.jsonl:1: the document has 2 labels (noise, trash)")
     (tmp_path / "new.csv").write_text("text,label\na noise,new\n", encoding="ascii")
     nbtext(*command, "new.csv").refused(1, "the model has no label 'new'")
     assert not (tmp_path / "small.joblib").exists()

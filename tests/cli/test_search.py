@@ -38,7 +38,7 @@ def test_the_model_that_was_found_is_trained(nbtext: Any, few: Path, tmp_path: P
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert re.search(r"tried \d models on \d+ documents in \d+\.\d s\n", trained.err)
     rows = [re.split(r"\s{2,}", line.strip()) for line in trained.err.splitlines() if line[:1] == " "][2:]
-    assert re.search(r"^stacked: 0\.\d+ \w+", trained.err, re.MULTILINE)  # the parts and their weights
+    assert re.search(r"^stacked: 0\.\d+ × \w+", trained.err, re.MULTILINE)  # the parts and their weights
     marked = [row for row in rows if row[-1].endswith("◂")]
     assert len(marked) == 1
     assert max(float(row[2]) for row in rows) - float(marked[0][2]) < 0.02  # leave-one-out may be above folds

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from nbtext.bayes import label_noise
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import Source, open_source
 from nbtext.features.settings import FeatureSettings
-from nbtext.model import review as reviewing
 from nbtext.model.fitted_model import TrainedModel, make_trained_model
 from nbtext.model.fitting import fit_model
 from nbtext.model.predictor import Predictor
@@ -62,13 +62,13 @@ def read(folder: Path, rows: Rows, features: FeatureSettings, name: str = "y") -
 def posteriors(monkeypatch: pytest.MonkeyPatch) -> list[NDArray[np.float64]]:
     """What the noise is estimated from: the posteriors of the documents that are judged."""
     found: list[NDArray[np.float64]] = []
-    estimate: Callable[..., Any] = reviewing.estimate_noise
+    estimate: Callable[..., Any] = label_noise.estimate_noise
 
     def keep(values: NDArray[np.float64], *others: Any) -> Any:
         found.append(values)
         return estimate(values, *others)
 
-    monkeypatch.setattr(reviewing, "estimate_noise", keep)
+    monkeypatch.setattr(label_noise, "estimate_noise", keep)
     return found
 
 
@@ -204,8 +204,8 @@ def test_several_labels(keep_sample: int | None, tmp_path: Path, monkeypatch: py
         stored = replace(counts, sample=counts.sample.smallest(0), sample_size=0).drop_unused_sets()
         model = make_trained_model(model.fitted, stored)
     found: list[tuple[NDArray[Any], ...]] = []
-    judge_pairs = reviewing.find_wrong_pairs
-    monkeypatch.setattr(reviewing, "find_wrong_pairs", lambda *pairs: (found.append(pairs), judge_pairs(*pairs))[1])
+    judge_pairs = label_noise.find_wrong_pairs
+    monkeypatch.setattr(label_noise, "find_wrong_pairs", lambda *pairs: (found.append(pairs), judge_pairs(*pairs))[1])
     new = [{**row, "text": f"{row['text']} new"} for row in make_rows(3, seed=5, several=True)]
     corpus = read(tmp_path, [*rows, *new], FeatureSettings())
     noise = ModelJudge(model).judge_pairs(corpus, [document.labels for document in corpus.documents])
