@@ -22,7 +22,7 @@ from nbtext.bayes.calibration import Calibration, fit_scaled_temperature
 from nbtext.bayes.decision_offsets import find_goals
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate
 from nbtext.bayes.scorer import Floats, round_to_float32
-from nbtext.bayes.settings import CONFIDENCE, DECISION_METRICS
+from nbtext.bayes.settings import CONFIDENCE, DECISION_METRICS, STACKED
 from nbtext.bayes.smoothing import Scored, Selection, Unanswered, judge
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.csr import running_sums
@@ -235,8 +235,8 @@ def _hold_out(model: TrainedModel, jobs: int) -> Iterator[HeldOut]:
     sizes = np.bincount(folds[folds != NEVER_HELD_OUT], minlength=n_folds)
     n_folds = min(n_folds, int(np.searchsorted(running_sums(sizes), CALIBRATION_SIZE)))
     C = fitted.hyperparameters.C
-    plain = replace(
-        settings, calibrate=False, optimize=None, min_recall=(), min_precision=(), confidence=CONFIDENCE,
+    plain = replace(  # the weights of a stack are fitted to the folds that calibrate it
+        settings, calibrate=settings.model == STACKED, optimize=None, min_recall=(), min_precision=(), confidence=CONFIDENCE,
         C=settings.C if C is None else C, smoothing=fitted.hyperparameters.smoothing if C is None else None,
     )  # fmt: skip
     for fold in range(n_folds):

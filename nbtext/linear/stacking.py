@@ -81,7 +81,8 @@ class Stack:
         self._fitted: list[Fitted] = []
         for name, start, stop in zip(data.views or ("",), self._bounds[:-1], self._bounds[1:], strict=True):
             view = _make_view(data, name, np.arange(start, stop, dtype=np.int32))
-            for part in [Part(name, "multinomial"), *self._list_linear(name)]:
+            bayes = BAYES_OF_TWO[0] if data.n_classes == TWO else BAYES[0]  # until one is chosen
+            for part in [Part(name, *bayes), *self._list_linear(name)]:
                 own = (
                     view
                     if data.words is None or not part.is_of_words

@@ -31,6 +31,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "nbsvm": {"model": "nbsvm", "ngrams": (1, 2), **TFIDF},
     "svm": {"model": "svm", "optimize": "macro_f1"},
     "logistic": {"model": "logistic", "calibrate": False},
+    "stacked": {"model": "stacked", "ngrams": (1, 2), "tf": "binary", "norm": "l2"},
+    "stacked, views": {"model": "stacked", "view": ("word:1", "char_wb:1,3"), "tf": "binary", "norm": "l2"},
     "characters": {"model": "nbsvm", "analyzer": "char_wb", "ngrams": (2, 4), "tf": "binary", "norm": "l2"},
 }
 

@@ -171,6 +171,16 @@ def test_without_folds_all_parts_weigh_the_same() -> None:
     assert {part.weight for part in model.hyperparameters.parts} == {1 / 6}
 
 
+def test_equal_weights_predict() -> None:
+    """Without calibration, no fold is fitted, and all parts have the same weight."""
+    texts, labels = made_texts(400, 4)
+    corpus = counted(texts[:300], labels[:300])
+    model = fit_model(corpus, FEATURES, ModelSettings(model=STACKED, calibrate=False))
+    batch = Batch(list(map(str, range(100))), (texts[300:],), labels[300:])
+    found = Predictor(model).predict_batch(batch).labels
+    assert np.mean([each == (label,) for each, label in zip(found, labels[300:], strict=True)]) > 0.8
+
+
 @pytest.mark.exhaustive
 def test_a_stack_is_more_accurate_than_its_parts(corpora: Callable[[str], Path]) -> None:
     """Half of the short reviews, and the test on 2,000 of the others: 0.768 beside 0.750 to 0.762."""
