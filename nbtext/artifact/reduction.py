@@ -236,8 +236,9 @@ def _hold_out(model: TrainedModel, jobs: int) -> Iterator[HeldOut]:
     n_folds = min(n_folds, int(np.searchsorted(running_sums(sizes), CALIBRATION_SIZE)))
     C = fitted.hyperparameters.C
     plain = replace(  # the weights of a stack are fitted to the folds that calibrate it
-        settings, calibrate=settings.model == STACKED, optimize=None, min_recall=(), min_precision=(), confidence=CONFIDENCE,
-        C=settings.C if C is None else C, smoothing=fitted.hyperparameters.smoothing if C is None else None,
+        settings, calibrate=settings.model == STACKED, optimize=None, min_recall=(), min_precision=(),
+        confidence=CONFIDENCE, C=settings.C if C is None else C,
+        smoothing=fitted.hyperparameters.smoothing if C is None else None,
     )  # fmt: skip
     for fold in range(n_folds):
         is_held_out = folds == fold
