@@ -170,7 +170,7 @@ def compute_unspaced_share(vocabulary: Vocabulary, counts: NDArray[np.int64], fi
 
 
 def find_words(vocabulary: Vocabulary | None, settings: FeatureSettings) -> NDArray[np.int64] | None:
-    """Return the features that are single words; None if features are hashed, or n-grams of characters."""
-    if vocabulary is None or settings.analyzer != "word":
+    """Return the features that are single words; None if there are none, or features are hashed."""
+    if vocabulary is None or settings.analyzer != "word" or settings.ngrams[0] > 1:
         return None
     return np.flatnonzero(find_first_words(vocabulary, settings.fields)[1] == 0)
