@@ -61,6 +61,8 @@ SEARCHED_SUBSETS = {  # the same for the table of differences
     "SpamAssassin": "spamassassin",
     "languages (UDHR)": "udhr2",
     "Thai messages": "wisesight-th",
+    "short questions (banking77)": "banking77",
+    "Japanese sentences (chABSA)": "ja-chabsa",
 }
 
 
