@@ -351,7 +351,7 @@ def list_searched(features: FeatureSettings, model_settings: ModelSettings, sour
     return list_candidates(features, replace(model_settings, model=AUTO), {*typed})
 
 
-def search_documents(
+def search_documents(  # noqa: PLR0913 - what is searched, among what, and how to compute
     sources: tuple[str, ...],
     input_settings: InputSettings,
     features: FeatureSettings,
@@ -360,15 +360,18 @@ def search_documents(
     run: RunSettings,
     *,
     where: str,
+    workers: Workers | None = None,
 ) -> tuple[TrainedModel, Search]:
     """Search the most accurate model for labeled documents; return it, and the results of all candidates.
 
-    where  the setting that asks for the search, for messages
+    where    the setting that asks for the search, for messages
+    workers  count the documents, and so only models are tried that they can fit to more documents, too
     """
     from time import monotonic
 
     from nbtext.evaluation.search import Budget, bound_reading_seconds, search_model
-    from nbtext.model.source_counting import count_source
+    from nbtext.model.source_counting import CountingTask, ThreadExecutor
+    from nbtext.model.training import can_be_blocked
 
     if is_matrix_alone(sources, input_settings):
         hint = "give texts, or choose one model"
@@ -376,14 +379,16 @@ def search_documents(
     budget = Budget(searching.budget, monotonic)
     with open_documents(sources, input_settings, run) as (source, on_batch):
         candidates = list_searched(features, model_settings, source)
+        if workers is not None:
+            candidates = [each for each in candidates if not each.is_linear or can_be_blocked(each.model_settings)]
         source.keep_documents()
         first = iter([on_batch])
 
         def count(each: FeatureSettings) -> CorpusCounts:
-            own = next(first, None)
-            return count_source(source, each, jobs=run.jobs, sample_size=None, on_batch=own, allows_several=True)
+            task = CountingTask(each, None)
+            return (workers or ThreadExecutor(run.jobs)).count(source, task, next(first, None))
 
-        reading_seconds = bound_reading_seconds(source.size, source.unit)
+        reading_seconds = bound_reading_seconds(source.size, source.unit) if workers is None else 0.0
         trained, found = search_model(candidates, count, budget, reading_seconds=reading_seconds, jobs=run.jobs)
     return replace(trained, fitted=replace(trained.fitted, input=source.model_input)), found
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
+from contextlib import nullcontext
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.settings import AUTO, BEST, ModelSettings
@@ -12,8 +13,8 @@ from nbtext.cli import options, running
 from nbtext.cli.command import command
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import InputSettings
-from nbtext.errors import SettingsError
-from nbtext.evaluation.settings import SearchSettings
+from nbtext.errors import SettingsError, number_of
+from nbtext.evaluation.settings import SAMPLE_SIZES, SearchSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.settings import UnlabeledSettings
 from nbtext.parallel import import_meanwhile
@@ -75,13 +76,14 @@ class Train:
     example="nbtext train letters/train -o letters.joblib",
     notes="Memory for Naive Bayes on counts depends on the number of features and labels, not on the number of "
     "documents. With TF-IDF weights or --keywords, and for categorical, gaussian and linear models, it also grows with "
-    "the number of documents; nbsvm and svm write temporary files instead where it would be about 1 GB. --em needs "
+    "the number of documents; nbsvm and svm write temporary files instead where it would be about 1 GB, or, with "
+    "--cluster, leave the documents in the memory of the workers, which fit the model. --em needs "
     "20 bytes for each distinct word of each unlabeled document.",
     rules=[
         Needs("budget", "model=best"),
         Needs("em", "unlabeled|keywords"),
         Needs("unlabeled", "em|keywords"),
-        *(Excludes(name, "model=best") for name in ("unlabeled", "keywords", "cluster")),
+        *(Excludes(name, "model=best") for name in ("unlabeled", "keywords")),
         *(Excludes(name, "cluster") for name in ("unlabeled", "keywords")),
         Excludes("holdout", "keywords"),
         Excludes("max_model_bytes", "keep_sample", because="a smaller model holds no counts"),
@@ -199,13 +201,28 @@ def _search(given: Train) -> TrainedModel:
     from nbtext.report.terminal import format_screen
     from nbtext.report.training import search_parts
 
-    model_settings = ModelSettings(**{**given.model_settings, "model": AUTO})
-    trained, found = running.search_documents(
-        given.sources, given.input, given.features, model_settings, given.search, given.run, where="model"
-    )
+    model_settings, share = ModelSettings(**{**given.model_settings, "model": AUTO}), 1.0
+    if given.cluster.cluster is not None:
+        with running.open_documents(given.sources, given.input, replace(given.run, quiet=True)) as (source, _):
+            share = 1.0 if source.size is None else SAMPLE_SIZES[source.unit] / max(1, source.size)
+    read, run, is_sampled = given.input, given.run, share < 1
+    if is_sampled:
+        if given.holdout:
+            raise refuse("holdout", "--model best with --cluster searches on a sample that is chosen in the same way")
+        read, run = replace(read, holdout=share, is_holdout=True), replace(run, quiet=True)
+    with running.open_workers(given.sources, given.cluster, run) if is_sampled else nullcontext() as workers:
+        trained, found = running.search_documents(
+            given.sources, read, given.features, model_settings, given.search, run, where="model", workers=workers
+        )
     if not given.run.quiet:
         sys.stderr.write(format_screen(search_parts(found, has_intervals=False), running.screen()))
-    return trained
+    if not is_sampled:
+        return trained
+    what = f"searched on a sample of {number_of(found.n_documents, 'document')}, without models that workers cannot fit"
+    running.say(f"{what}; training the best one on all documents", quiet=given.run.quiet)
+    best = found.best.candidate
+    settings = {each.name: getattr(best.model_settings, each.name) for each in fields(best.model_settings)}
+    return _fit(replace(given, features=best.features, model_settings=settings), is_matrix=False)
 
 
 def _learn_unlabeled(given: Train) -> TrainedModel:

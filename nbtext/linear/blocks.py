@@ -26,7 +26,7 @@ from nbtext.features.csr import running_sums
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.features.stored_documents import ArrayFile, Place, StoredDocuments
 from nbtext.features.weighting import Weighting
-from nbtext.linear.data import Floats, SolverSettings, check_finite
+from nbtext.linear.data import Floats, LinearModel, SolverSettings, check_finite, order_features
 from nbtext.linear.nbsvm import log_shares
 from nbtext.linear.one_vs_rest import START_DUAL, ClassSolution, OneVsRest, Solution, continuation
 from nbtext.parallel import parallel_map
@@ -60,6 +60,10 @@ class BlockedData:
 
     def __len__(self) -> int:
         return len(self.classes)
+
+    def make_problem(self, model: LinearModel, settings: LinearSettings, *, jobs: int) -> OneVsRest:
+        problem: OneVsRest = globals()[model.blocked](self, settings, jobs=jobs)
+        return problem
 
     def load(self, number: int, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
         """Return some weighted documents of a range of hashes as compressed sparse rows."""
@@ -178,10 +182,7 @@ class BlockedOneVsRest(OneVsRest):
         self._n_classes, self._n_features = data.n_classes, data.n_features + has_intercept
         self._is_started = False
         frequencies = np.append(data.frequencies, len(data)) if has_intercept else data.frequencies
-        shared = np.flatnonzero(frequencies > 1)
-        self._columns = shared[np.argsort(-frequencies[shared], kind="stable")].astype(np.int32)
-        self._places = np.full(self._n_features, -1, dtype=np.int32)
-        self._places[self._columns] = np.arange(len(self._columns), dtype=np.int32)
+        self._columns, self._places = order_features(frequencies)
         self._file: ArrayFile = data.blocks.spill.open_file()
         self._ranges: list[StoredRange] = []
         self._n_blocks = min(max(MIN_BLOCKS, len(data.blocks)), len(data))

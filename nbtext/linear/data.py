@@ -211,10 +211,7 @@ class CompactMatrix:
         raises  ModelError: values are too large for float32
         """
         frequencies = sum_columns(data.indices, None, data.n_features)
-        shared = np.flatnonzero(frequencies > (1 if is_splitting else 0))
-        columns = shared[np.argsort(-frequencies[shared], kind="stable")].astype(np.int32)
-        places = np.full(data.n_features, -1, dtype=np.int32)
-        places[columns] = np.arange(len(columns), dtype=np.int32)
+        columns, places = order_features(frequencies, 1 + is_splitting)
         features = places[data.indices]
         is_shared = features >= 0
         single = np.flatnonzero(~is_shared)
@@ -249,6 +246,19 @@ def sum_columns(
         own = None if values is None else np.power(values[part], power, dtype=np.float64)
         sums += np.bincount(indices[part], own, n_columns)
     return sums
+
+
+def order_features(frequencies: NDArray[Any], at_least: int = 2) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the columns of the features that so many documents hold, the most frequent first, and their places.
+
+    frequencies  (n_features,), numbers of documents
+    returns      (n_shared,), and for each feature its place among these, (n_features,); -1 if it has none
+    """
+    shared = np.flatnonzero(frequencies >= at_least)
+    columns = shared[np.argsort(-frequencies[shared], kind="stable")].astype(np.int32)
+    places = np.full(len(frequencies), -1, dtype=np.int32)
+    places[columns] = np.arange(len(columns), dtype=np.int32)
+    return columns, places
 
 
 def check_finite(numbers: NDArray[np.floating] | float) -> None:

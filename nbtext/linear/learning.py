@@ -36,7 +36,6 @@ from nbtext.bayes.smoothing import BLOCK_SCORES, MAX_SCORES, Scored, Selection, 
 from nbtext.errors import ConvergenceWarning, SettingsError
 from nbtext.features.document_counts import EMPTY_HASH
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
-from nbtext.linear import blocks
 from nbtext.linear.blocks import BlockedData
 from nbtext.linear.data import LinearModel, Problem, SolverSettings, TrainingData, do_nothing, make_rough
 from nbtext.linear.one_vs_rest import ClassWeights, OneVsRest
@@ -99,8 +98,11 @@ def learn(
         refuse_targets(goals.targets)
     is_judged = is_selecting or settings.calibrate or goals != Goals()
     has_folds = len(held_out.documents) > 0 and is_judged
-    make_problem = getattr(blocks, model.blocked) if isinstance(data, BlockedData) else model.problem
-    problem: Problem = make_problem(data, settings, jobs=jobs)
+    problem: Problem
+    if isinstance(data, BlockedData):
+        problem = data.make_problem(model, settings, jobs=jobs)
+    else:
+        problem = model.problem(data, settings, jobs=jobs)
     C, scores, start = DEFAULT_C if isinstance(settings.C, str) else settings.C, None, None
     if has_folds and is_selecting:
         C, scores, start = _select_strength(

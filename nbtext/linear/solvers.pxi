@@ -124,3 +124,57 @@ def fit_binary(
     relative = p.gap / p.objective if p.objective > 0 else INFINITY if p.gap else 0.0  # the dual objective is at most the optimum
     is_finite = isfinite(p.gap) and isfinite(p.objective)
     return relative if is_finite else NAN, n_iter, weights[:n_features, 0].copy()
+
+
+def improve_binary(
+    CheckedMatrix matrix, strengths, diagonal, features, holders, dual, *, is_logistic, tolerance, objective, n_fitted, n_passes, seed
+):
+    """Improve the dual variables of a part of the rows; `_kernel.pyi` has the documentation."""
+    cdef const float[::1] row_diagonal = diagonal, n_holders = holders
+    cdef const double[::1] row_strengths = strengths
+    cdef double[::1] row_dual = dual
+    cdef float[:, ::1] weight_view = features
+    cdef int64_t n_rows = len(matrix), place, row, feature
+    if not len(strengths) == len(diagonal) == len(dual) == n_rows:
+        raise ValueError("there must be one element for each row")
+    if not len(features) == len(holders) == matrix.n_features or weight_view.shape[1] != 2:
+        raise ValueError("there must be a weight, a scale and a number of parts for each feature")
+    if n_passes >= MAX_PASSES:
+        raise ValueError("more passes than a row can count")
+    order = np.flatnonzero(strengths).astype(np.int32)
+    if len(order) == 0:
+        features[:, 0] = 0
+        return 0.0, 0.0
+    rows, visited = np.empty((n_rows, 2), np.int32), np.empty_like(order)
+    cdef int32_t[:, ::1] row_view = rows
+    cdef int32_t[::1] order_view = order, visited_view = visited
+    cdef BinaryProblem p
+    cdef double wanted = tolerance, loss = 0, margin, C
+    cdef int32_t n_iter, last = n_passes
+    p.indptr, p.strengths, p.diagonal = &matrix.indptr[0], &row_strengths[0], &row_diagonal[0]
+    p.features = &matrix.features[0] if matrix.features.shape[0] else NULL
+    p.values = &matrix.values[0] if matrix.values.shape[0] else NULL
+    p.weights, p.n_features = <Feature*> &weight_view[0, 0] if matrix.n_features else NULL, matrix.n_features
+    p.rows, p.dual, p.margins, p.order, p.visited = <Row*> &row_view[0, 0], &row_dual[0], NULL, &order_view[0], &visited_view[0]
+    p.n_rows, p.n_order, p.n_fitted, p.objective = n_rows, len(order), n_fitted, objective
+    p.is_logistic, p.state, p.gap = is_logistic, seed, 0
+    with nogil:
+        set_negligible(&p, wanted)
+        for place in range(p.n_order):
+            row = p.order[place]
+            margin, C = margin_of(&p, row), fabs(p.strengths[row])
+            loss += C * (softplus(-margin) if p.is_logistic else max(0.0, 1 - margin) ** 2)
+            loss += C * C * p.dual[row] * p.dual[row] * p.diagonal[row] / 2
+            p.rows[row].square, p.rows[row].wait, p.rows[row].due = -1, 0, 0
+            if C * gap_part(p.dual[row], margin, p.is_logistic) <= p.negligible:
+                p.rows[row].due = <int16_t> (last + 1)
+        for feature in range(p.n_features):
+            p.weights[feature].scale *= n_holders[feature]
+        for n_iter in range(1, last + 1):
+            make_pass(&p, wanted, n_iter)
+        for feature in range(p.n_features):
+            p.weights[feature].scale /= n_holders[feature]
+        set_weights(&p)
+        p.objective = 0
+        add_dual_losses(&p)
+    return loss, p.objective

@@ -19,7 +19,7 @@ from nbtext.features.analyzer import TOO_LONG, refuse_long_texts
 from nbtext.features.counting import Counter, counter, merge_sorted
 from nbtext.features.document_counts import EMPTY_HASH, DocumentCounts, take_smallest
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.stored_documents import Part, Run, Spill, StoredDocuments
+from nbtext.features.stored_documents import DocumentParts, Part, Run, Spill, StoredDocuments
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting, WeightingOfViews
 from nbtext.records import dataclass
@@ -153,7 +153,8 @@ class CorpusCounts:
     label_sets   If documents have several labels: the distinct label sets of the retained documents, sorted, each with
                  its labels sorted. The class of a retained document is the number of its set. Otherwise None.
     empty        How many documents of each label set hold no token; None: not known, as of a model file
-    stored       All documents, in a temporary file, if a model needs them and they are too many for memory.
+    stored       All documents, in a temporary file or in the memory of workers, if a model needs them and they are too
+                 many for memory.
     """
 
     labels: tuple[str, ...]
@@ -165,7 +166,7 @@ class CorpusCounts:
     below: int = ALL_HASHES
     label_sets: tuple[LabelSet, ...] | None = None
     empty: Mapping[LabelSet, int] | None = None
-    stored: StoredDocuments | None = None
+    stored: StoredDocuments | DocumentParts | None = None
 
     @property
     def sets(self) -> tuple[LabelSet, ...]:
@@ -247,7 +248,7 @@ class CorpusCounts:
 
         If documents can have several labels, all of them are retained, in memory, and no longer stored.
         """
-        if self.stored is None:
+        if not isinstance(self.stored, StoredDocuments):  # workers have kept a sample apart
             return self
         if self.label_sets is not None:
             everything = replace(self, sample=self.stored.blocks().first(len(self.stored)), stored=None)
@@ -413,12 +414,13 @@ class _Union:
 
     def store(self, *corpora: CorpusCounts) -> tuple[list[DocumentCounts], StoredDocuments | None]:
         """Return both samples, and the stored documents; if one corpus has some, the other's sample is stored, too."""
-        spills = [counts.stored.spill for counts in corpora if counts.stored is not None]
+        known = [each.stored if isinstance(each.stored, StoredDocuments) else None for each in corpora]
+        spills = [stored.spill for stored in known if stored is not None]
         if not spills:
             return [counts.sample for counts in corpora], None
         parts = [
-            counts.stored or StoredDocuments.of(spills[0], counts.sample, len(columns), len(sets))
-            for counts, columns, sets in zip(corpora, self.columns, self.sets, strict=True)
+            stored or StoredDocuments.of(spills[0], counts.sample, len(columns), len(sets))
+            for counts, stored, columns, sets in zip(corpora, known, self.columns, self.sets, strict=True)
         ]
         mine, theirs = map(StoredDocuments.renumber, parts, self.columns, self.sets)
         return [counts.sample.slice(0, 0) for counts in corpora], mine + theirs

@@ -38,6 +38,7 @@ from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts, count_copies
 from nbtext.features.selection import is_selective, no_token, select_columns
 from nbtext.features.settings import FeatureSettings
+from nbtext.features.stored_documents import StoredDocuments
 from nbtext.features.vocabulary import Vocabulary, find_views, find_words
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CALIBRATION_SIZE, CorpusCounts
@@ -224,8 +225,15 @@ def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known
     weights = model_settings.class_weights_of(labels, statistics.class_documents.tolist())
     class_weights = None if weights is None else np.array(weights)
     data: TrainingData | BlockedData
-    if counts.stored is not None:
+    if isinstance(counts.stored, StoredDocuments):
         data = BlockedData(counts.stored, weighting, statistics.document_frequencies, len(labels), class_weights)
+    elif counts.stored is not None:
+        from nbtext.linear.distributed import DistributedData
+
+        data = DistributedData(
+            counts.stored, sample, counts.vocabulary, labels, weighting, statistics, class_weights,
+            has_intercept=model_settings.model != "nbsvm",
+        )  # fmt: skip
     else:
         data = TrainingData(
             sample.indptr, sample.indices, np.asarray(sample.counts, dtype=np.float64), sample.classes,

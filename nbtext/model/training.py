@@ -68,10 +68,13 @@ def train_on_source(  # noqa: PLR0913 - what to train on, what to fit, and how t
         import tempfile
 
         spill = Spill(tempfile.gettempdir())
-    stored = spill if executor is None and can_be_blocked(model_settings) else None
+    n_retained, is_blocked = max(SAMPLE_SIZE, model_settings.keep_sample or 0), can_be_blocked(model_settings)
 
     def count(each: FeatureSettings, on_batch: OnBatch | None) -> CorpusCounts:
-        return (executor or ThreadExecutor(jobs)).count(source, CountingTask(each, size, spill=stored), on_batch)
+        task = CountingTask(each, size)
+        if is_blocked:
+            task = replace(task, spill=spill) if executor is None else replace(task, n_returned=n_retained)
+        return (executor or ThreadExecutor(jobs)).count(source, task, on_batch)
 
     if model_settings.model == COMBINED:
         source.keep_documents()
@@ -79,7 +82,7 @@ def train_on_source(  # noqa: PLR0913 - what to train on, what to fit, and how t
         features, counts = count_for_model(count, features, model_settings, on_batch)
         if not counts.statistics.n_documents:
             raise InputError("SOURCE has no documents to train on")
-        counts = counts.retain(max(SAMPLE_SIZE, model_settings.keep_sample or 0))
+        counts = counts.retain(n_retained)
         model = train_on_counts(counts, features, model_settings, jobs=jobs)
     finally:
         spill.close()

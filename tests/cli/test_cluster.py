@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -11,10 +12,27 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
+import numpy as np
 import pytest
+from click.testing import CliRunner
 from distributed import Client
+
+from nbtext.artifact.model import load_model, save_model
+from nbtext.bayes.settings import ModelSettings
+from nbtext.cli.main import cli
+from nbtext.cluster.executor import WorkerDocuments, workers
+from nbtext.cluster.settings import ClusterSettings
+from nbtext.documents.settings import InputSettings
+from nbtext.documents.source import open_source
+from nbtext.evaluation.settings import SAMPLE_SIZES
+from nbtext.features import stored_documents
+from nbtext.features.settings import FeatureSettings
+from nbtext.kernel import HAS_KERNEL
+from nbtext.model.fitted_model import TrainedModel
+from nbtext.model.training import train_on_source
 
 TOP = Path(__file__).parents[2]
 SHARDS = ("--shard-bytes", "40000")
@@ -217,6 +235,95 @@ def test_a_killed_worker(nbtext: Any, texts: Path, model: str, cluster: str, com
             victim.send_signal(signal.SIGKILL)
             assert process.wait(60) == 0
         assert address not in client.scheduler_info()["workers"]
+    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
+
+
+def train_on_workers(source: Path, address: str, **settings: Any) -> TrainedModel:
+    """An NB-SVM that workers fit, because its documents are too many for the memory of the command."""
+    features = FeatureSettings(tf="log", idf="smooth", norm="l2")
+    with workers(ClusterSettings(cluster=address, shard_bytes=50000), jobs=2) as executor:
+        return train_on_source(
+            open_source([str(source)], InputSettings()), features, ModelSettings(model="nbsvm", **settings),
+            executor=executor,
+        )  # fmt: skip
+
+
+@pytest.mark.skipif(not HAS_KERNEL, reason="without the kernel, the command fits all linear models")
+@pytest.mark.parametrize("lost_at", [(), (2, 9, 12)], ids=["all", "killed"])
+def test_a_linear_model_that_workers_fit(
+    nbtext: Any, texts: Path, cluster: str, lost_at: tuple[int, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It has about the weights of one machine, also if workers are killed while they fit it; it is used as usual."""
+    ask = ("train", str(texts), "--model", "nbsvm", "--tf", "log", "--weighting", "tfidf", "-o")
+    nbtext(*ask, "here")
+    expected = load_model(tmp_path / "here").fitted
+    monkeypatch.setattr(stored_documents, "MAX_ENTRIES", 0)
+    run, n_runs = WorkerDocuments.run, []
+    with ExitStack() as stack, Client(cluster, set_as_default=False) as client:
+        victims = [stack.enter_context(worker(cluster, tmp_path)) for _ in lost_at]
+        client.wait_for_workers(2 + len(victims))
+
+        def run_or_kill(self: WorkerDocuments, *given: Any) -> Any:
+            n_runs.append(1)
+            if len(n_runs) in lost_at:  # before or while it works
+                Timer(0.02 * len(victims), victims.pop().send_signal, [signal.SIGKILL]).start()
+            return run(self, *given)
+
+        monkeypatch.setattr(WorkerDocuments, "run", run_or_kill)
+        found = train_on_workers(texts, cluster)
+    weights, others = found.fitted.scorer.weights(), expected.scorer.weights()
+    assert np.linalg.norm(weights - others) < 0.01 * np.linalg.norm(others)
+    assert not victims and len(n_runs) > 10
+    assert found.fitted.estimate.documents == pytest.approx(600, abs=10)  # a fifth
+    save_model(found, tmp_path / "there")
+    records = [
+        nbtext("predict", str(texts), "-m", name, "--to", "jsonl").out.splitlines() for name in ("here", "there")
+    ]
+    labels = [[json.loads(line)["label"] for line in lines] for lines in records]
+    assert len(labels[0]) == 3000
+    assert np.mean([one == other for one, other in zip(*labels, strict=True)]) > 0.995
+    assert nbtext("export", "there", "-o", "model.js").status == 0
+
+
+def test_several_labels_of_a_linear_model(cluster: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The command fits it to all documents, as on one machine."""
+    source, draw = tmp_path / "t.jsonl", random.Random(2)
+    lines = [
+        {"text": f"{n % 5} w{draw.randrange(99)} {'ab'[n % 2]}x", "label": ["ab"[n % 2], "c"]} for n in range(3000)
+    ]
+    source.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    monkeypatch.setattr(stored_documents, "MAX_ENTRIES", 0)
+    found, settings = train_on_workers(source, cluster), ModelSettings(model="nbsvm")
+    features = FeatureSettings(tf="log", idf="smooth", norm="l2")
+    expected = train_on_source(open_source([str(source)], InputSettings()), features, settings)
+    assert found.fitted.scorer.deltas.tobytes() == expected.fitted.scorer.deltas.tobytes()
+    assert found.counts.has_all_documents
+
+
+def test_a_search_on_a_sample(
+    texts: Path, cluster: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The search reads a part of a large source, says so, and what it finds is trained on everything."""
+    monkeypatch.setitem(SAMPLE_SIZES, "bytes", texts.stat().st_size // 3)
+    train = ["train", str(texts), "--model", "best", "--cluster", cluster, "-o", str(tmp_path / "m")]
+    result = CliRunner().invoke(cli, train, catch_exceptions=False)
+    assert result.exit_code == 0
+    found = re.search(r"^tried \d+ models on ([\d,]+) documents", result.stderr, re.MULTILINE)
+    assert found is not None and 900 <= int(found[1].replace(",", "")) <= 1100
+    said = (
+        f"searched on a sample of {found[1]} documents, without models that workers cannot fit; training the best one"
+    )
+    assert said in result.stderr and "stacked" not in result.stderr and "logistic" not in result.stderr
+    assert load_model(tmp_path / "m").counts.statistics.n_documents == 3000
+    refused = CliRunner().invoke(cli, [*train, "--holdout", "0.2"])
+    assert "--holdout: does not apply: --model best with --cluster searches on a sample" in str(refused.exception)
+
+
+def test_a_search_of_what_fits(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """It is the search without a cluster, which is not started."""
+    train = ("train", str(letters / "train"), "--model", "best", "-o")
+    here, there = nbtext(*train, "here"), nbtext(*train, "there", "--cluster", "tcp://127.0.0.1:9")
+    assert (there.status, there.err.count("searched on a sample")) == (here.status, 0)
     assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
 
 

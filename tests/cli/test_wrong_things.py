@@ -191,7 +191,6 @@ WRONG = """
 # searches
 2 train matrix.npz --input-format matrix --model best -o m =>
     --model: best needs texts, but SOURCE is a matrix; give texts
-2 train texts.tsv --cluster local --model best -o m => --cluster: cannot be combined with --model best
 2 train texts.tsv --budget soon --model best -o m => Invalid value for '--budget': 'soon' is not a time; write 30s or 5m
 2 train texts.tsv --budget -3s --model best -o m => --budget: -3 is not a valid value; give a time, such as 30s or 5m
 2 compare letters/test -m letters.joblib => needs at least two models

@@ -20,7 +20,7 @@ KILLED = KilledWorker("count_shard-1", SimpleNamespace(address="tcp://10.0.0.1:1
         (
             KILLED,
             "several workers stopped while they processed the same shard; they may have too little memory: try a "
-            "smaller --shard-bytes",
+            "smaller --shard-bytes, or, for a linear model, more workers",
         ),
         (
             ModuleNotFoundError("No module named 'nbtext'"),
