@@ -9,8 +9,8 @@ If each document has one label, the default model is compared with a stack of Na
 pairs and, of short texts, characters (`linear/stacking.py`).
 
 If documents have several labels, or there is no time for a stack, the default model is compared with Naive Bayes models
-of other features, estimated by leave-one-out, and with linear models. Those are first compared on a stratified subset;
-the best of them are fitted to all documents, and estimated by cross-validation.
+of other features, estimated by leave-one-out, and with two linear models, estimated by cross-validation: those
+of most features or, of several labels, the best ones on a stratified subset.
 
 Each fit predicts how long the next larger one will take: none is started that will not finish within the budget, and a
 linear model that does not is given up.
@@ -73,6 +73,7 @@ PAIRS_RATES = {"bytes": 2e-7, "files": 1e-3}  # seconds for reading pairs and pr
 SUBSET_FOLDS, SUBSET_SIZE = 3, 1024  # with which linear models are compared
 PROBE_SIZE = 256  # documents whose fit tells how long others take
 FINALISTS = 2  # linear models that are fitted to all documents
+GROWTH = 0.75  # the power of the work with which the time of a fit grows: small ones take longer in proportion
 FIRST_RATE = 5e-7  # seconds for each entry and class of a linear model, before the first fit; usually half of it
 
 
@@ -277,6 +278,11 @@ class Corpora:
         """The time of all readings."""
         return sum(self._seconds.values())
 
+    @property
+    def has_subset(self) -> bool:
+        """Whether a subset of SUBSET_SIZE documents says how long a fit takes, and how accurate it is."""
+        return self.n_documents > 2 * SUBSET_SIZE
+
     def is_promising(self, candidate: Candidate) -> bool:
         """Return whether a candidate is for these documents, and its features seem to be worth their time."""
         if self.task.task.name not in candidate.tasks:
@@ -406,8 +412,10 @@ def search_model(
     if best.fitted.estimate is not None:  # else there is nothing to choose by
         found = [fit] if (fit := _fit_stack(candidates, corpora, search)) else _fit_others(listed, corpora, search)
         listed = [each for each in candidates if corpora.is_promising(each)]  # which is known better now
-        if found and found[0].candidate.is_stacked:
-            listed = [each for each in listed if each in search.results]
+        if any(fit.candidate.is_stacked for fit in found):
+            listed = [each for each in listed if each in search.results]  # others are not needed
+        elif corpora.has_subset and sum(fit.candidate.is_linear for fit in found) == FINALISTS:
+            listed = [each for each in listed if each in search.results or not each.is_linear]
         for fit in found:
             best = fit if is_better_in_both(fit, best) else best
     chosen, fitted, counts = best.candidate, best.fitted, corpora.take(best.candidate)
@@ -438,7 +446,7 @@ class _Fitter:
 
     def __init__(self, budget: Budget, jobs: int, metric: str) -> None:
         self._budget, self.jobs, self._metric = budget, jobs, metric
-        self._rates: dict[Candidate, float] = {}  # seconds of a unit of work
+        self._fits: dict[Candidate, tuple[float, float]] = {}  # seconds and work of the last fit
         self.results: dict[Candidate, CandidateResult] = {}
 
     def has_time(self, candidate: Candidate, corpus: CorpusCounts, n_fits: float = 1.0) -> bool:
@@ -447,11 +455,11 @@ class _Fitter:
         Goals need a further fit, after the search.
         """
         n_fits += candidate.model_settings != candidate.goalless_settings
-        rate = self._rates.get(candidate)
-        if rate is None:
-            kindred = [rate for each, rate in self._rates.items() if each.is_linear == candidate.is_linear]
-            rate = max(kindred, default=FIRST_RATE)
-        return self._budget.allows(n_fits * rate * candidate.compute_work(corpus))
+        work = candidate.compute_work(corpus)
+        known = [self._fits[candidate]] if candidate in self._fits else []
+        known = known or [fit for each, fit in self._fits.items() if each.is_linear == candidate.is_linear]
+        predicted = [seconds * min(work / before, max(1.0, work / before) ** GROWTH) for seconds, before in known]
+        return self._budget.allows(n_fits * max(predicted, default=FIRST_RATE * work))
 
     def fit(self, candidate: Candidate, corpus: CorpusCounts, *, folds: int = N_FOLDS) -> _Fit | None:
         """Fit a candidate to a corpus; None if that fails, is not in time, or gives no estimate although others do."""
@@ -470,7 +478,7 @@ class _Fitter:
                 raise
             return None  # such as a subset without any feature that is frequent enough
         seconds = self._budget.elapsed - before
-        self._rates[candidate] = seconds / candidate.compute_work(corpus)
+        self._fits[candidate] = seconds, candidate.compute_work(corpus)
         if fitted.estimate is None and self.results:
             return None
         estimate = fitted.estimate or LeaveOneOutEstimate(0, np.nan, np.nan)
@@ -528,17 +536,25 @@ def _fit_others(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitt
     small = {each: corpus for each, corpus in read.items() if corpus is not None and each.is_small(corpus)}
     counting = [each for each in candidates[1:] if not each.is_linear and read[each] is not None]
     linear = [each for each in small if each.is_linear]
-    for size in (PROBE_SIZE, SUBSET_SIZE):
-        fits = []
-        for each in linear if 2 * size < corpora.n_documents else []:
-            part = take_documents(small[each], size)
-            fits.append(search.fit(each, part, folds=SUBSET_FOLDS) if search.has_time(each, part) else None)
-        if any(fits) and size == SUBSET_SIZE:
-            ranked = sorted(filter(None, fits), key=lambda fit: fit.quality, reverse=True)
-            linear = [fit.candidate for fit in ranked[:FINALISTS]]
-    found = []
+
+    def fit_subset(candidate: Candidate) -> _Fit | None:
+        part = take_documents(small[candidate], SUBSET_SIZE)
+        return search.fit(candidate, part, folds=SUBSET_FOLDS) if search.has_time(candidate, part) else None
+
+    if corpora.task.task.is_exclusive:  # more features are better, and subsets do not show it
+        sets = list(dict.fromkeys(each.feature_set for each in linear))
+        linear.sort(key=lambda each: sets.index(each.feature_set), reverse=True)
+    elif corpora.has_subset:
+        fits = [fit for fit in map(fit_subset, linear) if fit is not None]
+        linear = [fit.candidate for fit in sorted(fits, key=lambda fit: fit.quality, reverse=True)]
+    found: list[_Fit] = []
     for each in counting + linear:
-        corpus = read[each]
+        corpus, n_linear = read[each], sum(fit.candidate.is_linear for fit in found)
         assert corpus is not None  # for the types
-        found.append(search.fit(each, corpus) if search.has_time(each, corpus) else None)
-    return [fit for fit in found if fit is not None]
+        if each.is_linear and n_linear == FINALISTS and corpora.has_subset:
+            break
+        if each.is_linear and corpora.has_subset and each not in search.results:
+            fit_subset(each)  # which tells how long a fit takes
+        fit = search.fit(each, corpus) if search.has_time(each, corpus) else None
+        found += [fit] if fit is not None else []
+    return found
