@@ -489,6 +489,7 @@ class MultilabelEstimate:
     FIGURES: ClassVar = ("micro_f1", "macro_f1", "precision_at_1", "log_loss")  # in output
     HEADLINE: ClassVar = {"micro F1": "micro_f1", "precision at 1": "precision_at_1"}  # of a summary
     held_out: ClassVar = 0  # documents that are not in the training set: such a model is not calibrated on any
+    folds: ClassVar = None  # those of the settings
 
     documents: int
     micro_f1: float

@@ -336,7 +336,12 @@ def align_to_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> Corp
     goals = np.array([places[term] for term in known.vocabulary or ()], dtype=np.int32)
     classes, sets = np.arange(len(counts.labels)), np.arange(len(counts.sets), dtype=np.int32)
     statistics = known.statistics.align(goals, len(given), classes=classes, n_classes=len(classes))
-    return replace(known, vocabulary=given, statistics=statistics, sample=known.sample.renumber(goals, sets))
+    stored = known.stored  # workers align the documents that they keep by the names of the features
+    if isinstance(stored, StoredDocuments):
+        stored = stored.renumber(goals, sets)
+    return replace(
+        known, vocabulary=given, statistics=statistics, sample=known.sample.renumber(goals, sets), stored=stored
+    )
 
 
 def _weighting(counts: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings) -> Weighting:

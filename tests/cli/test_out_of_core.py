@@ -120,3 +120,20 @@ def test_an_interrupt_leaves_nothing(letters: Path, tmp_path: Path) -> None:
         process.communicate()
     assert process.returncode == 130
     assert os.listdir(tmp_path) == []
+
+
+@needs_kernel
+def test_a_given_vocabulary(letters: Path, tmp_path: Path) -> None:
+    """Some of its words may occur in no document: the stored documents get the columns of the others."""
+    words = sorted({word for path in (letters / "train").glob("*/*") for word in path.read_text().lower().split()})
+    (tmp_path / "words.txt").write_text("\n".join(["aaaa", *(word for word in words if word.isalpha()), "zzzz"]))
+    train = ("train", str(letters / "train"), "--model", "nbsvm", "--vocabulary", "words.txt")
+    with stored(*train, "-o", "stored", cwd=tmp_path) as process:
+        assert process.wait() == 0
+    subprocess.run([*NBTEXT, *train, "-o", "usual", "-q"], cwd=tmp_path, check=True)
+    found = []
+    for model in ("stored", "usual"):
+        evaluate = [*NBTEXT, "evaluate", str(letters / "test"), "-m", model, "-q", "--to", "json"]
+        done = subprocess.run(evaluate, cwd=tmp_path, check=True, stdout=subprocess.PIPE, text=True)
+        found.append(json.loads(done.stdout)["accuracy"])
+    assert found[0] == pytest.approx(found[1], abs=0.02)
