@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import string
@@ -10,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from nbtext.cli import keyboard
@@ -135,7 +135,8 @@ class LabelingScreen:
             self._prompt = (what, typed[:-1])
         elif key == keyboard.TAB and what == "label":
             found = [label for label in self._session.labels if label.startswith(typed)]
-            self._prompt = (what, os.path.commonprefix(found) or typed)  # noqa: RUF071 - of characters
+            shared = takewhile(lambda letters: len(set(letters)) == 1, zip(*found, strict=False))
+            self._prompt = (what, "".join(letters[0] for letters in shared) or typed)
         elif key == keyboard.ENTER:
             self._prompt = None
             self._finish_prompt(what, typed)

@@ -8,9 +8,10 @@ The feature sets are words, pairs and triples of words and punctuation marks, an
 If each document has one label, the default model is compared with a stack of Naive Bayes and linear models over words,
 pairs and, of short texts, characters (`linear/stacking.py`).
 
-If documents have several labels, or there is no time for a stack, the default model is compared with Naive Bayes models
-of other features, estimated by leave-one-out, and with two linear models, estimated by cross-validation: those
-of most features or, of several labels, the best ones on a stratified subset.
+If documents have several labels, or a stack takes too long, the default model is compared with Naive Bayes models of
+other features, which are estimated by leave-one-out, and with two linear models, which are estimated by
+cross-validation. With one label, they are the two with most features; with several labels, the most accurate two on a
+stratified subset of the documents.
 
 Each fit predicts how long the next larger one will take: none is started that will not finish within the budget, and a
 linear model that does not is given up.
@@ -71,7 +72,7 @@ PREPARATION = 0.5  # time from the reading of pairs to the next fit, in units of
 SECOND_READING = 8.0  # time of reading n-grams of higher order and fitting them, in units of the reading before
 PAIRS_RATES = {"bytes": 2e-7, "files": 1e-3}  # seconds for reading pairs and preparing them: several times the usual
 SUBSET_FOLDS, SUBSET_SIZE = 3, 1024  # with which linear models are compared
-PROBE_SIZE = 256  # documents whose fit tells how long others take
+MIN_SUBSET_SIZE = 256  # with fewer documents, the weighting of a stack is not compared
 # Of 50 documents of Reuters, stacks of equal accuracy and a log-loss that is lower by up to 6 % were less accurate.
 FEW = 1.5
 FINALISTS = 2  # linear models that are fitted to all documents
@@ -282,7 +283,7 @@ class Corpora:
 
     @property
     def has_subset(self) -> bool:
-        """Whether a subset of SUBSET_SIZE documents says how long a fit takes, and how accurate it is."""
+        """Whether there are enough documents to fit candidates first to SUBSET_SIZE of them."""
         return self.n_documents > 2 * SUBSET_SIZE
 
     def is_promising(self, candidate: Candidate) -> bool:
@@ -506,7 +507,7 @@ def is_better(one: _Fit, other: _Fit, n_documents: int) -> bool:
 def _choose_weighting(stacks: Sequence[Candidate], corpus: CorpusCounts, search: _Fitter) -> Candidate:
     """Return the first stack of the same features, or the second if its log-loss on a subset is clearly lower."""
     size = min(WEIGHTING_SIZE, len(corpus.sample) // 2)
-    if len(stacks) > 1 and size >= PROBE_SIZE:
+    if len(stacks) > 1 and size >= MIN_SUBSET_SIZE:
         part = take_documents(corpus, size)
         fits = [search.fit(each, part) if search.has_time(each, part) else None for each in stacks[:2]]
         if fits[0] and fits[1] and fits[1].quality[1] > LOWER * fits[0].quality[1]:
@@ -524,7 +525,7 @@ def _fit_stack(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitte
         if corpus is None or not own[0].is_small(corpus):
             continue
         each = _choose_weighting(own, corpus, search)
-        if not search.has_time(each, corpus) and corpora.n_documents > 2 * SUBSET_SIZE:
+        if not search.has_time(each, corpus) and corpora.has_subset:
             part = take_documents(corpus, SUBSET_SIZE)  # which tells how long a fit takes
             if search.has_time(each, part):
                 search.fit(each, part)

@@ -239,7 +239,11 @@ class CompactMatrix:
 def sum_columns(
     indices: NDArray[np.int32], values: NDArray[np.floating] | None, n_columns: int, *, power: int = 1
 ) -> Floats:
-    """Return the sum of the entries of each column, or of a power of them; None: the number of entries."""
+    """Return the sum over each column of its entries to a power, (n_columns,).
+
+    indices  (n_entries,), the column of each entry
+    values   (n_entries,); None: each is 1, so that the sums are numbers of entries
+    """
     sums = np.zeros(n_columns)
     for first in range(0, len(indices), AT_ONCE):  # bincount makes copies
         part = slice(first, first + AT_ONCE)

@@ -45,7 +45,7 @@ MIN_SHARE = 0.03  # of the weight of all parts, in units of their mean absolute 
 
 
 class View(NamedTuple):
-    """Columns of a view, all of them or those of single words, and the documents over them."""
+    """Columns of a view, (n_features,), all of them or those of single words, and the documents over them."""
 
     name: str
     columns: NDArray[np.int32]
@@ -54,7 +54,7 @@ class View(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """A part, its view, and its scorer, or of a linear part a rough solution, from which the solver continues."""
+    """A part, its view, and of a linear part a rough solution, from which the solver continues."""
 
     part: Part
     view: View
@@ -80,15 +80,13 @@ class Stack:
         self._bounds = data.bounds or (0, data.n_features)
         self._fitted: list[Fitted] = []
         for name, start, stop in zip(data.views or ("",), self._bounds[:-1], self._bounds[1:], strict=True):
-            view = _make_view(data, name, np.arange(start, stop, dtype=np.int32))
+            whole = _make_view(data, name, np.arange(start, stop, dtype=np.int32))
             bayes = BAYES_OF_TWO[0] if data.n_classes == TWO else BAYES[0]  # until one is chosen
             for part in [Part(name, *bayes), *self._list_linear(name)]:
-                own = (
-                    view
-                    if data.words is None or not part.is_of_words
-                    else _make_view(data, name, data.words.astype(np.int32))
-                )
-                self._fitted.append(Fitted(part, own))
+                view = whole
+                if part.is_of_words and data.words is not None:
+                    view = _make_view(data, name, data.words.astype(np.int32))
+                self._fitted.append(Fitted(part, view))
         self._weigh(np.full(len(self._fitted), 1 / len(self._fitted)))
 
     @property

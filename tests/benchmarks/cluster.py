@@ -15,6 +15,7 @@ import signal
 import sys
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from measuring import Step, measure
@@ -44,7 +45,7 @@ def train(workers: int, source: str, model: str, killed_at: int) -> None:
                 os.kill(next(iter(self._workers.client.run(os.getpid).values())), signal.SIGKILL)
             return run(self, *given)
 
-        WorkerDocuments.run = count  # type: ignore[method-assign]
+        mock.patch.object(WorkerDocuments, "run", count).start()  # for the rest of this process
         options = (*options, "--cluster", "local", "-j", str(workers))
     cli(["train", source, "-o", model, "-q", *options], standalone_mode=False)
     say(str(n_runs))
