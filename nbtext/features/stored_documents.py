@@ -7,6 +7,7 @@ order of the input, and as hashes are random, it is a random sample of the corpu
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import threading
@@ -53,11 +54,9 @@ class ArrayFile:
 
     def __init__(self, folder: str) -> None:
         self._where = f"a temporary file in {folder}"
-        self._lock, self._size, self._buffers = threading.Lock(), 0, dict[str, NDArray[np.uint8]]()
-        import tempfile  # by a few corpora only
-
+        self._lock, self._size = threading.Lock(), 0
         with convert_errors(self._where):
-            self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - `close` closes it
+            self._file = _open_file(folder)
 
     def append(self, array: NDArray[Any]) -> Place:
         """Write an array at the end."""
@@ -67,37 +66,11 @@ class ArrayFile:
             self._transfer(place.start, array, self._file.write)
         return place
 
-    def reserve(self, dtype: Any, shape: tuple[int, ...]) -> Place:
-        """Return the place of an array of zeros at the end; it takes no space before it is written."""
+    def read(self, place: Place) -> NDArray[Any]:
+        """Return the array at a place."""
+        array = np.empty(place.shape, dtype=place.dtype)
         with self._lock:
-            place = Place(self._size, np.dtype(dtype), shape)
-            self._size += math.prod(shape) * place.dtype.itemsize
-            with convert_errors(self._where):
-                self._file.truncate(self._size)
-        return place
-
-    def write(self, place: Place, array: NDArray[Any]) -> None:
-        """Write an array at its place."""
-        with self._lock:
-            self._transfer(place.start, array, self._file.write)
-
-    def read(self, *places: Place, buffer: str = "") -> NDArray[Any]:
-        """Return the arrays at some places, one after the other.
-
-        buffer  the name of a buffer for them, whose arrays are valid until it is used again; empty: a new array
-        """
-        dtype, (_, *rest) = places[0].dtype, places[0].shape
-        bounds = running_sums([place.shape[0] for place in places]).tolist()
-        n_bytes = bounds[-1] * math.prod(rest) * dtype.itemsize
-        memory = self._buffers.get(buffer, np.empty(0, dtype=np.uint8))
-        if not buffer or len(memory) < n_bytes:
-            memory = np.empty(n_bytes, dtype=np.uint8)
-        if buffer:
-            self._buffers[buffer] = memory
-        array = memory[:n_bytes].view(dtype).reshape(bounds[-1], *rest)
-        with self._lock:
-            for place, (first, last) in zip(places, pairwise(bounds), strict=True):
-                self._transfer(place.start, array[first:last], self._file.readinto)
+            self._transfer(place.start, array, self._file.readinto)
         return array
 
     def close(self) -> None:
@@ -112,6 +85,59 @@ class ArrayFile:
                 if not n_done:
                     raise OSError("it is shorter than it was")
                 rest = rest[n_done:]
+
+
+class MappedArrays:
+    """Groups of arrays of zeros, mapped from a temporary file without a name, which goes with the last array.
+
+    The whole file is allocated at first, so that writing to the arrays cannot fill the disk.
+
+    groups  type and length of the arrays of each group; later, the arrays
+
+    raises  OutputError: the folder has too little space, or the file cannot be made
+    """
+
+    def __init__(self, folder: str, groups: Sequence[Sequence[tuple[Any, int]]]) -> None:
+        import mmap
+
+        sizes = [[-(-np.dtype(dtype).itemsize * length // 64) * 64 for dtype, length in group] for group in groups]
+        pages = running_sums([-(-sum(own) // mmap.PAGESIZE) for own in sizes])
+        self._bounds = (pages * mmap.PAGESIZE).tolist()
+        size = max(self._bounds[-1], mmap.PAGESIZE)
+        with convert_errors(f"a temporary file in {folder}"), _open_file(folder) as file:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, size)
+            else:
+                file.truncate(size)
+            self._memory = mmap.mmap(file.fileno(), size)
+        self.groups = [
+            tuple(
+                np.frombuffer(self._memory, dtype, length, int(start))
+                for (dtype, length), start in zip(group, first + running_sums(own)[:-1], strict=True)
+            )
+            for group, own, first in zip(groups, sizes, self._bounds[:-1], strict=True)
+        ]
+
+    def fetch(self, group: int) -> None:
+        """Begin to read a group that will be used."""
+        self._advise("MADV_WILLNEED", *self._bounds[group : group + 2])
+
+    def release(self, group: int | None = None) -> None:
+        """Let the pages of a group, or of all groups, go from the memory of the process; they stay in the file."""
+        first, last = (0, self._bounds[-1]) if group is None else self._bounds[group : group + 2]
+        self._advise("MADV_DONTNEED", first, last)
+
+    def _advise(self, advice: str, first: int, last: int) -> None:
+        import mmap
+
+        if last > first and hasattr(mmap, advice):  # Windows has none
+            self._memory.madvise(getattr(mmap, advice), first, last - first)
+
+
+def _open_file(folder: str) -> io.FileIO:
+    import tempfile  # by a few corpora only
+
+    return tempfile.TemporaryFile(dir=folder, buffering=0)
 
 
 class Run(NamedTuple):
@@ -173,7 +199,7 @@ class Spill:
         if needed is not None and needed > free:
             what = f"the documents need about {needed / 1e9:,.1f} GB, and {free / 1e9:,.1f} GB are free"
             raise OutputError(what, where=self.folder, hint="free some space, or set TMPDIR to another folder")
-        self.open_file()
+        self._files.append(ArrayFile(self.folder))
 
     def store(self, documents: DocumentCounts) -> Run:
         """Store a run."""
@@ -192,17 +218,12 @@ class Spill:
         indices, counts = (self._files[0].read(place).astype(np.int32, copy=False) for place in places)
         return DocumentCounts(indptr, indices, counts, run.classes[first:last], run.hashes[first:last])
 
-    def open_file(self) -> ArrayFile:
-        """Return a further file, which `close` removes."""
-        self._files.append(ArrayFile(self.folder))
-        return self._files[-1]
-
-    def drop_documents(self) -> None:
-        """Remove the file of the documents."""
-        self._files[0].close()
+    def load_features(self, run: Run) -> NDArray[np.int32]:
+        """Return the features of all documents of a run, (n_entries,), one document after the other."""
+        return self._files[0].read(run.indices)
 
     def close(self) -> None:
-        """Remove all files."""
+        """Remove the file of the documents."""
         for file in self._files:
             file.close()
 
@@ -264,7 +285,7 @@ class StoredDocuments:
         taken = [np.zeros(len(runs), dtype=np.int64)]
         for first, last in pairwise(bounds):
             taken.append(taken[-1] + np.bincount(owners[first:last], minlength=len(runs)))
-        return Blocks(self.spill, runs, hashes[order], classes[order], bounds, np.array(taken))
+        return Blocks(self.spill, runs, hashes[order], classes[order], owners, bounds, np.array(taken))
 
 
 class Blocks:
@@ -275,10 +296,10 @@ class Blocks:
 
     def __init__(
         self, spill: Spill, runs: list[tuple[Run, Part]], hashes: NDArray[np.uint64], classes: NDArray[np.int32],
-        bounds: list[int], taken: NDArray[np.int64],
+        owners: NDArray[np.int32], bounds: list[int], taken: NDArray[np.int64],
     ) -> None:  # fmt: skip
         self.spill, self.hashes, self.classes, self.bounds = spill, hashes, classes, bounds
-        self._runs, self._taken = runs, taken
+        self._runs, self._owners, self._taken = runs, owners, taken
         self._starts = [running_sums(run.sizes)[taken[:, number]] for number, (run, _) in enumerate(runs)]
 
     def __len__(self) -> int:
@@ -293,6 +314,15 @@ class Blocks:
                 documents = self.spill.load(run, first, last, int(self._starts[number][block]))
                 found.append(replace(documents.arrange(part.columns), classes=part.classes[documents.classes]))
         return take_smallest(found, None)
+
+    def count(self, is_counted: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return how many of some features each document holds, (n_documents,); `is_counted` is (n_features,)."""
+        found, is_counted = np.empty(len(self.hashes), dtype=np.int64), np.append(is_counted, False)
+        places = np.split(np.argsort(self._owners, kind="stable"), np.cumsum([len(run.sizes) for run, _ in self._runs]))
+        for (run, part), own in zip(self._runs, places, strict=False):
+            is_own = is_counted[part.columns][self.spill.load_features(run)]
+            found[own] = np.diff(running_sums(is_own)[running_sums(run.sizes)])
+        return found
 
     def first(self, size: int) -> DocumentCounts:
         """Return the first `size` documents, or all of them."""

@@ -15,6 +15,7 @@ Yu, Hsieh, Chang, Lin, Large Linear Classification When Data Cannot Fit In Memor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,10 +25,10 @@ from nbtext.bayes.newton import dot
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.csr import running_sums
 from nbtext.features.folds import NEVER_HELD_OUT
-from nbtext.features.stored_documents import ArrayFile, Place, StoredDocuments
+from nbtext.features.stored_documents import MappedArrays, StoredDocuments
 from nbtext.features.weighting import Weighting
-from nbtext.linear.data import Floats, LinearModel, SolverSettings, check_finite, order_features
-from nbtext.linear.nbsvm import log_shares
+from nbtext.linear.data import CompactMatrix, Floats, LinearModel, SolverSettings, check_finite, order_features
+from nbtext.linear.nbsvm import log_shares, square_factors, sum_single_squares
 from nbtext.linear.one_vs_rest import START_DUAL, ClassSolution, OneVsRest, Solution, continuation
 from nbtext.parallel import parallel_map
 
@@ -36,7 +37,6 @@ MAX_WEIGHT_BYTES = 1 << 28  # of the classes that are solved at once: 8 for each
 # unique, 6 blocks need 1,031 passes of 20 classes, 12 need 865, 23 need 777, and 46 need 717.
 MIN_BLOCKS = 64
 NO_DOCUMENTS = np.zeros(0, dtype=np.int32)
-NO_SINGLES = NO_DOCUMENTS, NO_DOCUMENTS, np.zeros(0)
 ROW_BYTES = 8  # of what the solver keeps for a document and a class, beside its dual variable
 ADD, PASS, MEASURE, DONE = "add", "pass", "measure", "done"  # what a class needs from the next visits to all blocks
 
@@ -72,29 +72,29 @@ class BlockedData:
         return documents.indptr, documents.indices, np.asarray(weights, dtype=np.float64)
 
 
-class StoredRange(NamedTuple):
-    """The documents of a range of hashes, those of block 0 first: numbers of features, features, and values.
+class Block(NamedTuple):
+    """The documents of a block, whose arrays are mapped from files.
 
-    Each of them is stored of the shared features, and then of the features of one document; `bounds` (n_blocks + 1,)
-    has the first element of each block.
+    matrix          the shared features
+    single_indptr   (n + 1,), where the features of one document of each document are in the two arrays after it
+    duals           (n_problems, n) float64, the dual variables divided by C
+    rows            (n_problems, n * ROW_BYTES) uint8, what the solver keeps of each document
     """
-
-    arrays: tuple[Place, ...]
-    bounds: tuple[NDArray[np.int64], ...]
-
-
-class LoadedBlock(NamedTuple):
-    """A block in memory; `sizes` are the numbers of its documents' shared features, `weights` their class weights."""
 
     number: int
     documents: slice
     matrix: Any
-    sizes: NDArray[np.int64]
     classes: NDArray[np.int32]
-    weights: Floats
-    single_rows: NDArray[np.int32]
+    single_indptr: NDArray[np.int64]
     single_columns: NDArray[np.int32]
     single_values: Floats
+    duals: Floats
+    rows: NDArray[np.uint8]
+
+    @property
+    def single_rows(self) -> NDArray[np.int64]:
+        """The document of each feature of one document, (n_single,)."""
+        return np.repeat(np.arange(len(self.classes)), np.diff(self.single_indptr))
 
 
 class BlockFactors(NamedTuple):
@@ -183,77 +183,79 @@ class BlockedOneVsRest(OneVsRest):
         self._is_started = False
         frequencies = np.append(data.frequencies, len(data)) if has_intercept else data.frequencies
         self._columns, self._places = order_features(frequencies)
-        self._file: ArrayFile = data.blocks.spill.open_file()
-        self._ranges: list[StoredRange] = []
         self._n_blocks = min(max(MIN_BLOCKS, len(data.blocks)), len(data))
         self._shared_squares, self._single_squares = np.zeros(len(self._columns)), np.zeros(len(data), dtype=np.float32)
-        for stored, squares in parallel_map(self._store, range(len(data.blocks)), jobs=jobs):
-            self._ranges.append(stored)
+        is_shared, folder = self._places >= 0, data.blocks.spill.folder
+        sizes = np.zeros((2, len(data)), dtype=np.int64)
+        for number, features in enumerate((is_shared, ~is_shared)):
+            sizes[number] = data.blocks.count(features[: data.n_features]) + int(features[data.n_features :].sum())
+        # the first entry of each document in its block, of the shared features, and of those of one document
+        self._bounds = [[running_sums(own[self._documents(n)]) for own in sizes] for n in range(self._n_blocks)]
+        del sizes
+        entries = [(int(shared[-1]), int(single[-1])) for shared, single in self._bounds]
+        self._entries = MappedArrays(
+            folder, [((np.int32, m), (np.float32, m), (np.int32, n), (np.float64, n)) for m, n in entries]
+        )
+        for squares in parallel_map(self._store, range(len(data.blocks)), jobs=jobs):
             self._shared_squares += squares
         del self._places
-        data.blocks.spill.drop_documents()  # whose documents are stored as blocks now
-        # of the documents of each block: the dual variables divided by C, and what the solver keeps of each
-        shapes = [(len(self._classes), len(data.classes[self._documents(n)])) for n in range(self._n_blocks)]
-        if self._is_logistic:
-            self._duals = [self._file.append(np.full(shape, START_DUAL)) for shape in shapes]
-        else:
-            self._duals = [self._file.reserve(np.float64, shape) for shape in shapes]
-        self._rows = [self._file.reserve(np.uint8, (n_problems, n * ROW_BYTES)) for n_problems, n in shapes]
+        data.blocks.spill.close()  # whose documents are stored as blocks now
+        duals = [len(self._classes) * (len(shared) - 1) for shared, _ in self._bounds]
+        self._state = MappedArrays(folder, [((np.float64, n), (np.uint8, n * ROW_BYTES)) for n in duals])
+        self._blocks = [self._make_block(number) for number in range(self._n_blocks)]
 
     def _documents(self, block: int) -> slice:
         """Return the documents of a block: every n-th one, so that duplicates are in as many blocks as possible."""
         return slice(block, None, self._n_blocks)
 
-    def _store(self, number: int) -> tuple[StoredRange, Floats]:
-        """Store a range of hashes, and return it with the sums of the squares of each shared feature's values."""
+    def _store(self, number: int) -> Floats:
+        """Store a range of hashes in the blocks; return the sum of the squares of each shared feature's values."""
         first, last = self._blocked.blocks.bounds[number : number + 2]
         blocks = np.arange(first, last) % self._n_blocks
         order = np.argsort(blocks, kind="stable")
-        indptr, indices, values = self._blocked.load(number, order)
-        if self._has_intercept:
-            indices = np.insert(indices, indptr[1:], np.int32(self._n_features - 1))
-            values = np.insert(values, indptr[1:], 1.0)
-            indptr = indptr + np.arange(len(indptr))
-        features = self._places[indices]
-        is_shared = features >= 0
-        single = np.flatnonzero(~is_shared)
-        rows = (np.searchsorted(indptr, single, side="right") - 1).astype(np.int32)
-        with np.errstate(over="ignore"):
-            shared, squares = values[is_shared].astype(np.float32), values[single] ** 2
-        check_finite(shared)
-        check_finite(dot(shared, shared) + squares.sum())
-        self._single_squares[first + order] = np.bincount(rows, squares, minlength=last - first)
-        features, n_single = features[is_shared], np.bincount(rows, minlength=last - first)
-        arrays: tuple[NDArray[Any], ...] = (
-            np.diff(indptr) - n_single, features, shared, n_single, indices[single], values[single],
-        )  # fmt: skip
-        starts, singles = np.searchsorted(blocks[order], np.arange(self._n_blocks + 1)), running_sums(n_single)
-        entries = (indptr - singles)[starts]
-        bounds = starts, entries, entries, starts, singles[starts], singles[starts]
-        totals = np.bincount(features, shared.astype(np.float64) ** 2, len(self._columns)).astype(np.float64)
-        return StoredRange(tuple(map(self._file.append, arrays)), bounds), totals
+        entries = self._blocked.load(number, order)
+        own = CompactMatrix.split(*entries, self._columns, self._places, is_adding=self._has_intercept)
+        squares = own.single_values**2
+        check_finite(dot(own.values, own.values) + squares.sum())
+        self._single_squares[first + order] = np.bincount(own.single_rows, squares, minlength=last - first)
+        singles = running_sums(np.bincount(own.single_rows, minlength=last - first))
+        starts = np.searchsorted(blocks[order], np.arange(self._n_blocks + 1)).tolist()
+        for block, (begin, end) in enumerate(pairwise(starts)):
+            place = -(-(first - block) // self._n_blocks)  # in the block, of the first document
+            to, to_single = (slice(each[place], each[place + end - begin]) for each in self._bounds[block])
+            part, single = slice(*own.indptr[[begin, end]]), slice(*singles[[begin, end]])
+            features, values, single_columns, single_values = self._entries.groups[block]
+            features[to], values[to] = own.features[part], own.values[part]
+            single_columns[to_single], single_values[to_single] = own.single_columns[single], own.single_values[single]
+        self._entries.release()
+        return own.squares.astype(np.float64)
 
-    def _load(self, order: Iterable[int] | None = None, *, has_singles: bool = False) -> Iterator[LoadedBlock]:
-        """Yield the blocks, in an order if it matters, with their features of one document if these are needed."""
+    def _make_block(self, number: int) -> Block:
         from nbtext._kernel import CheckedMatrix
 
-        data = self._blocked
-        for number in range(self._n_blocks) if order is None else order:
-            documents = self._documents(number)
-            sizes, features, values = (self._read(number, array) for array in range(3))
-            matrix = CheckedMatrix(running_sums(sizes), features, values, len(self._columns))
-            rows, columns, single = NO_SINGLES
-            if has_singles:
-                n_single, columns, single = (self._read(number, array) for array in range(3, 6))
-                rows = np.repeat(np.arange(len(sizes), dtype=np.int32), n_single)
-            classes = data.classes[documents].copy()
-            weights = data.class_weights[classes]
-            yield LoadedBlock(number, documents, matrix, sizes, classes, weights, rows, columns, single)
+        documents, (indptr, single_indptr) = self._documents(number), self._bounds[number]
+        features, values, single_columns, single_values = self._entries.groups[number]
+        duals, rows = (each.reshape(len(self._classes), -1) for each in self._state.groups[number])
+        if self._is_logistic:
+            duals[:] = START_DUAL
+        matrix = CheckedMatrix(indptr, features, values, len(self._columns))
+        self._entries.release(number)
+        self._state.release(number)
+        classes = self._blocked.classes[documents].copy()
+        return Block(number, documents, matrix, classes, single_indptr, single_columns, single_values, duals, rows)
 
-    def _read(self, block: int, array: int) -> NDArray[Any]:
-        """Return one of the arrays of `StoredRange` for all documents of a block."""
-        parts = (each.arrays[array].part(*each.bounds[array][block : block + 2].tolist()) for each in self._ranges)
-        return self._file.read(*parts, buffer=f"array {array}")
+    def _load(self, order: Iterable[int] | None = None) -> Iterator[Block]:
+        """Yield the blocks, in an order if it matters; one is in memory."""
+        for number in range(self._n_blocks) if order is None else order:
+            for file in (self._entries, self._state):
+                file.fetch(number)
+            yield self._blocks[number]
+            for file in (self._entries, self._state):
+                file.release(number)
+
+    def _weights(self, block: Block) -> Floats:
+        """Return the class weights of the documents of a block."""
+        return self._blocked.class_weights[block.classes]
 
     def _factors(self, is_fitted: NDArray[np.bool_]) -> BlockFactors:
         """Return the sums over the fitted documents from which factors are computed. Here each factor is 1."""
@@ -269,17 +271,9 @@ class BlockedOneVsRest(OneVsRest):
         """Return the squared factors of features of one document; `signs` and `magnitudes` are of its values."""
         return np.ones(len(signs))
 
-    def _diagonal(
-        self, squares: NDArray[np.float32], is_own: NDArray[np.bool_], offset: float
-    ) -> NDArray[np.float32]:  # fmt: skip
+    def _diagonal(self, squares: NDArray[np.float32], is_own: NDArray[np.bool_], offset: float) -> NDArray[np.float32]:
         """Return Σ (x f)² over the features of one document, from `BlockFactors.squares` of some documents."""
-        if len(squares) == 1:
-            return np.asarray(squares[0])
-        found = np.where(is_own, np.float32(2 * offset), np.float32(-2 * offset))
-        found *= squares[1]  # Σ x² r² with r = ±l + offset, l the log-share
-        found += squares[2]
-        found += np.float32(offset**2) * squares[0]
-        return np.maximum(found, 0, out=found)
+        return np.asarray(squares[0])
 
     def solve(
         self, solver: SolverSettings, start: Solution | None = None, *, classes: Iterable[int] | None = None,
@@ -334,7 +328,7 @@ class BlockedOneVsRest(OneVsRest):
         features, offsets = self._scale(classes, factors)
         n_fitted, largest = int(factors.is_fitted.sum()), float(self._blocked.class_weights.max())
         fits: list[Fit] = []
-        for own_class, own, offset in zip(classes, features, offsets, strict=True):
+        for own_class, own, offset in zip(classes, features, offsets.tolist(), strict=True):
             stages = [solver]
             if not self._is_started:
                 diagonal = self._diagonal(factors.squares, self._blocked.classes == own_class, offset)
@@ -362,23 +356,14 @@ class BlockedOneVsRest(OneVsRest):
         order = np.random.default_rng((solver.seed, n_visits)).permutation(self._n_blocks)
         for block in self._load(order.tolist()):
             solver.check()
-            dual_places, row_places = (
-                [each[block.number].part(fit.place, fit.place + 1) for fit in fits]
-                for each in (self._duals, self._rows)
-            )
-            dual, rows = self._file.read(*dual_places, buffer="dual"), self._file.read(*row_places, buffer="rows")
-            weights = block.weights * factors.is_fitted[block.documents]
+            weights = self._weights(block) * factors.is_fitted[block.documents]
             squares = np.ascontiguousarray(factors.squares[:, block.documents])
 
-            def visit(
-                number: int, block: LoadedBlock = block, weights: Floats = weights, squares: Any = squares,
-                dual: Any = dual, rows: Any = rows,
-            ) -> None:  # fmt: skip
-                fit, own = fits[number], (dual[number], rows[number])
-                stage = fit.stage
-                is_own = block.classes == fit.own_class
+            def visit(fit: Fit, block: Block = block, weights: Floats = weights, squares: Any = squares) -> None:
+                stage, is_own = fit.stage, block.classes == fit.own_class
                 strengths = np.where(is_own, stage.C, -stage.C) * weights
-                problem = block.matrix, strengths, self._diagonal(squares, is_own, fit.offset), *own
+                diagonal = self._diagonal(squares, is_own, fit.offset)
+                problem = block.matrix, strengths, diagonal, block.duals[fit.place], block.rows[fit.place]
                 if fit.action == ADD:
                     fit.kernel.add(*problem)
                 elif fit.action == MEASURE:
@@ -387,28 +372,22 @@ class BlockedOneVsRest(OneVsRest):
                     seed = (solver.seed + fit.n_iter * self._n_blocks + block.number) % 2**64
                     fit.kernel.visit(*problem, tolerance=stage.tolerance, n_iter=fit.n_iter, seed=seed)
 
-            for _ in parallel_map(visit, range(len(fits)), jobs=self._jobs):
+            for _ in parallel_map(visit, fits, jobs=self._jobs):
                 pass
-            for number, fit in enumerate(fits):
-                if fit.action == PASS:
-                    self._file.write(dual_places[number], dual[number])
-                if fit.action != ADD:
-                    self._file.write(row_places[number], rows[number])
 
     def _weigh_singles(
         self, fits: list[Fit], factors: BlockFactors, C: float
     ) -> dict[int, list[tuple[NDArray[np.int32], Floats]]]:
         """Return the columns and the weights of features of one document that are not 0, by class."""
         found: dict[int, list[tuple[NDArray[np.int32], Floats]]] = {fit.own_class: [] for fit in fits}
-        for block in self._load(has_singles=True):
+        for block in self._load():
+            weights, single_rows = self._weights(block), block.single_rows
             for fit in fits:
-                dual = self._file.read(self._duals[block.number].part(fit.place, fit.place + 1))[0]
                 signs = np.where(block.classes == fit.own_class, 1.0, -1.0)
-                by_entry = (C * dual * signs * block.weights)[block.single_rows]
+                by_entry = (C * block.duals[fit.place] * signs * weights)[single_rows]
                 single = np.flatnonzero(by_entry)
-                rows, values = block.single_rows[single], block.single_values[single]
-                magnitudes = np.abs(values) * block.weights[rows]
-                own = self._single_factors(signs[rows], magnitudes, fit.offset, factors)
+                rows, values = single_rows[single], block.single_values[single]
+                own = self._single_factors(signs[rows], np.abs(values) * weights[rows], fit.offset, factors)
                 found[fit.own_class].append((block.single_columns[single], by_entry[single] * own * values))
         return found
 
@@ -423,18 +402,19 @@ class BlockedNbSvm(BlockedOneVsRest):
         from nbtext._kernel import add_by_fold
 
         totals, total, n_single, n_entries = np.zeros((1, len(self._columns))), 0.0, 0, 0.0
-        for block in self._load(has_singles=True):
-            weights, rows = block.weights * is_fitted[block.documents], block.single_rows
+        for block in self._load():
+            weights, rows = self._weights(block) * is_fitted[block.documents], block.single_rows
             add_by_fold(block.matrix, weights, np.zeros(len(weights), dtype=np.int32), totals)
             total += float(np.sum(np.abs(block.single_values) * weights[rows]))
             n_single += int(((weights[rows] > 0) & (block.single_values != 0)).sum())
-            n_entries += dot(block.sizes + np.bincount(rows, minlength=len(weights)), weights)
+            shared, single = self._bounds[block.number]
+            n_entries += dot(np.diff(shared + single), weights)
         total += float(totals.sum())
         pseudo_count = self._settings.ratio_smoothing * total / (n_entries or 1.0)
         squares = np.zeros((3, len(self._blocked)), dtype=np.float32)
-        for block in self._load(has_singles=True):
-            values, rows, n = block.single_values, block.single_rows, len(block.weights)
-            shares = log_shares(np.abs(values) * block.weights[rows], pseudo_count)
+        for block in self._load():
+            values, rows, n = block.single_values, block.single_rows, len(block.classes)
+            shares = log_shares(np.abs(values) * self._weights(block)[rows], pseudo_count)
             for power in range(3):
                 squares[power, block.documents] = np.bincount(rows, values**2 * shares**power, minlength=n)
         n_features = int((totals > 0).sum()) + n_single
@@ -447,22 +427,22 @@ class BlockedNbSvm(BlockedOneVsRest):
         sums, single = features.view(np.float64)[:, :, 0], np.zeros(self._n_classes)  # sums first, in the same memory
         numbers = np.full(self._n_classes, -1, dtype=np.int32)
         numbers[classes] = np.arange(len(classes), dtype=np.int32)
-        for block in self._load(has_singles=True):
-            weights, rows = block.weights * factors.is_fitted[block.documents], block.single_rows
+        for block in self._load():
+            weights, rows = self._weights(block) * factors.is_fitted[block.documents], block.single_rows
             add_by_fold(block.matrix, weights, numbers[block.classes], sums)
             magnitudes = np.abs(block.single_values) * weights[rows]
             single += np.bincount(block.classes[rows], magnitudes, self._n_classes)
-        a, smoothing, offsets = factors.pseudo_count, factors.pseudo_count * factors.n_features, np.zeros(len(classes))
-        is_seen = factors.totals > 0
+        offsets = np.zeros(len(classes))
         for number, own_class in enumerate(classes):
-            own = sums[number].copy()
-            total = float(own.sum() + single[own_class])
-            rest = np.maximum(factors.totals - own, 0)
-            if factors.n_features:
-                offsets[number] = np.log((factors.total - total + smoothing) / (total + smoothing))
-            ratios = np.log(np.divide(own + a, rest + a, out=np.ones(len(own)), where=is_seen)) + offsets[number]
-            features[number, :, 0], features[number, :, 1] = 0, np.where(is_seen, ratios, 0) ** 2
+            features[number, :, 1], offsets[number] = square_factors(
+                sums[number].copy(), single[own_class], factors.totals, factors.total, factors.n_features,
+                factors.pseudo_count,
+            )  # fmt: skip
+            features[number, :, 0] = 0
         return features, offsets
 
     def _single_factors(self, signs: Floats, magnitudes: Floats, offset: float, factors: BlockFactors) -> Floats:
         return np.asarray((signs * log_shares(magnitudes, factors.pseudo_count) + offset) ** 2)
+
+    def _diagonal(self, squares: NDArray[np.float32], is_own: NDArray[np.bool_], offset: float) -> NDArray[np.float32]:
+        return sum_single_squares(squares, np.where(is_own, np.float32(1), np.float32(-1)), offset)

@@ -212,23 +212,36 @@ class CompactMatrix:
         """
         frequencies = sum_columns(data.indices, None, data.n_features)
         columns, places = order_features(frequencies, 1 + is_splitting)
-        features = places[data.indices]
+        return cls.split(data.indptr, data.indices, data.values, columns, places)
+
+    @classmethod
+    def split(
+        cls, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: Floats, columns: NDArray[np.int32],
+        places: NDArray[np.int32], *, is_adding: bool = False,
+    ) -> CompactMatrix:  # fmt: skip
+        """Return the compact matrix of some documents; `columns` and `places` are of `order_features`.
+
+        is_adding  whether to add an entry to each document: of the last feature, with the value 1
+
+        raises  ModelError: values are too large for float32
+        """
+        if is_adding:
+            indices = np.insert(indices, indptr[1:], np.int32(len(places) - 1))
+            values = np.insert(values, indptr[1:], 1.0)
+            indptr = indptr + np.arange(len(indptr))
+        features = places[indices]
         is_shared = features >= 0
         single = np.flatnonzero(~is_shared)
-        rows = (np.searchsorted(data.indptr, single, side="right") - 1).astype(np.int32)
-        n_single = running_sums(np.bincount(rows, minlength=len(data)))
-        features, values = features[is_shared], np.empty(len(features) - len(single), dtype=np.float32)
-        ends = data.indptr - n_single
-        for first in range(0, len(data), ROWS_AT_ONCE):
-            last = min(first + ROWS_AT_ONCE, len(data))
-            entries = slice(data.indptr[first], data.indptr[last])
+        rows = (np.searchsorted(indptr, single, side="right") - 1).astype(np.int32)
+        features, ends = features[is_shared], indptr - running_sums(np.bincount(rows, minlength=len(indptr) - 1))
+        shared = np.empty(len(features), dtype=np.float32)
+        for first in range(0, len(indptr) - 1, ROWS_AT_ONCE):
+            last = min(first + ROWS_AT_ONCE, len(indptr) - 1)
+            entries = slice(indptr[first], indptr[last])
             with np.errstate(over="ignore"):
-                values[ends[first] : ends[last]] = data.values[entries][is_shared[entries]]
-        check_finite(values)
-        return cls(
-            columns, ends, features, values,
-            rows, data.indices[single], data.values[single],
-        )  # fmt: skip
+                shared[ends[first] : ends[last]] = values[entries][is_shared[entries]]
+        check_finite(shared)
+        return cls(columns, ends, features, shared, rows, indices[single], values[single])
 
     @cached_property
     def squares(self) -> NDArray[np.float32]:

@@ -33,8 +33,8 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.linear import blocks
 from nbtext.linear.blocks import NO_DOCUMENTS, BlockedData
-from nbtext.linear.data import Floats, LinearModel, SolverSettings, check_finite, order_features
-from nbtext.linear.nbsvm import log_shares
+from nbtext.linear.data import CompactMatrix, Floats, LinearModel, SolverSettings, check_finite, order_features
+from nbtext.linear.nbsvm import log_shares, square_factors, sum_single_squares
 from nbtext.linear.one_vs_rest import START_DUAL, ClassSolution, OneVsRest, Solution
 
 # Passes of a worker in a round, if the loss is logistic and if not. With 4 parts of 20 Newsgroups, three labels: 9, 7,
@@ -58,25 +58,14 @@ def make_part(
     weights  (n_entries,), of the features
     places   (n_columns,), the place of each feature among the shared ones; -1 if only one document holds it
     """
-    indptr, indices = documents.indptr, documents.indices
-    if has_intercept:
-        indices = np.insert(indices, indptr[1:], np.int32(len(places) - 1))
-        weights = np.insert(weights, indptr[1:], 1.0)
-        indptr = indptr + np.arange(len(indptr))
-    features = places[indices]
-    is_shared, n_shared = features >= 0, int(places.max(initial=-1)) + 1
-    single = np.flatnonzero(~is_shared)
-    rows = (np.searchsorted(indptr, single, side="right") - 1).astype(np.int32)
-    features = features[is_shared]
-    is_held = np.zeros(n_shared, dtype=bool)
-    is_held[features] = True
-    with np.errstate(over="ignore"):
-        values = weights[is_shared].astype(np.float32)
-    return {
+    own = CompactMatrix.split(
+        documents.indptr, documents.indices, weights, NO_DOCUMENTS, places, is_adding=has_intercept
+    )
+    is_held = np.zeros(int(places.max(initial=-1)) + 1, dtype=bool)
+    is_held[own.features] = True
+    return vars(own) | {
         "columns": np.flatnonzero(is_held).astype(np.int32),
-        "indptr": indptr - running_sums(np.bincount(rows, minlength=len(documents))),
-        "features": (running_sums(is_held)[:-1].astype(np.int32))[features], "values": values,
-        "single_rows": rows, "single_columns": indices[single], "single_values": weights[single],
+        "features": running_sums(is_held).astype(np.int32)[own.features],
         "classes": documents.classes, "hashes": documents.hashes, "weights": class_weights[documents.classes],
     }  # fmt: skip
 
@@ -154,10 +143,10 @@ def improve(part: Record, before: Record | None, problem: Record, given: Record)
         features = np.ones((len(columns), 2), dtype=np.float32)
         features[:, 0], diagonal = given["weights"][number][columns], squares[0]
         if problem["has_ratios"]:
-            features[:, 1], offset = problem["scales"][place][columns], problem["offsets"][place]
-            diagonal = squares[2] + 2 * offset * signs * squares[1] + offset**2 * squares[0]
+            features[:, 1] = problem["scales"][place][columns]
+            diagonal = sum_single_squares(squares, signs, problem["offsets"][place])
         scalars.append(improve_binary(
-            matrix, given["C"] * signs * state["weights"], np.maximum(diagonal, 0).astype(np.float32), features,
+            matrix, given["C"] * signs * state["weights"], diagonal.astype(np.float32), features,
             problem["holders"][columns], dual, is_logistic=is_logistic, tolerance=given["tolerance"],
             objective=given["objective"][number], n_fitted=problem["n_fitted"], n_passes=given["n_passes"],
             seed=given["seed"],
@@ -296,18 +285,12 @@ class DistributedOneVsRest(OneVsRest):
         if has_ratios:
             totals, total = sums[TOTAL], float(sums[TOTAL].sum() + in_single)
             a = problem["pseudo_count"] = self._settings.ratio_smoothing * total / (n_entries or 1.0)
-            is_seen = totals > 0
-            smoothing = a * (np.count_nonzero(is_seen) + n_single)
+            n_features = int(np.count_nonzero(totals) + n_single)
             problem["scales"] = np.zeros((len(classes), len(totals)), dtype=np.float32)
-            for place, own in enumerate(sums[FIRST_CLASS:]):
-                rest, in_class = (
-                    np.maximum(totals - own, 0),
-                    float(own.sum() + found["scalars"][N_SCALARS + classes[place]]),
+            for place, (own_class, own) in enumerate(zip(classes, sums[FIRST_CLASS:], strict=True)):
+                problem["scales"][place], problem["offsets"][place] = square_factors(
+                    own, float(found["scalars"][N_SCALARS + own_class]), totals, total, n_features, a
                 )
-                if smoothing:
-                    problem["offsets"][place] = float(np.log((total - in_class + smoothing) / (in_class + smoothing)))
-                ratios = np.log(np.divide(own + a, rest + a, out=np.ones(len(own)), where=is_seen))
-                problem["scales"][place] = np.where(is_seen, ratios + problem["offsets"][place], 0) ** 2
         return problem
 
     def _solve_group(self, problem: Record, solver: SolverSettings) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:

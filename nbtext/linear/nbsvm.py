@@ -74,9 +74,7 @@ class Ratios(Factors):
         return self.data.signs(own_class)[rows] * log_shares(magnitudes, self.pseudo_count) + self._offset(own_class)
 
     def single_squares(self, own_class: int) -> Floats:
-        # Σ x² r² with r = ±l + offset, l the log-share
-        offset, signs, squares = self._offset(own_class), self.data.signs(own_class), self.squares
-        return np.asarray(np.maximum(0, squares[2] + 2 * offset * signs * squares[1] + offset**2 * squares[0]))
+        return sum_single_squares(self.squares, self.data.signs(own_class), self._offset(own_class))
 
     def of_all(self, own_class: int) -> Floats:
         data, is_own = self.data, self.data.is_of(own_class)
@@ -125,6 +123,30 @@ def log_count_ratios(own: Floats, rest: Floats, *, pseudo_count: float) -> Float
 def log_shares(magnitudes: Floats, pseudo_count: float) -> Floats:
     """Return log((x + pseudo_count) / pseudo_count) of each magnitude x; without smoothing, 0."""
     return np.log1p(magnitudes / pseudo_count) if pseudo_count > 0 else np.zeros(len(magnitudes))
+
+
+def sum_single_squares(squares: NDArray[Any], signs: NDArray[Any], offset: float) -> NDArray[Any]:
+    """Return Σ x² r² over the single features of documents, where r = ±l + offset, and l is the log-share.
+
+    squares  (3, n_documents), see `Ratios`
+    signs    (n_documents,), 1 for each document of the class, and -1 for the others
+    """
+    return np.asarray(np.maximum(0, squares[2] + 2 * offset * signs * squares[1] + offset**2 * squares[0]))
+
+
+def square_factors(
+    own: Floats, single: float, totals: Floats, total: float, n_features: int, pseudo_count: float
+) -> tuple[Floats, float]:
+    """Return the squares of a class's log-count ratios, (n_shared,), with the offset that all of them contain.
+
+    own, single    sums of the values of each shared feature, (n_shared,), and of all single ones, in the class
+    totals, total  sums of the values of each shared feature, (n_shared,), and of all features
+    """
+    in_class, smoothing = float(own.sum() + single), pseudo_count * n_features
+    offset = float(np.log((total - in_class + smoothing) / (in_class + smoothing))) if smoothing else 0.0
+    is_seen, rest = totals > 0, np.maximum(totals - own, 0)
+    ratios = np.log(np.divide(own + pseudo_count, rest + pseudo_count, out=np.ones(len(own)), where=is_seen))
+    return np.where(is_seen, ratios + offset, 0) ** 2, offset
 
 
 class NbSvm(OneVsRest):
