@@ -59,7 +59,6 @@ def model_programs(task: Task) -> tuple[Program, ...]:
         *(nbtext(task, *options) for options in MODELS),
         scikit_learn(task),
         scikit_learn(task, "--model", "linear-svm", name="LIBLINEAR"),
-        scikit_learn(task, "--model", "linear-svm", *PAIRS, name="LIBLINEAR, pairs"),
         *(
             scikit_learn(task, "--model", "linear-svm", "--features", *each, name=f"LIBLINEAR, {' + '.join(each)}")
             for each in PEER_FEATURES
