@@ -361,11 +361,13 @@ def search_documents(  # noqa: PLR0913 - what is searched, among what, and how t
     *,
     where: str,
     workers: Workers | None = None,
+    is_sampled: bool = False,
 ) -> tuple[TrainedModel, Search]:
     """Search the most accurate model for labeled documents; return it, and the results of all candidates.
 
-    where    the setting that asks for the search, for messages
-    workers  count the documents, and so only models are tried that they can fit to more documents, too
+    where       the setting that asks for the search, for messages
+    workers     count the documents
+    is_sampled  whether they are a sample of so many that only models are tried that need not all of them in memory
     """
     from time import monotonic
 
@@ -379,7 +381,7 @@ def search_documents(  # noqa: PLR0913 - what is searched, among what, and how t
     budget = Budget(searching.budget, monotonic)
     with open_documents(sources, input_settings, run) as (source, on_batch):
         candidates = list_searched(features, model_settings, source)
-        if workers is not None:
+        if is_sampled:
             candidates = [each for each in candidates if not each.is_linear or can_be_blocked(each.model_settings)]
         source.keep_documents()
         first = iter([on_batch])
@@ -388,7 +390,7 @@ def search_documents(  # noqa: PLR0913 - what is searched, among what, and how t
             task = CountingTask(each, None)
             return (workers or ThreadExecutor(run.jobs)).count(source, task, next(first, None))
 
-        reading_seconds = bound_reading_seconds(source.size, source.unit) if workers is None else 0.0
+        reading_seconds = 0.0 if is_sampled else bound_reading_seconds(source.size, source.unit)
         trained, found = search_model(candidates, count, budget, reading_seconds=reading_seconds, jobs=run.jobs)
     return replace(trained, fitted=replace(trained.fitted, input=source.model_input)), found
 

@@ -14,7 +14,7 @@ from nbtext.cli.command import command
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError, number_of
-from nbtext.evaluation.settings import SAMPLE_SIZES, SearchSettings
+from nbtext.evaluation.settings import MAX_SIZES, SAMPLE_SIZES, SearchSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.settings import UnlabeledSettings
 from nbtext.parallel import import_meanwhile
@@ -202,23 +202,28 @@ def _search(given: Train) -> TrainedModel:
     from nbtext.report.training import search_parts
 
     model_settings, share = ModelSettings(**{**given.model_settings, "model": AUTO}), 1.0
-    if given.cluster.cluster is not None:
+    has_cluster = given.cluster.cluster is not None
+    if has_cluster or running.are_read_again(given.sources):
         with running.open_documents(given.sources, given.input, replace(given.run, quiet=True)) as (source, _):
-            share = 1.0 if source.size is None else SAMPLE_SIZES[source.unit] / max(1, source.size)
+            if (source.size or 0) > (SAMPLE_SIZES if has_cluster else MAX_SIZES)[source.unit]:
+                share = SAMPLE_SIZES[source.unit] / (source.size or 1)
     read, run, is_sampled = given.input, given.run, share < 1
     if is_sampled:
         if given.holdout:
-            raise refuse("holdout", "--model best with --cluster searches on a sample that is chosen in the same way")
+            where = "with --cluster" if has_cluster else "on so much text"
+            raise refuse("holdout", f"--model best {where} searches on a sample that is chosen in the same way")
         read, run = replace(read, holdout=share, is_holdout=True), replace(run, quiet=True)
     with running.open_workers(given.sources, given.cluster, run) if is_sampled else nullcontext() as workers:
         trained, found = running.search_documents(
-            given.sources, read, given.features, model_settings, given.search, run, where="model", workers=workers
-        )
+            given.sources, read, given.features, model_settings, given.search, run, where="model", workers=workers,
+            is_sampled=is_sampled,
+        )  # fmt: skip
     if not given.run.quiet:
         sys.stderr.write(format_screen(search_parts(found, has_intervals=False), running.screen()))
     if not is_sampled:
         return trained
-    what = f"searched on a sample of {number_of(found.n_documents, 'document')}, without models that workers cannot fit"
+    which = "workers cannot fit" if has_cluster else "need all documents in memory"
+    what = f"searched on a sample of {number_of(found.n_documents, 'document')}, without models that {which}"
     running.say(f"{what}; training the best one on all documents", quiet=given.run.quiet)
     best = found.best.candidate
     settings = {each.name: getattr(best.model_settings, each.name) for each in fields(best.model_settings)}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import re
 import resource
 import signal
@@ -11,7 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from nbtext import load_model
+from nbtext.cli.main import cli
+from nbtext.evaluation.settings import MAX_SIZES, SAMPLE_SIZES
 from nbtext.kernel import HAS_KERNEL
 
 TOP = Path(__file__).parents[2]
@@ -137,3 +142,25 @@ def test_a_given_vocabulary(letters: Path, tmp_path: Path) -> None:
         done = subprocess.run(evaluate, cwd=tmp_path, check=True, stdout=subprocess.PIPE, text=True)
         found.append(json.loads(done.stdout)["accuracy"])
     assert found[0] == pytest.approx(found[1], abs=0.02)
+
+
+def test_a_search_on_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search of a large corpus reads a part of it, says so, and what it finds is trained on all documents."""
+    texts, draw = tmp_path / "t.jsonl", random.Random(3)
+    with texts.open("w") as file:
+        for number in range(3000):
+            words = " ".join(f"w{draw.randrange(50) * (number % 3 + 1)}" for _ in range(6))
+            file.write(json.dumps({"text": words, "label": "abc"[number % 3]}) + "\n")
+    train = ["train", str(texts), "--model", "best", "-o", str(tmp_path / "m")]
+    monkeypatch.setitem(SAMPLE_SIZES, "bytes", texts.stat().st_size // 3)
+    assert "searched on a sample" not in CliRunner().invoke(cli, train, catch_exceptions=False).stderr
+    monkeypatch.setitem(MAX_SIZES, "bytes", texts.stat().st_size // 2)
+    said = CliRunner().invoke(cli, train, catch_exceptions=False).stderr
+    found = re.search(
+        r"^searched on a sample of ([\d,]+) documents, without models that need all documents in memory", said, re.M
+    )
+    assert found is not None and 900 <= int(found[1].replace(",", "")) <= 1100
+    assert "stacked" not in said and "logistic" not in said
+    assert load_model(str(tmp_path / "m")).counts_.statistics.n_documents == 3000
+    refused = CliRunner().invoke(cli, [*train, "--holdout", "0.2"])
+    assert "--holdout: does not apply: --model best on so much text searches on a sample" in str(refused.exception)
