@@ -196,13 +196,6 @@ BERNOULLI = EventModel(
     ),
 )
 CATEGORICAL = replace(  # Bernoulli's over the values of each feature
-    BERNOULLI,
-    sufficient_statistics=count_values,
-    derivation=Values,
-    generate=draw_values,
-    log_prior_density=None,
-    is_binary=False,
-    is_of_counts=True,
-    sklearn=None,
-    options=("smoothing", "prior", "values"),
-)
+    BERNOULLI, sufficient_statistics=count_values, derivation=Values, generate=draw_values, log_prior_density=None,
+    is_binary=False, is_of_counts=True, sklearn=None, options=("smoothing", "prior", "values"),
+)  # fmt: skip

@@ -261,13 +261,9 @@ class ClassStatistics:
             return found
 
         return ClassStatistics(
-            class_documents,
-            running_sums(lengths),
-            classes.astype(np.int32)[self.classes],
-            self.documents,
-            self.occurrences,
-            totals=self.totals and self.totals.change(spread),
-        )
+            class_documents, running_sums(lengths), classes.astype(np.int32)[self.classes], self.documents,
+            self.occurrences, totals=self.totals and self.totals.change(spread),
+        )  # fmt: skip
 
     def locate(self, documents: DocumentCounts) -> NDArray[np.int64]:
         """Return, for each entry of documents of this corpus, the entry of its feature and class in the statistics."""

@@ -78,15 +78,9 @@ def leave_out(
 
 
 def _score_own(
-    statistics: ClassStatistics,
-    everywhere: Floats,
-    pairs: DocumentCounts,
-    others: NDArray[np.int64],
-    log_totals: Floats,
-    log_sums: Floats,
-    *,
-    smoothing: float,
-) -> Floats:
+    statistics: ClassStatistics, everywhere: Floats, pairs: DocumentCounts, others: NDArray[np.int64],
+    log_totals: Floats, log_sums: Floats, *, smoothing: float,
+) -> Floats:  # fmt: skip
     """Return the score of each pair, whose complement loses the copies in other classes, shape (n_pairs,).
 
     others      (n_pairs,), these copies

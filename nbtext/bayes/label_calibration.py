@@ -249,14 +249,9 @@ def keep_cells(
 
 
 def collect_cells(
-    corpus: RelevanceLeaveOneOut,
-    score: Callable[[LeftOutBlock], RelevanceScores],
-    fit: Combination | None = None,
-    *,
-    improbable: float = IMPROBABLE,
-    blocks: Sequence[LeftOutBlock] | None = None,
-    jobs: int = 1,
-) -> Cells:
+    corpus: RelevanceLeaveOneOut, score: Callable[[LeftOutBlock], RelevanceScores], fit: Combination | None = None, *,
+    improbable: float = IMPROBABLE, blocks: Sequence[LeftOutBlock] | None = None, jobs: int = 1,
+) -> Cells:  # fmt: skip
     """Return the leave-one-out scores of the documents of a corpus.
 
     score       computes the scores of a block
@@ -651,13 +646,9 @@ def _move(smoothing: Smoothing, name: str, factor: float) -> Smoothing | None:
 
 
 def make_multilabel_fit(
-    cells: Cells,
-    probabilities: Floats,
-    combination: Combination | ScoreScaling,
-    smoothing: Smoothing | None = None,
-    *,
+    cells: Cells, probabilities: Floats, combination: Combination | ScoreScaling, smoothing: Smoothing | None = None, *,
     by_label: bool,
-) -> MultilabelFit:
+) -> MultilabelFit:  # fmt: skip
     """Return the fit that follows from the probabilities of cells that were left out, (n_cells,).
 
     by_label  whether each label has its own threshold
@@ -772,15 +763,9 @@ def measure(
 
 
 def _best_threshold(
-    probabilities: Floats,
-    positives: Floats,
-    documents: Floats,
-    *,
-    true: float,
-    is_lowest: bool = False,
-    floor: float = 0.0,
-    n_tried: int | None = None,
-) -> tuple[float, float]:
+    probabilities: Floats, positives: Floats, documents: Floats, *, true: float, is_lowest: bool = False,
+    floor: float = 0.0, n_tried: int | None = None,
+) -> tuple[float, float]:  # fmt: skip
     """Return the threshold with the highest F1, and this F1.
 
     true       positive pairs, also of documents that get no label

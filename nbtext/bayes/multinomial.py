@@ -91,12 +91,7 @@ def sum_log_probabilities(scorer: LinearScorer) -> float:
 
 
 MULTINOMIAL = EventModel(
-    compile=compile_multinomial,
-    leave_one_out=leave_out,
-    leave_one_out_counts=leave_out_counts,
-    out_of_vocabulary=weigh_unseen,
-    generate=draw_tokens,
-    has_length=True,
-    log_prior_density=sum_log_probabilities,
+    compile=compile_multinomial, leave_one_out=leave_out, leave_one_out_counts=leave_out_counts,
+    out_of_vocabulary=weigh_unseen, generate=draw_tokens, has_length=True, log_prior_density=sum_log_probabilities,
     sklearn=SklearnClass(name="MultinomialNB"),
-)
+)  # fmt: skip

@@ -65,16 +65,10 @@ def solve_by_conjugate_gradients(product: Callable[[Floats], Floats], gradient: 
 
 
 def minimize(  # noqa: PLR0913 - the limits and the ends of the search
-    evaluate: Evaluate,
-    start: Floats,
-    *,
-    bound: float = np.inf,
-    lower: Floats | None = None,
-    solve: Solve = solve_densely,
-    tolerance: float = TOLERANCE,
-    max_steps: int = MAX_STEPS,
+    evaluate: Evaluate, start: Floats, *, bound: float = np.inf, lower: Floats | None = None,
+    solve: Solve = solve_densely, tolerance: float = TOLERANCE, max_steps: int = MAX_STEPS,
     is_minimum: Callable[[float, Floats], bool] = lambda loss, gradient: False,
-) -> Floats:
+) -> Floats:  # fmt: skip
     """Return the parameters that minimize a loss; each step is halved until the loss decreases.
 
     SciPy's optimizers do the same, but importing them takes longer than most trainings.

@@ -47,14 +47,9 @@ def _keys(entries: Entries, n_classes: int) -> NDArray[np.int64]:
 
 
 def left_out_sums(
-    rows: Counted,
-    own: tuple[Integers, Indices, Integers],
-    all_copies: Integers,
-    corpus: Entries,
-    everywhere: Integers | None,
-    n_classes: int,
-    logarithms: tuple[Floats, Floats, Floats],
-) -> Floats:
+    rows: Counted, own: tuple[Integers, Indices, Integers], all_copies: Integers, corpus: Entries,
+    everywhere: Integers | None, n_classes: int, logarithms: tuple[Floats, Floats, Floats],
+) -> Floats:  # fmt: skip
     """Return Σ counts · log(1 + t / smoothing) of each document for each class.
 
     t is the occurrences of a feature in the class, without the copies of the document in it; or, with `everywhere`, in

@@ -82,15 +82,9 @@ class Unanswered(NamedTuple):
 
 
 def judge(
-    selection: Selection,
-    first: Scored,
-    unanswered: Unanswered,
-    *,
-    n_unjudged: int = 0,
-    contents: NDArray[Any] | None = None,
-    goals: Goals = NO_GOALS,
-    others: Iterable[Scored] = (),
-) -> Selection:
+    selection: Selection, first: Scored, unanswered: Unanswered, *, n_unjudged: int = 0,
+    contents: NDArray[Any] | None = None, goals: Goals = NO_GOALS, others: Iterable[Scored] = (),
+) -> Selection:  # fmt: skip
     """Fit decision offsets and nonconformity scores to left-out documents, and estimate how good predictions are.
 
     Parameters

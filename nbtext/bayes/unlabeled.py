@@ -138,13 +138,9 @@ class HeldOut:
         return np.asarray(self.lengths - self.sample.sum_features(self.is_hapax))
 
     def _select(
-        self,
-        smoothing: float,
-        complete: Floats,
-        known: Floats,
-        temperature: TemperatureScaling | None,
+        self, smoothing: float, complete: Floats, known: Floats, temperature: TemperatureScaling | None,
         optimize: str | None,
-    ) -> Selection:
+    ) -> Selection:  # fmt: skip
         classes = self.sample.classes[self.held_out]
         selection = Selection(Hyperparameters(smoothing), Calibration(temperature))
         if len(complete) == 0:

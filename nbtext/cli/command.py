@@ -108,14 +108,10 @@ class FileType(ParamType):
 
 
 ROLES = {  # the types of options that name files, by the role of the file; see `Setting.file`
-    "source": FileType("SOURCE"),
-    "input": FileType(),
-    "output": FileType(is_output=True),
-    "model": FileType("MODEL"),
-    "new model": FileType(is_output=True, is_model=True),
-    "rewritten model": FileType("MODEL", is_rewritten=True),
+    "source": FileType("SOURCE"), "input": FileType(), "output": FileType(is_output=True), "model": FileType("MODEL"),
+    "new model": FileType(is_output=True, is_model=True), "rewritten model": FileType("MODEL", is_rewritten=True),
     "directory": FileType("DIR"),
-}
+}  # fmt: skip
 
 
 class NamedFile(NamedTuple):
@@ -382,15 +378,9 @@ class Command(click.Command):
     """
 
     def __init__(
-        self,
-        function: Callable[[Any], None],
-        record: type[Any],
-        *,
-        example: str,
-        common: str,
-        notes: str = "",
+        self, function: Callable[[Any], None], record: type[Any], *, example: str, common: str, notes: str = "",
         rules: Iterable[Rule] = (),
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.record, self.rules = record, tuple(rules)
         parameters = list(_list_parameters(record))
         if any(isinstance(each.type, FileType) and each.type.is_output for each in parameters):

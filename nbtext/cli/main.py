@@ -18,12 +18,9 @@ INTERRUPTED = 130  # the exit status of an interrupted program, as in shells
 
 # messages of other errors that mean out of memory; the last two occur if Python cannot create a MemoryError
 OUT_OF_MEMORY = (
-    "failed to map segment",
-    "can't start new thread",
-    "Cannot allocate memory",
-    "without exception set",
+    "failed to map segment", "can't start new thread", "Cannot allocate memory", "without exception set",
     "without setting an exception",
-)
+)  # fmt: skip
 
 # group: command: the first line of its help. `nbtext --help` needs them without importing the commands.
 COMMANDS = {

@@ -352,17 +352,10 @@ def list_searched(features: FeatureSettings, model_settings: ModelSettings, sour
 
 
 def search_documents(  # noqa: PLR0913 - what is searched, among what, and how to compute
-    sources: tuple[str, ...],
-    input_settings: InputSettings,
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    searching: SearchSettings,
-    run: RunSettings,
-    *,
-    where: str,
-    workers: Workers | None = None,
+    sources: tuple[str, ...], input_settings: InputSettings, features: FeatureSettings, model_settings: ModelSettings,
+    searching: SearchSettings, run: RunSettings, *, where: str, workers: Workers | None = None,
     is_sampled: bool = False,
-) -> tuple[TrainedModel, Search]:
+) -> tuple[TrainedModel, Search]:  # fmt: skip
     """Search the most accurate model for labeled documents; return it, and the results of all candidates.
 
     where       the setting that asks for the search, for messages

@@ -138,13 +138,9 @@ def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
 
 
 def _read_groups(
-    start: ArrowDocuments,
-    n_groups: int,
-    count: Callable[[int], int],
-    read: Callable[[int, int], Iterator[Part]],
-    schema: Any,
-    size: int | None,
-) -> Iterator[Block]:
+    start: ArrowDocuments, n_groups: int, count: Callable[[int], int], read: Callable[[int, int], Iterator[Part]],
+    schema: Any, size: int | None,
+) -> Iterator[Block]:  # fmt: skip
     """Yield the rows of some row groups or record batches: those of the byte range, if there is one.
 
     Parameters

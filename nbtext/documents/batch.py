@@ -312,16 +312,9 @@ class BatchBuilder:
         self.batch = Batch([], (), [], origin=origin)
 
     def add(
-        self,
-        texts: Sequence[str],
-        *,
-        place: str,
-        identity: str | None = None,
-        label: Label | InputError = None,
-        group: str | None = None,
-        line: int | None = None,
-        repaired: int = 0,
-    ) -> None:
+        self, texts: Sequence[str], *, place: str, identity: str | None = None, label: Label | InputError = None,
+        group: str | None = None, line: int | None = None, repaired: int = 0,
+    ) -> None:  # fmt: skip
         """Add a document.
 
         Parameters
@@ -359,14 +352,9 @@ class BatchBuilder:
         batch.count_repairs(repaired)
 
     def add_values(
-        self,
-        texts: Sequence[str | InputError | None],
-        *,
-        label: Label | InputError,
-        place: str,
-        identity: str | None,
+        self, texts: Sequence[str | InputError | None], *, label: Label | InputError, place: str, identity: str | None,
         group: str | None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Add a document from values of a database or of an Arrow table; an InputError stands for an invalid value.
 
         A missing text is empty, but a problem if all texts are missing, or the texts are too long.

@@ -15,19 +15,14 @@ from nbtext.kernel import choose_version
 from nbtext.records import dataclass
 
 BYTE_ORDER_MARKS = {  # UTF-32 comes before UTF-16, because its mark begins with the mark of UTF-16
-    codecs.BOM_UTF8: "utf-8",
-    codecs.BOM_UTF32_LE: "utf-32-le",
-    codecs.BOM_UTF32_BE: "utf-32-be",
-    codecs.BOM_UTF16_LE: "utf-16-le",
-    codecs.BOM_UTF16_BE: "utf-16-be",
-}
+    codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF32_LE: "utf-32-le", codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be",
+}  # fmt: skip
 BOMS = tuple(BYTE_ORDER_MARKS)
 NATIVE_ORDER = "le" if sys.byteorder == "little" else "be"
 CODECS_WITHOUT_BOM = {  # codecs that look for a byte order mark in each block, with the codecs that do not
-    "utf-8-sig": "utf-8",
-    "utf-16": f"utf-16-{NATIVE_ORDER}",
-    "utf-32": f"utf-32-{NATIVE_ORDER}",
-}
+    "utf-8-sig": "utf-8", "utf-16": f"utf-16-{NATIVE_ORDER}", "utf-32": f"utf-32-{NATIVE_ORDER}",
+}  # fmt: skip
 ESCAPE = "nbtext-escape"  # the name of an error handler
 UNICODE = ("utf-8", "utf-16", "utf-32")  # codecs that have all characters begin with these
 # codecs of escapes, some of which take quadratic time

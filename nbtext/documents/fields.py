@@ -177,13 +177,9 @@ class Fields(NamedTuple):
 
 
 def find_fields(
-    names: Sequence[str],
-    settings: InputSettings,
-    where: str,
-    *,
-    has_numbers: bool = False,
+    names: Sequence[str], settings: InputSettings, where: str, *, has_numbers: bool = False,
     first_row: Sequence[str] | None = None,
-) -> Fields:
+) -> Fields:  # fmt: skip
     """Return the columns that the settings name.
 
     Parameters

@@ -39,20 +39,11 @@ UNPACKED_ALLOWANCE = 64 << 20  # unless it decompresses to at most this size
 MAX_HASHED_FEATURES = 2**30
 INTEGERS, REALS, BYTES = ("<i4", "<i8"), ("<f4", "<f8"), ("|u1",)
 MEMBERS = {  # the allowed kinds of numbers of each member, and its number of dimensions
-    "indices": (INTEGERS, 1),
-    "indptr": (INTEGERS, 1),
-    "format": (("|S3",), 0),
-    "shape": (("<i8",), 1),
-    "data": (INTEGERS + REALS, 1),
-    "nbtext": (BYTES, 1),
-    "feature_names": (BYTES, 1),
-    "feature_offsets": (("<i8",), 1),
-    "document_ids": (BYTES, 1),
-    "document_id_offsets": (("<i8",), 1),
-    "labels": (BYTES, 1),
-    "label_offsets": (("<i8",), 1),
-    "has_label": (("|b1",), 1),
-}
+    "indices": (INTEGERS, 1), "indptr": (INTEGERS, 1), "format": (("|S3",), 0), "shape": (("<i8",), 1),
+    "data": (INTEGERS + REALS, 1), "nbtext": (BYTES, 1), "feature_names": (BYTES, 1), "feature_offsets": (("<i8",), 1),
+    "document_ids": (BYTES, 1), "document_id_offsets": (("<i8",), 1), "labels": (BYTES, 1),
+    "label_offsets": (("<i8",), 1), "has_label": (("|b1",), 1),
+}  # fmt: skip
 Arrays = dict[str, NDArray[Any]]
 
 

@@ -61,29 +61,13 @@ BROKEN_ZIP = Kind("broken zip file", "a .docx, .xlsx or .npz file is one, too: w
 OUTPUTS = (MODEL, MATRIX)  # of nbtext: not documents, so they have no record
 
 MAGICS = {
-    b"%PDF-": PDF,
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": OFFICE,
-    b"{\\rtf": OFFICE,
-    b"\x89PNG\r\n\x1a\n": IMAGE,
-    b"\xff\xd8\xff": IMAGE,
-    b"GIF87a": IMAGE,
-    b"GIF89a": IMAGE,
-    b"II*\0": IMAGE,
-    b"MM\0*": IMAGE,
-    b"ID3\x03": SOUND,
-    b"ID3\x04": SOUND,
-    b"OggS": SOUND,
-    b"fLaC": SOUND,
-    b"7z\xbc\xaf\x27\x1c": ARCHIVE,
-    b"Rar!\x1a\x07": ARCHIVE,
-    b"!<arch>\n": ARCHIVE,
-    b"\x7fELF": PROGRAM,
-    b"PAR1": Kind("Parquet file", TABLE_HINT),
-    b"ARROW1\0\0": Kind("Arrow file", TABLE_HINT),
-    b"SQLite format 3\0": Kind("SQLite database", TABLE_HINT),
-    b"\x93NUMPY": Kind("NumPy array"),
-    b"\x89HDF\r\n\x1a\n": Kind("HDF5 file"),
-}
+    b"%PDF-": PDF, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": OFFICE, b"{\\rtf": OFFICE, b"\x89PNG\r\n\x1a\n": IMAGE,
+    b"\xff\xd8\xff": IMAGE, b"GIF87a": IMAGE, b"GIF89a": IMAGE, b"II*\0": IMAGE, b"MM\0*": IMAGE, b"ID3\x03": SOUND,
+    b"ID3\x04": SOUND, b"OggS": SOUND, b"fLaC": SOUND, b"7z\xbc\xaf\x27\x1c": ARCHIVE, b"Rar!\x1a\x07": ARCHIVE,
+    b"!<arch>\n": ARCHIVE, b"\x7fELF": PROGRAM, b"PAR1": Kind("Parquet file", TABLE_HINT),
+    b"ARROW1\0\0": Kind("Arrow file", TABLE_HINT), b"SQLite format 3\0": Kind("SQLite database", TABLE_HINT),
+    b"\x93NUMPY": Kind("NumPy array"), b"\x89HDF\r\n\x1a\n": Kind("HDF5 file"),
+}  # fmt: skip
 OFFICE_MEMBERS = (b"[Content_Types].xml", b"mimetype", b"_rels/", b"docProps/", b"word/", b"xl/", b"ppt/")
 
 BEGINNINGS = (*MAGICS, ZIP_MAGIC, *PICKLE_MAGICS)

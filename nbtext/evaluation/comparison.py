@@ -89,14 +89,9 @@ class Comparison(NamedTuple):
 
 
 def compare_models(
-    candidates: Sequence[Candidate],
-    source: Source,
-    *,
-    clock: Callable[[], float],
-    jobs: int = 1,
-    seed: int = 1,
+    candidates: Sequence[Candidate], source: Source, *, clock: Callable[[], float], jobs: int = 1, seed: int = 1,
     on_batch: OnBatch | None = None,
-) -> Comparison:
+) -> Comparison:  # fmt: skip
     """Predict every document of a source, which is read once, with each model.
 
     Memory holds the models, and a few numbers for each document and model.

@@ -53,15 +53,9 @@ OTHER_DATE = (  # whose order as texts is not that of time
 
 
 def cross_validate(
-    corpus: CorpusCounts,
-    folds: NDArray[np.int64],
-    *,
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    decisions: DecisionSettings = MOST_PROBABLE,
-    is_forward: bool = False,
-    jobs: int = 1,
-) -> Iterator[Predictions]:
+    corpus: CorpusCounts, folds: NDArray[np.int64], *, features: FeatureSettings, model_settings: ModelSettings,
+    decisions: DecisionSettings = MOST_PROBABLE, is_forward: bool = False, jobs: int = 1,
+) -> Iterator[Predictions]:  # fmt: skip
     """Predict each fold with a model of the other folds.
 
     Vocabulary, selection, weights, smoothing and calibration come from the other folds alone. The calibration is
@@ -110,14 +104,9 @@ def cross_validate(
 
 
 def predict_documents(
-    training: CorpusCounts,
-    held_out: DocumentCounts,
-    labels: Sequence[Labels],
-    *,
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    decisions: DecisionSettings = MOST_PROBABLE,
-) -> Iterator[Predictions]:
+    training: CorpusCounts, held_out: DocumentCounts, labels: Sequence[Labels], *, features: FeatureSettings,
+    model_settings: ModelSettings, decisions: DecisionSettings = MOST_PROBABLE,
+) -> Iterator[Predictions]:  # fmt: skip
     """Train a model on a counted corpus, and predict other documents over the same features.
 
     Parameters
@@ -136,17 +125,10 @@ def predict_documents(
 
 
 def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhile
-    source: Source,
-    settings: FoldSettings,
-    *,
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    decisions: DecisionSettings = MOST_PROBABLE,
-    jobs: int = 1,
-    on_batch: OnBatch | None = None,
-    on_corpus: Callable[[CorpusCounts], None] | None = None,
-    on_repeated: Callable[[RepeatedTexts], None] | None = None,
-) -> Iterator[Predictions]:
+    source: Source, settings: FoldSettings, *, features: FeatureSettings, model_settings: ModelSettings,
+    decisions: DecisionSettings = MOST_PROBABLE, jobs: int = 1, on_batch: OnBatch | None = None,
+    on_corpus: Callable[[CorpusCounts], None] | None = None, on_repeated: Callable[[RepeatedTexts], None] | None = None,
+) -> Iterator[Predictions]:  # fmt: skip
     """Read a source once, split its documents into folds, and predict each fold with a model of the others.
 
     on_corpus    is called with the counts of all documents
@@ -191,18 +173,11 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
 
 
 def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
-    source: Source,
-    settings: FoldSettings,
-    features: FeatureSettings,
-    search: Search,
-    *,
-    decisions: DecisionSettings = MOST_PROBABLE,
-    duplicates: str = TOGETHER,
-    jobs: int = 1,
-    on_batch: OnBatch | None = None,
-    on_corpus: Callable[[CorpusCounts], None] | None = None,
+    source: Source, settings: FoldSettings, features: FeatureSettings, search: Search, *,
+    decisions: DecisionSettings = MOST_PROBABLE, duplicates: str = TOGETHER, jobs: int = 1,
+    on_batch: OnBatch | None = None, on_corpus: Callable[[CorpusCounts], None] | None = None,
     on_repeated: Callable[[RepeatedTexts], None] | None = None,
-) -> Iterator[PredictedBatch]:
+) -> Iterator[PredictedBatch]:  # fmt: skip
     """Read a source once, search a model for each fold among the other folds, and predict the fold with it.
 
     This is nested cross-validation: the documents of a fold influence neither the features nor the choice of the model

@@ -326,14 +326,11 @@ class MultilabelEvaluator(Evaluator):
         rows = zip(labels, *(column.tolist() for column in columns), thresholds, strict=True)
         common = sorted(self._pairs.items(), key=lambda pair: (-pair[1], pair[0][:2], pair[0][2] or ""))[:PAIRS_SHOWN]
         return Evaluation(
-            documents=totals.n_documents,
-            unlabeled=totals.n_documents - totals.n_labeled,
-            unanswered=totals.n_documents - totals.n_answered,
-            metrics=compute_metrics(totals, MULTILABEL_METRICS),
-            labels=labels,
-            per_label=tuple(ThresholdScore(*row) for row in rows),
+            documents=totals.n_documents, unlabeled=totals.n_documents - totals.n_labeled,
+            unanswered=totals.n_documents - totals.n_answered, metrics=compute_metrics(totals, MULTILABEL_METRICS),
+            labels=labels, per_label=tuple(ThresholdScore(*row) for row in rows),
             label_pairs=tuple(LabelPair(*pair, count) for pair, count in common),
-        )
+        )  # fmt: skip
 
 
 def parse_thresholds(text: str) -> dict[str, float]:

@@ -62,15 +62,10 @@ class LearningCurves(NamedTuple):
 
 
 def compute_learning_curves(
-    corpus: CorpusCounts,
-    settings: CurveSettings,
-    *,
-    features: FeatureSettings,
-    model_settings: Sequence[ModelSettings],
-    test: CorpusCounts | None = None,
-    jobs: int = 1,
+    corpus: CorpusCounts, settings: CurveSettings, *, features: FeatureSettings,
+    model_settings: Sequence[ModelSettings], test: CorpusCounts | None = None, jobs: int = 1,
     track: Callable[[Iterator[list[Evaluation]], int], Iterable[list[Evaluation]]] | None = None,
-) -> LearningCurves:
+) -> LearningCurves:  # fmt: skip
     """Train models on growing parts of a corpus, and test each on documents that are in no part.
 
     The parts of a seed are nested and stratified. Vocabulary, weights, smoothing and calibration come from the part

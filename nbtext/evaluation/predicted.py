@@ -44,13 +44,9 @@ _TSV_ESCAPES = {"\\t": "\t", "\\n": "\n", "\\r": "\r"}
 
 
 def predict_by_model(
-    model: FittedModel,
-    source: Source,
-    *,
-    jobs: int,
-    decisions: DecisionSettings = MOST_PROBABLE,
+    model: FittedModel, source: Source, *, jobs: int, decisions: DecisionSettings = MOST_PROBABLE,
     on_batch: OnBatch | None = None,
-) -> Iterator[PredictedBatch]:
+) -> Iterator[PredictedBatch]:  # fmt: skip
     """Predict every document of a source with a trained model, in order, as `predict_source` does."""
     model.task.check(decisions, model.labels)
     predictor = Predictor(model)

@@ -152,11 +152,9 @@ def _unicode_tables() -> bytes:
     pairs_of_sigmas = zip(after_letter, cased, strict=True)
     ignorable = "".join(FINAL_SIGMA if after == FINAL_SIGMA != alone else " " for after, alone in pairs_of_sigmas)
     ranges = {
-        "word_characters": (r"\w", characters),
-        "white_space": (r"\s", characters),
-        "cased": (FINAL_SIGMA, cased),
+        "word_characters": (r"\w", characters), "white_space": (r"\s", characters), "cased": (FINAL_SIGMA, cased),
         "case_ignorable": (FINAL_SIGMA, ignorable),
-    }
+    }  # fmt: skip
     tables = [_format_table("uint32_t ", "lower_case[][2]", pairs)]
     for name, (pattern, text) in ranges.items():
         runs = (f"{{{run.start()}, {run.end() - 1}}}" for run in re.finditer(f"(?:{pattern})+", text))

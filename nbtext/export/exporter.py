@@ -135,12 +135,7 @@ def several_labels_parameters(model: FittedModel) -> dict[str, Any]:
     task: Any = model.task
     _, combination = task.fit.naive_bayes
     return {
-        "weights": list(combination.weights),
-        "exponent": combination.exponent,
-        "intercept": combination.intercept,
-        "prior_weight": combination.prior_weight,
-        "slope": combination.slope,
-        "priors": task.priors.tolist(),
-        "biases": combination.biases.tolist(),
-        "thresholds": task.fit.thresholds.tolist(),
-    }
+        "weights": list(combination.weights), "exponent": combination.exponent, "intercept": combination.intercept,
+        "prior_weight": combination.prior_weight, "slope": combination.slope, "priors": task.priors.tolist(),
+        "biases": combination.biases.tolist(), "thresholds": task.fit.thresholds.tolist(),
+    }  # fmt: skip

@@ -55,32 +55,18 @@ def javascript(model: FittedModel) -> Iterator[bytes]:
         accents = _combining_characters()
     views = [
         {
-            "analyzer": view.settings.analyzer,
-            "marks": has_marks(view.settings),
-            "ngrams": view.settings.ngrams,
-            "features": features.terms,
-            "idf": _numbers(view.weighting.idf),
-            "norm": view.weighting.norm,
+            "analyzer": view.settings.analyzer, "marks": has_marks(view.settings), "ngrams": view.settings.ngrams,
+            "features": features.terms, "idf": _numbers(view.weighting.idf), "norm": view.weighting.norm,
         }
         for view, features in named_views(model)
-    ]
+    ]  # fmt: skip
     data: dict[str, Any] = {
-        "labels": model.labels,
-        "lowercase": settings.lowercase,
-        "accents": accents,
-        "longest_token": LONGEST_TOKEN,
-        "stop_words": settings.stop_words,
-        "views": views,
-        "bias": _numbers(scorer.bias),
-        "default": _numbers(scorer.list_defaults(len(views))),
-        "base": _numbers(scorer.base),
-        "base_scale": _numbers(scorer.base_scale),
-        "rows": _numbers(scorer.rows),
-        "starts": _numbers(scorer.indptr),
-        "classes": _numbers(scorer.classes),
-        "deltas": _numbers(scorer.deltas),
-        **probability_parameters(model),
-    }
+        "labels": model.labels, "lowercase": settings.lowercase, "accents": accents, "longest_token": LONGEST_TOKEN,
+        "stop_words": settings.stop_words, "views": views, "bias": _numbers(scorer.bias),
+        "default": _numbers(scorer.list_defaults(len(views))), "base": _numbers(scorer.base),
+        "base_scale": _numbers(scorer.base_scale), "rows": _numbers(scorer.rows), "starts": _numbers(scorer.indptr),
+        "classes": _numbers(scorer.classes), "deltas": _numbers(scorer.deltas), **probability_parameters(model),
+    }  # fmt: skip
     if several := several_labels_parameters(model):
         data["several"] = several
     if scorer.scales is not None:

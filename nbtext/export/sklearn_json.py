@@ -53,14 +53,11 @@ def sklearn_json(model: FittedModel) -> Iterator[bytes]:
         estimator, probabilities = _label_estimators(model), _label_probabilities(model)
     settings = model.feature_settings
     counting = {
-        "analyzer": settings.analyzer,
-        "ngram_range": list(settings.ngrams),
-        "token_pattern": settings.token_pattern or TOKEN_PATTERN,
-        "lowercase": settings.lowercase,
-        "strip_accents": settings.strip_accents,
-        "stop_words": list(settings.stop_words) or None,
+        "analyzer": settings.analyzer, "ngram_range": list(settings.ngrams),
+        "token_pattern": settings.token_pattern or TOKEN_PATTERN, "lowercase": settings.lowercase,
+        "strip_accents": settings.strip_accents, "stop_words": list(settings.stop_words) or None,
         "vocabulary": exporter.named_features(model).terms,
-    }
+    }  # fmt: skip
     document = {
         "format": FORMAT,
         "version": VERSION,

@@ -65,12 +65,9 @@ class Reservoir:
     """
 
     def __init__(
-        self,
-        size: int | None,
-        by_name: Callable[[], NDArray[np.int32]],
-        bound: Bound | None,
+        self, size: int | None, by_name: Callable[[], NDArray[np.int32]], bound: Bound | None,
         spill: Spill | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._size, self._spill = size, spill
         self._n_entries = 0
         self.runs: list[Run] = []

@@ -53,16 +53,10 @@ Unseen = tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]  # see co
 
 
 def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how to compute
-    counts: CorpusCounts,
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    *,
-    jobs: int = 1,
-    selection: Selection | MultilabelFit | None = None,
-    is_new: NDArray[np.bool_] | None = None,
-    is_model_selected: bool = False,
-    check: Callable[[], None] | None = None,
-) -> FittedModel:
+    counts: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings, *, jobs: int = 1,
+    selection: Selection | MultilabelFit | None = None, is_new: NDArray[np.bool_] | None = None,
+    is_model_selected: bool = False, check: Callable[[], None] | None = None,
+) -> FittedModel:  # fmt: skip
     """Fit a model to counts.
 
     jobs       number of threads
@@ -199,15 +193,9 @@ def _fit_several_labels(
 
 
 def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known of it, and how to compute
-    counts: CorpusCounts,
-    columns: NDArray[np.int64] | None,
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    n_hapax: NDArray[np.float64] | None,
-    jobs: int,
-    check: Callable[[], None] | None = None,
-    goals: Goals = NO_GOALS,
-) -> FittedModel:
+    counts: CorpusCounts, columns: NDArray[np.int64] | None, features: FeatureSettings, model_settings: ModelSettings,
+    n_hapax: NDArray[np.float64] | None, jobs: int, check: Callable[[], None] | None = None, goals: Goals = NO_GOALS,
+) -> FittedModel:  # fmt: skip
     """Fit a discriminative model to all documents.
 
     n_hapax  (n_sampled,), tokens of each retained document that no other document has; None: no such tokens
@@ -268,12 +256,9 @@ def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known
 
 
 def _select_event_model(
-    counts: CorpusCounts,
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    goals: Goals,
+    counts: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings, goals: Goals,
     leave_out: Callable[[ClassStatistics, DocumentCounts, ModelSettings], LeaveOneOut],
-) -> tuple[FeatureSettings, ModelSettings, ScoredCorpus, float | None]:
+) -> tuple[FeatureSettings, ModelSettings, ScoredCorpus, float | None]:  # fmt: skip
     """Select the event model, and counts or binary counts, with the highest leave-one-out accuracy; see
     `compare_event_models`. With few documents, Dirichlet smoothing is tried, too; see `few_documents`.
 

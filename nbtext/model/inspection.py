@@ -403,14 +403,9 @@ class MatrixInspection:
 
 
 def inspect(
-    model: TrainedModel,
-    *,
-    n_features: int = 20,
-    by: str | None = None,
-    labels: Sequence[str] = (),
-    words: Sequence[str] = (),
-    names: Names | None = None,
-) -> Inspection:
+    model: TrainedModel, *, n_features: int = 20, by: str | None = None, labels: Sequence[str] = (),
+    words: Sequence[str] = (), names: Names | None = None,
+) -> Inspection:  # fmt: skip
     """Return a summary of a trained model.
 
     Parameters

@@ -164,15 +164,9 @@ class KeywordFit(NamedTuple):
 
 
 def train_with_keywords(
-    keywords: Mapping[str, tuple[str, ...]],
-    unlabeled: CorpusCounts,
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    *,
-    labeled: CorpusCounts | None = None,
-    steps: int = 0,
-    jobs: int = 1,
-) -> KeywordFit:
+    keywords: Mapping[str, tuple[str, ...]], unlabeled: CorpusCounts, features: FeatureSettings,
+    model_settings: ModelSettings, *, labeled: CorpusCounts | None = None, steps: int = 0, jobs: int = 1,
+) -> KeywordFit:  # fmt: skip
     """Train on unlabeled documents and the keywords of each label.
 
     A document has the probabilities softmax(s), where s_k is the sum of the idf of the keywords of label k that it

@@ -90,16 +90,9 @@ def count_unlabeled(
 
 
 def train_with_unlabeled(  # noqa: PLR0913 - two corpora and three records of settings
-    source: Source,
-    unlabeled: CorpusCounts,
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    settings: UnlabeledSettings,
-    *,
-    listener: Listener,
-    jobs: int = 1,
-    on_batch: OnBatch | None = None,
-) -> TrainedModel:
+    source: Source, unlabeled: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings,
+    settings: UnlabeledSettings, *, listener: Listener, jobs: int = 1, on_batch: OnBatch | None = None,
+) -> TrainedModel:  # fmt: skip
     """Train on all documents of a source and on unlabeled documents, with settings of `check_semi_supervised`.
 
     Cross-validation on the labeled documents selects the weight of the unlabeled documents and the smoothing with the
@@ -153,15 +146,9 @@ class _Learner:
     """
 
     def __init__(
-        self,
-        labeled: CorpusCounts,
-        unlabeled: CorpusCounts,
-        features: FeatureSettings,
-        model_settings: ModelSettings,
-        settings: UnlabeledSettings,
-        listener: Listener,
-        jobs: int,
-    ) -> None:
+        self, labeled: CorpusCounts, unlabeled: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings,
+        settings: UnlabeledSettings, listener: Listener, jobs: int,
+    ) -> None:  # fmt: skip
         """Raise ModelError if no feature is left.
 
         unlabeled  retains all of its documents; the labels are ignored

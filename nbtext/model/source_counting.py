@@ -110,14 +110,9 @@ class ThreadExecutor:
 
 
 def count_source(
-    source: Source,
-    settings: FeatureSettings,
-    *,
-    jobs: int,
-    sample_size: int | None,
-    on_batch: OnBatch | None = None,
+    source: Source, settings: FeatureSettings, *, jobs: int, sample_size: int | None, on_batch: OnBatch | None = None,
     allows_several: bool = False,
-) -> CorpusCounts:
+) -> CorpusCounts:  # fmt: skip
     """Return the counts of all documents of a source, counted in `jobs` threads; see Executor.
 
     allows_several  whether documents may have several labels, or none

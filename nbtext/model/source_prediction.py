@@ -30,13 +30,9 @@ MAX_PROBABILITIES = 1 << 20  # documents times labels of a batch: 8 MiB
 
 
 def predict_source(
-    model: FittedModel,
-    source: Source,
-    *,
-    jobs: int,
-    decisions: DecisionSettings = MOST_PROBABLE,
+    model: FittedModel, source: Source, *, jobs: int, decisions: DecisionSettings = MOST_PROBABLE,
     on_batch: OnBatch | None = None,
-) -> Iterator[Predictions]:
+) -> Iterator[Predictions]:  # fmt: skip
     """Yield the predictions for all documents of a source, in order, a batch at a time.
 
     Text from a pipe is predicted as it arrives, in this thread; otherwise `jobs` threads read a few batches ahead.
@@ -55,14 +51,9 @@ def batch_predictor(model: FittedModel, decisions: DecisionSettings) -> Callable
 
 
 def explain_source(
-    model: FittedModel,
-    source: Source,
-    *,
-    label: str | None = None,
-    against: str | None = None,
-    jobs: int = 1,
+    model: FittedModel, source: Source, *, label: str | None = None, against: str | None = None, jobs: int = 1,
     on_batch: OnBatch | None = None,
-) -> Iterator[Explanation]:
+) -> Iterator[Explanation]:  # fmt: skip
     """Return the explanations of all documents of a source, in order; see `Explainer.explain_batch`."""
     from nbtext.model.explanation import Explainer
 
@@ -73,13 +64,9 @@ def explain_source(
 
 
 def map_batches(
-    function: Callable[[Batch], Result],
-    model: FittedModel,
-    source: Source,
-    *,
-    jobs: int,
+    function: Callable[[Batch], Result], model: FittedModel, source: Source, *, jobs: int,
     on_batch: OnBatch | None = None,
-) -> Iterator[Result]:
+) -> Iterator[Result]:  # fmt: skip
     """Yield what a function returns for each batch of a source, in order; see `predict_source`."""
 
     def read_and_call(block: Block) -> tuple[Block, Batch, Result]:

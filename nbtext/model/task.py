@@ -161,14 +161,9 @@ class OneLabel:
 
     @classmethod
     def of(
-        cls,
-        labels: Labels,
-        log_prior: Floats,
-        class_documents: NDArray[Any],
-        settings: ModelSettings,
-        calibration: Calibration,
-        estimate: LeaveOneOutEstimate | None,
-    ) -> OneLabel:
+        cls, labels: Labels, log_prior: Floats, class_documents: NDArray[Any], settings: ModelSettings,
+        calibration: Calibration, estimate: LeaveOneOutEstimate | None,
+    ) -> OneLabel:  # fmt: skip
         """Return the task of a model with these settings.
 
         class_documents  (n_labels,), documents of each label

@@ -32,16 +32,10 @@ MAX_DERIVED = 1 << 25  # columns that are derived from hashed features
 
 
 def train_on_source(  # noqa: PLR0913 - what to train on, what to fit, and how to compute
-    source: Source,
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    *,
-    jobs: int = 1,
-    on_batch: OnBatch | None = None,
-    executor: Executor | None = None,
-    is_saved: bool = False,
+    source: Source, features: FeatureSettings, model_settings: ModelSettings, *, jobs: int = 1,
+    on_batch: OnBatch | None = None, executor: Executor | None = None, is_saved: bool = False,
     spill: Spill | None = None,
-) -> TrainedModel:
+) -> TrainedModel:  # fmt: skip
     """Train on all documents of a source; the result does not depend on the number of threads.
 
     Parameters
@@ -93,11 +87,9 @@ def train_on_source(  # noqa: PLR0913 - what to train on, what to fit, and how t
 
 
 def count_for_model(
-    count: Callable[[FeatureSettings, OnBatch | None], CorpusCounts],
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    on_batch: OnBatch | None = None,
-) -> tuple[FeatureSettings, CorpusCounts]:
+    count: Callable[[FeatureSettings, OnBatch | None], CorpusCounts], features: FeatureSettings,
+    model_settings: ModelSettings, on_batch: OnBatch | None = None,
+) -> tuple[FeatureSettings, CorpusCounts]:  # fmt: skip
     """Count a corpus, and return the settings of its features, too.
 
     If they leave it to the model `combined`, it has a view of words and one of pairs of words. The corpus is counted

@@ -109,10 +109,8 @@ def _matrix(diagnosis: Diagnosis) -> dict[str, Any]:
     ]
     return {
         "labels": [printable(label) for label in confusions.labels],
-        "documents": [scores[label].support for label in confusions.labels],
-        "alike": confusions.order,
-        "cells": cells,
-    }
+        "documents": [scores[label].support for label in confusions.labels], "alike": confusions.order, "cells": cells,
+    }  # fmt: skip
 
 
 def _mistake(mistake: Mistake, locate: Locator | None) -> dict[str, Any]:

@@ -72,12 +72,9 @@ def cut_runs(runs: Sequence[Run], maximum: int) -> list[Run]:
 
 
 def explanations_result(
-    explanations: Iterable[Explanation],
-    *,
-    output_format: str,
-    n_features: int | None = None,
+    explanations: Iterable[Explanation], *, output_format: str, n_features: int | None = None,
     locate: Locator | None = None,
-) -> Result[Explanation]:
+) -> Result[Explanation]:  # fmt: skip
     """Return explanations as a result.
 
     Parameters
@@ -251,13 +248,10 @@ def _document(explanation: Explanation, locate: Locator, maximum: int) -> dict[s
     shares = (explanation.probability, explanation.other_probability)
     shown = [percent(share, 2) if share is not None else "–" for share in shares]
     return {
-        "explanation": explanation,
-        "probability": shown[0],
-        "other_probability": shown[1],
+        "explanation": explanation, "probability": shown[0], "other_probability": shown[1],
         "runs": cut_runs(mark_runs(explanation, locate), MAX_CHARACTERS),
-        "n_more": max(0, sum(map(len, explanation.texts)) - MAX_CHARACTERS),
-        "rows": list(_sum(explanation, maximum)),
-    }
+        "n_more": max(0, sum(map(len, explanation.texts)) - MAX_CHARACTERS), "rows": list(_sum(explanation, maximum)),
+    }  # fmt: skip
 
 
 def _sum(explanation: Explanation, maximum: int) -> Iterator[dict[str, Any]]:

@@ -28,13 +28,9 @@ def shown_findings(review: Review) -> tuple[Finding, ...]:
 
 
 def render_review_page(
-    review: Review,
-    *,
-    subject: str,
-    texts: Mapping[ReviewedDocument, str],
-    weights: Sequence[dict[str, float] | None],
+    review: Review, *, subject: str, texts: Mapping[ReviewedDocument, str], weights: Sequence[dict[str, float] | None],
     locate: Locator,
-) -> bytes:
+) -> bytes:  # fmt: skip
     """Render the page of a review.
 
     Parameters

@@ -72,11 +72,9 @@ def show_features(features: Sequence[str]) -> list[str]:
 
 
 def new_table(
-    *headers: str,
-    rows: Iterable[Iterable[RenderableType]] = (),
-    texts: Collection[int] = (0,),
+    *headers: str, rows: Iterable[Iterable[RenderableType]] = (), texts: Collection[int] = (0,),
     wraps: Collection[int] = (),
-) -> Table:
+) -> Table:  # fmt: skip
     """Make a table of figures, which are never cut, and of texts, which are cut if the screen is too narrow.
 
     texts  the numbers of the columns that hold texts

@@ -253,16 +253,11 @@ def _search_record(result: CandidateResult, search: Search) -> dict[str, Any]:
     is_estimated = result.n_scored > 0
     low, high = result.interval if is_estimated and result.metric == "accuracy" else (None, None)
     return _search_names(result.candidate) | {
-        result.metric: result.accuracy if is_estimated else None,
-        f"{result.metric}_low": low,
-        f"{result.metric}_high": high,
-        "log_loss": result.log_loss if is_estimated else None,
-        "documents": result.n_documents,
-        "estimate": result.estimate,
-        "seconds": result.seconds,
-        "parts": format_parts(result.parts),
-        "chosen": result is search.best,
-    }
+        result.metric: result.accuracy if is_estimated else None, f"{result.metric}_low": low,
+        f"{result.metric}_high": high, "log_loss": result.log_loss if is_estimated else None,
+        "documents": result.n_documents, "estimate": result.estimate, "seconds": result.seconds,
+        "parts": format_parts(result.parts), "chosen": result is search.best,
+    }  # fmt: skip
 
 
 def search_parts(search: Search, *, has_intervals: bool = True) -> Iterator[RenderableType]:

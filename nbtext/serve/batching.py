@@ -253,15 +253,9 @@ def _join(batches: list[Batch]) -> Batch:
 
 
 async def predict_stream(
-    scope: Scope,
-    receive: Receive,
-    send: Send,
-    *,
-    model: ServedModel,
-    decisions: DecisionSettings,
-    batcher: Batcher,
+    scope: Scope, receive: Receive, send: Send, *, model: ServedModel, decisions: DecisionSettings, batcher: Batcher,
     max_line_bytes: int,
-) -> None:
+) -> None:  # fmt: skip
     """Answer each line of the body with a line, in order.
 
     A client that does not read its answers is not read, either. The time of the request begins again when a document is

@@ -255,18 +255,9 @@ class Guard:
     """
 
     def __init__(  # noqa: PLR0913 - what differs between paths, and what all requests share
-        self,
-        app: ASGIApp,
-        settings: ServeSettings,
-        *,
-        direct: Mapping[str, ASGIApp],
-        routes: Mapping[Any, str],
-        open_paths: frozenset[str],
-        free_paths: frozenset[str],
-        tokens: Sequence[bytes],
-        metrics: Metrics,
-        log: Log,
-    ) -> None:
+        self, app: ASGIApp, settings: ServeSettings, *, direct: Mapping[str, ASGIApp], routes: Mapping[Any, str],
+        open_paths: frozenset[str], free_paths: frozenset[str], tokens: Sequence[bytes], metrics: Metrics, log: Log,
+    ) -> None:  # fmt: skip
         self._app, self._settings, self._direct, self._routes = app, settings, direct, routes
         self._open_paths, self._free_paths = open_paths, free_paths
         self._digests = [sha256(token).digest() for token in tokens]

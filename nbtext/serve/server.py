@@ -124,13 +124,9 @@ class Server(uvicorn.Server):
 
 
 def serve(
-    files: Sequence[ModelFile],
-    settings: ServeSettings,
-    *,
-    threads: int = 0,
-    on_start: Callable[[str, ModelStore], None] = lambda address, store: None,
-    log_requests: bool = True,
-) -> None:
+    files: Sequence[ModelFile], settings: ServeSettings, *, threads: int = 0,
+    on_start: Callable[[str, ModelStore], None] = lambda address, store: None, log_requests: bool = True,
+) -> None:  # fmt: skip
     """Answer requests until SIGTERM (returns) or Ctrl-C (raises KeyboardInterrupt); requests in progress are finished.
 
     Parameters

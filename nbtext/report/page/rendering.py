@@ -98,13 +98,9 @@ def write_page(path: str, page: bytes) -> None:
 
 
 def render_page(
-    template: str,
-    content: dict[str, Any],
-    *,
-    charts: Sequence[Chart] = (),
-    scripts: Sequence[str] = (),
+    template: str, content: dict[str, Any], *, charts: Sequence[Chart] = (), scripts: Sequence[str] = (),
     data: dict[str, Any] | None = None,
-) -> bytes:
+) -> bytes:  # fmt: skip
     """Render a template of this folder, which extends `base.html`.
 
     Parameters
@@ -177,12 +173,8 @@ def _environment() -> Any:
         lstrip_blocks=True,
     )  # fmt: skip
     environment.filters |= {
-        "printable": printable,
-        "visible": visible,
-        "count": "{:,}".format,
-        "percent": percent,
-        "number_of": number_of,
-    }
+        "printable": printable, "visible": visible, "count": "{:,}".format, "percent": percent, "number_of": number_of,
+    }  # fmt: skip
     return environment
 
 
