@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import field, replace
-from itertools import accumulate
+from itertools import accumulate, chain
 from math import inf
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -213,8 +213,11 @@ class Batch:
 
     def drop(self, rows: Collection[int]) -> Batch:
         """Return the batch without these rows; notes and repair counts are kept, the rows of the file are not."""
-        kept = [row for row in range(len(self)) if row not in rows]
-        return self._select(lambda column: [column[row] for row in kept], kept)
+        return self.take([row for row in range(len(self)) if row not in rows])
+
+    def take(self, rows: Sequence[int]) -> Batch:
+        """Return the batch of these rows, ascending; notes and repair counts are kept, the rows of the file are not."""
+        return self._select(lambda column: [column[row] for row in rows], rows)
 
     def _select(self, take: Callable[[Any], Any], kept: Sequence[int]) -> Batch:
         """Return the batch of some documents.
@@ -265,8 +268,7 @@ class Batch:
         from hashlib import blake2b  # only then, because the import takes time
 
         text = "\n".join(column[row] for column in self.columns)
-        digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        return int.from_bytes(digest) < share * 2**64
+        return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()) < share * 2**64
 
     def documents(self) -> Iterator[Document]:
         """Yield each document; the texts of its fields are joined by line feeds."""
@@ -290,6 +292,19 @@ class Batch:
             hint = "name the column or key of the label with --label-field, give the file format with --input-format"
             hint += ", or leave out the lines without a label with --skip-unlabeled"
         return InputError(what, where=place, hint=hint)
+
+
+def join_batches(batches: Sequence[Batch]) -> Batch:
+    """Return the ids, texts, labels and problems of several batches as one."""
+    ids = [identity for batch in batches for identity in batch.ids]
+    labels = [label for batch in batches for label in batch.labels]
+    columns = zip(*(batch.columns for batch in batches), strict=True)
+    problems: dict[int, InputError] = {}
+    start = 0
+    for batch in batches:
+        problems |= {start + row: problem for row, problem in batch.problems.items()}
+        start += len(batch)
+    return Batch(ids, tuple(list(chain.from_iterable(column)) for column in columns), labels, problems)
 
 
 class BatchBuilder:

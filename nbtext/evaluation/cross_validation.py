@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.diagnostics import RepeatedTexts, error_of
 from nbtext.bayes.settings import COMBINED, SEPARATE, TOGETHER, ModelSettings
-from nbtext.documents.batch import Batch
+from nbtext.documents.batch import Batch, join_batches
 from nbtext.errors import SettingsError
 from nbtext.evaluation.outcomes import PredictedBatch
 from nbtext.evaluation.settings import TIME_STEPS, FoldSettings
@@ -201,60 +201,39 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
     PredictedBatch
         Block by block.
     """
-    documents, corpus = _read_documents(source, features, on_batch)
+    batches, found_groups, n_read = list[Batch](), list[str](), 0
+    counter = CorpusCounter(features, sample_size=None)
+    for block in source.blocks():
+        batch = block.batch()
+        counter.add(replace(batch, groups=[str(n_read + row) for row in range(len(batch))]))
+        batch.labels, batch.label_lists = batch.single_labels(), None
+        batches.append(batch)
+        found_groups += batch.groups or ()
+        n_read += len(batch)
+        if on_batch is not None:
+            on_batch(block, batch)
+    documents, corpus = join_batches(batches), counter.finish()
+    del batches
     if on_corpus is not None:
         on_corpus(corpus)
     # the sample has the documents in another order; its groups are their rows
     rows = np.array([] if corpus.sample.groups is None else corpus.sample.groups.tolist(), dtype=np.int64)
-    groups = None if documents.groups is None else np.array(documents.groups, dtype=object)[rows]
+    groups = np.array(found_groups, dtype=object)[rows] if found_groups else None
     folds = np.empty(len(rows), dtype=np.int64)
     folds[rows] = assign_folds(replace(corpus.sample, groups=groups), settings, is_separate=duplicates == SEPARATE)
     decisions.check(tuple(sorted({label for label in documents.labels if label is not None})))
     for is_training, is_held_out in split_folds(folds, is_forward=settings.order_field is not None):
-        training = _cut_documents(documents, np.flatnonzero(is_training))
+        training = documents.take(np.flatnonzero(is_training).tolist()).split(BLOCK_SIZE)
 
         def count(features: FeatureSettings, batches: list[Batch] = training) -> CorpusCounts:
             return count_blocks(map(Batch.block, batches), features, jobs=jobs, sample_size=None)
 
         predictor = Predictor(search(count).fitted)
-        for batch in _cut_documents(documents, np.flatnonzero(is_held_out)):
+        for batch in documents.take(np.flatnonzero(is_held_out).tolist()).split(BLOCK_SIZE):
             yield PredictedBatch(predictor.predict_batch(batch, decisions), batch.columns)
     n_duplicates, _ = count_repeated(corpus.sample)
     if on_repeated is not None and n_duplicates and settings.split_field is None:
         on_repeated(RepeatedTexts(n_duplicates, duplicates, "accuracy", None, None))
-
-
-def _read_documents(source: Source, features: FeatureSettings, on_batch: OnBatch | None) -> tuple[Batch, CorpusCounts]:
-    """Return all documents of a source as one batch, and their counts, whose groups are the rows of the batch.
-
-    raises  InputError: a document has no label, or several, or could not be read
-    """
-    ids: list[str] = []
-    columns: tuple[list[str], ...] = tuple([] for _ in source.field_names or ("",))
-    documents = Batch(ids, columns, [])
-    groups: list[str] = []
-    counter = CorpusCounter(features, sample_size=None)
-    for block in source.blocks():
-        batch = block.batch()
-        counter.add(replace(batch, groups=[str(len(ids) + row) for row in range(len(batch))]))
-        for column, more in zip(columns, batch.columns, strict=True):
-            column.extend(more)
-        ids.extend(batch.ids)
-        documents.labels.extend(batch.single_labels())
-        groups.extend(batch.groups or ())
-        if on_batch is not None:
-            on_batch(block, batch)
-    return replace(documents, groups=groups or None), counter.finish()
-
-
-def _cut_documents(documents: Batch, rows: NDArray[np.int64]) -> list[Batch]:
-    """Return some of the documents in batches."""
-    batches = []
-    for start in range(0, len(rows), BLOCK_SIZE):
-        own = rows[start : start + BLOCK_SIZE].tolist()
-        columns = tuple([column[row] for row in own] for column in documents.columns)
-        batches.append(Batch([documents.ids[row] for row in own], columns, [documents.labels[row] for row in own]))
-    return batches
 
 
 def assign_folds(documents: DocumentCounts, settings: FoldSettings, *, is_separate: bool = False) -> NDArray[np.int64]:

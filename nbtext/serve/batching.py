@@ -9,16 +9,15 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
 from starlette.types import Receive, Scope, Send
 
-from nbtext.documents.batch import Batch
+from nbtext.documents.batch import Batch, join_batches
 from nbtext.documents.blocks import LineBlock, LineSplitter
 from nbtext.documents.settings import InputSettings
-from nbtext.errors import InputError
 from nbtext.model.settings import DecisionSettings
 from nbtext.report.predictions import prediction_records
 from nbtext.serve import requests
@@ -228,7 +227,7 @@ def _predict_jobs(model: ServedModel, decisions: DecisionSettings, jobs: list[_J
     if not jobs:
         return []
     try:
-        batch = _join([job.batch for job in jobs]) if len(jobs) > 1 else jobs[0].batch
+        batch = join_batches([job.batch for job in jobs]) if len(jobs) > 1 else jobs[0].batch
         found = prediction_records(model.engine.predict(batch, decisions), decisions.top_k)
         records = iter([dumps(record) for record in found])
         return [(job, [next(records) for _ in range(len(job.batch))]) for job in jobs]
@@ -237,19 +236,6 @@ def _predict_jobs(model: ServedModel, decisions: DecisionSettings, jobs: list[_J
             return [(jobs[0], error)]
         # predicted one by one, to find the job that fails
         return [found for job in jobs for found in _predict_jobs(model, decisions, [job])]
-
-
-def _join(batches: list[Batch]) -> Batch:
-    """Return the documents of several batches as one."""
-    ids = [identity for batch in batches for identity in batch.ids]
-    labels = [label for batch in batches for label in batch.labels]
-    columns = tuple([text for batch in batches for text in batch.columns[k]] for k in range(len(batches[0].columns)))
-    problems: dict[int, InputError] = {}
-    start = 0
-    for batch in batches:
-        problems |= {start + row: problem for row, problem in batch.problems.items()}
-        start += len(batch)
-    return replace(Batch(ids, columns, labels), problems=problems)
 
 
 async def predict_stream(
