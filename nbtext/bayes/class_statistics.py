@@ -175,12 +175,16 @@ class ClassStatistics:
         is_within = all(bool((values <= np.repeat(sums, lengths)).all()) for values, sums in pairs)
         return is_within and bool((self.class_documents <= self.n_documents).all())
 
+    def keep_classes(self, kept: NDArray[np.int64]) -> ClassStatistics:
+        """Return the statistics of some classes, ascending; the others have no documents."""
+        classes = np.searchsorted(kept, self.classes).astype(np.int32)
+        return replace(self, class_documents=self.class_documents[kept], classes=classes)
+
     def with_totals(self) -> ClassStatistics:
         """Return the same statistics as those of documents that can have several classes."""
         if self.totals is not None:
             return self
-        totals = Totals(self.n_documents, self.document_frequencies, self.feature_occurrences)
-        return replace(self, totals=totals)
+        return replace(self, totals=Totals(self.n_documents, self.document_frequencies, self.feature_occurrences))
 
     @property
     def pooled(self) -> ClassStatistics:
@@ -215,13 +219,9 @@ class ClassStatistics:
         """Return the statistics of these features only; `columns` is ascending."""
         indptr, entries = entries_of(self.indptr, columns)
         return ClassStatistics(
-            self.class_documents,
-            indptr,
-            self.classes[entries],
-            self.documents[entries],
-            self.occurrences[entries],
+            self.class_documents, indptr, self.classes[entries], self.documents[entries], self.occurrences[entries],
             totals=self.totals and self.totals.change(lambda counts: counts[columns]),
-        )
+        )  # fmt: skip
 
     def slice(self, start: int, stop: int | None) -> ClassStatistics:
         """Return the statistics of the features from `start` up to `stop` (None: all further ones), without a copy.

@@ -7,14 +7,12 @@ a discriminative one on many.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from statistics import fmean, stdev
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import InputError, SettingsError, number_of
 from nbtext.evaluation.cross_validation import predict_documents
@@ -177,16 +175,6 @@ def part_of(
     has_own_vocabulary : bool
         Drop the features that these documents do not have.
     """
-    sample, n_features = everything.sample.take(documents), everything.statistics.n_features
-    present, classes = np.unique(sample.classes, return_inverse=True)
-    columns = (np.unique(sample.indices) if has_own_vocabulary else np.arange(n_features)).astype(np.int64)
-    sample = replace(sample, classes=classes.astype(np.int32)).restrict(columns, n_features)
-    vocabulary, weighting = everything.vocabulary, everything.weighting
-    return replace(
-        everything,
-        labels=tuple(everything.labels[k] for k in present),
-        vocabulary=vocabulary.restrict(columns) if vocabulary is not None else None,
-        statistics=count_classes(sample, len(columns), len(present)),
-        sample=sample,
-        weighting=weighting.restrict(columns) if weighting is not None else None,
-    ), columns
+    part = everything.take(documents)
+    columns = part.statistics.used_features if has_own_vocabulary else np.arange(part.statistics.n_features)
+    return part.restrict(columns), columns

@@ -26,7 +26,7 @@ from nbtext.bayes.scorer import log_posterior
 from nbtext.features.document_counts import DocumentCounts
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+    pass
 
 N_DIMENSIONS = 100  # of the vectors of documents
 N_EXTRA = 10  # of the random projection, which are dropped
@@ -137,7 +137,7 @@ class Ranking:
         known = np.flatnonzero(self._statistics.class_documents)
         if len(known) < 2:
             return np.ones(len(self._compared), dtype=np.float32)
-        scorer = EVENT_MODELS["complement"].compile(_keep_classes(self._statistics, known), smoothing=SMOOTHING)
+        scorer = EVENT_MODELS["complement"].compile(self._statistics.keep_classes(known), smoothing=SMOOTHING)
         start, stop = 0, len(self._compared)
         if self._uncertainty is None:
             self._uncertainty = np.ones(stop, dtype=np.float32)
@@ -168,20 +168,21 @@ def _extend(statistics: ClassStatistics, n_classes: int) -> ClassStatistics:
     return replace(statistics, class_documents=np.pad(statistics.class_documents, (0, missing)))
 
 
-def _keep_classes(statistics: ClassStatistics, known: NDArray[np.int64]) -> ClassStatistics:
-    """Return the statistics of the classes that have documents."""
-    numbers = np.zeros(statistics.n_classes, dtype=np.int32)
-    numbers[known] = np.arange(len(known), dtype=np.int32)
-    of_class, classes = statistics.class_documents[known], numbers[statistics.classes]
-    return replace(statistics, class_documents=of_class, classes=classes)
-
-
 def project(documents: DocumentCounts, n_features: int) -> Vectors:
     """Return a vector of length 1 for each document, by latent semantic analysis of its TF-IDF weights.
 
     Documents without a usable feature have the vector 0. Shape (n_documents, N_DIMENSIONS) at most.
     """
-    weights = _weigh(documents, n_features)
+    from scipy.sparse import csr_array
+
+    # the weights are (1 + ln count) · idf, and each document has the length 1
+    n, columns = len(documents), _select_columns(documents, n_features)
+    used = documents.restrict(columns, n_features)
+    idf = np.log(n / np.maximum(np.bincount(used.indices, minlength=len(columns)), 1))
+    data = ((1 + np.log(used.counts)) * idf[used.indices]).astype(np.float32)
+    lengths = np.sqrt(np.bincount(used.entry_documents, weights=data**2, minlength=n))
+    data /= np.maximum(lengths, 1e-9)[used.entry_documents]
+    weights = csr_array((data.astype(np.float32), used.indices, used.indptr), shape=(n, len(columns)))
     n, n_columns = weights.shape
     size = min(N_DIMENSIONS + N_EXTRA, n, n_columns)
     if not size:
@@ -204,16 +205,3 @@ def _select_columns(documents: DocumentCounts, n_features: int) -> NDArray[np.in
     frequencies = np.bincount(documents.indices, minlength=n_features)
     most = max(MIN_DOCUMENTS, MAX_SHARE * len(documents))
     return np.flatnonzero((frequencies >= MIN_DOCUMENTS) & (frequencies <= most))
-
-
-def _weigh(documents: DocumentCounts, n_features: int) -> csr_array:
-    """Return the TF-IDF weights of the selected features."""
-    from scipy.sparse import csr_array
-
-    n, columns = len(documents), _select_columns(documents, n_features)
-    used = documents.restrict(columns, n_features)
-    idf = np.log(n / np.maximum(np.bincount(used.indices, minlength=len(columns)), 1))
-    data = ((1 + np.log(used.counts)) * idf[used.indices]).astype(np.float32)
-    lengths = np.sqrt(np.bincount(used.entry_documents, weights=data**2, minlength=n))
-    data /= np.maximum(lengths, 1e-9)[used.entry_documents]
-    return csr_array((data.astype(np.float32), used.indices, used.indptr), shape=(n, len(columns)))

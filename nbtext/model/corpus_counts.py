@@ -248,8 +248,7 @@ class CorpusCounts:
         if not isinstance(self.stored, StoredDocuments):  # workers have kept a sample apart
             return self
         if self.label_sets is not None:
-            everything = replace(self, sample=self.stored.blocks().first(len(self.stored)), stored=None)
-            return everything.drop_unused_sets()
+            return replace(self, sample=self.stored.blocks().first(len(self.stored)), stored=None).drop_unused_sets()
         return replace(self, sample=self.stored.blocks().first(size), sample_size=size)
 
     def restrict(self, columns: NDArray[np.int64]) -> CorpusCounts:
@@ -275,6 +274,11 @@ class CorpusCounts:
         empty = None if self.empty is None else Numbers(self.empty) - self._count_empty(removed)
         return replace(self, statistics=statistics, sample=sample, empty=empty)._drop_unused_labels()
 
+    def take(self, documents: NDArray[np.int64]) -> CorpusCounts:
+        """Return the counts of some retained documents alone, without labels that none of them has."""
+        sample = self.sample.take(documents)
+        return replace(self, statistics=self.count(sample), sample=sample)._drop_unused_labels()
+
     def count(self, documents: DocumentCounts) -> ClassStatistics:
         """Return the class statistics of some retained documents."""
         n_features, n_labels = self.statistics.n_features, len(self.labels)
@@ -299,19 +303,11 @@ class CorpusCounts:
         remaining = np.flatnonzero(self.statistics.class_documents)
         if len(remaining) == len(self.labels):
             return counts
-        numbers = np.full(len(self.labels), -1, dtype=np.int32)
-        numbers[remaining] = np.arange(len(remaining), dtype=np.int32)
+        labels, statistics = tuple(self.labels[k] for k in remaining), self.statistics.keep_classes(remaining)
         sample = counts.sample
-        return replace(
-            counts,
-            labels=tuple(self.labels[k] for k in remaining),
-            statistics=replace(
-                self.statistics,
-                class_documents=self.statistics.class_documents[remaining],
-                classes=numbers[self.statistics.classes],
-            ),
-            sample=sample if self.label_sets is not None else replace(sample, classes=numbers[sample.classes]),
-        )
+        if self.label_sets is None:
+            sample = replace(sample, classes=np.searchsorted(remaining, sample.classes).astype(np.int32))
+        return replace(counts, labels=labels, statistics=statistics, sample=sample)
 
     def drop_unused_features(self) -> CorpusCounts:
         """Return the counts without features that no document has; hashed columns stay."""
