@@ -66,63 +66,46 @@ DEFAULT = Limits()
 SHARE = Limits(0, 1)
 AT_LEAST_0 = Limits(0)
 FOR_EACH_LABEL = Limits(shape=(LABELS,))
-LIMITS = {
-    "TemperatureScaling.a": Limits(1e-100, 1e100),  # it has the unit of the scores
-    "TemperatureScaling.b": Limits(-LARGEST, LARGEST),
-    "TemperatureScaling.noise": Limits(0, 1 / (1 + exp(-LARGEST))),
-    "Calibration.prior_adjustment": FOR_EACH_LABEL,
-    "Calibration.decision_offsets": FOR_EACH_LABEL,
-    "MeanPosteriors.means": Limits(0, 1, (LABELS, LABELS)),
-    "MeanPosteriors.documents": FOR_EACH_LABEL,
-    "MeanPosteriors.spreads": Limits(0, 1, (LABELS,)),
-    "MeanPosteriors.prior": Limits(MIN_PRIOR, 1, (LABELS,)),
-    "LeaveOneOutEstimate.accuracy": SHARE,
-    "LeaveOneOutEstimate.log_loss": AT_LEAST_0,
-    "LeaveOneOutEstimate.optimized": AT_LEAST_0,
-    "LeaveOneOutEstimate.other": SHARE,
-    "MultilabelEstimate.micro_f1": SHARE,
-    "MultilabelEstimate.macro_f1": SHARE,
-    "MultilabelEstimate.precision_at_1": SHARE,
-    "MultilabelEstimate.log_loss": AT_LEAST_0,
-    "MultilabelEstimate.label_f1": Limits(0, 1, (LABELS,)),
-    "MultilabelEstimate.other": SHARE,
-    "Unlabeled.documents": Limits(1),
-    "Unlabeled.weight": SHARE,
-    "Unlabeled.log_prior": Limits(-MAX_NUMBER, 0),
-    "Hyperparameters.smoothing": AT_LEAST_0,
-    "Hyperparameters.C": AT_LEAST_0,
-    "Part.smoothing": Limits(0, HIGHEST),
-    "Part.C": AT_LEAST_0,
-    "Part.weight": Limits(0, HIGHEST),
-    "OneLabel.log_prior": Limits(-MAX_NUMBER, 0, (LABELS,)),
-    "SeveralLabels.log_prior": Limits(-MAX_NUMBER, 0, (LABELS,)),
-    "SeveralLabels.priors": FOR_EACH_LABEL,
-    "Smoothing.mu": Limits(SMALLEST, HIGHEST),
-    "Smoothing.alpha": Limits(SMALLEST, HIGHEST),
-    "Combination.weights": Limits(SMALLEST, HIGHEST),
-    "Combination.exponent": Limits(SMALLEST, 10),
-    "Combination.biases": FOR_EACH_LABEL,
-    "ScoreScaling.scale": Limits(SMALLEST, HIGHEST),
-    "ScoreScaling.biases": FOR_EACH_LABEL,
-    "MultilabelFit.thresholds": Limits(0, 1, (LABELS,)),
-    "LabelPosteriors.documents": Limits(0, EXACT, (LABELS, 2)),
-    "LabelPosteriors.means": Limits(0, 1, (LABELS, 2)),
-    "LabelPosteriors.spreads": Limits(0, 1, (LABELS, 2)),
-    "Weighting.parameters": AT_LEAST_0,
-    "LinearScorer.scales": Limits(SMALLEST_SCALE, MAX_NUMBER / MAX_CODE),
-    "FittedModel.label_columns": Limits(0, MAX_LABEL_COLUMNS),
-    "DocumentNumbers.total": Limits(0, EXACT),
-    "DocumentNumbers.of_labels": Limits(0, EXACT),
-    "ClassStatistics.class_documents": Limits(0, MAX_COUNT),
-    "ClassStatistics.documents": Limits(0, MAX_COUNT),
-    "ClassStatistics.occurrences": Limits(0, MAX_COUNT),
-    "Totals.n_documents": Limits(0, MAX_COUNT),
-    "Totals.documents": Limits(0, MAX_COUNT),
-    "Totals.occurrences": Limits(0, MAX_COUNT),
-    "CorpusCounts.below": Limits(0, ALL_HASHES),
-    "DocumentCounts.counts": Limits(1, 2**31 - 1, integers=np.int32),
-    "DocumentCounts.hashes": Limits(0, MAX_INTEGER),
-}
+_limits = {  # of the fields of each record
+    "TemperatureScaling": {
+        "a": Limits(1e-100, 1e100),  # it has the unit of the scores
+        "b": Limits(-LARGEST, LARGEST), "noise": Limits(0, 1 / (1 + exp(-LARGEST))),
+    },
+    "Calibration": {"prior_adjustment": FOR_EACH_LABEL, "decision_offsets": FOR_EACH_LABEL},
+    "MeanPosteriors": {
+        "means": Limits(0, 1, (LABELS, LABELS)), "documents": FOR_EACH_LABEL, "spreads": Limits(0, 1, (LABELS,)),
+        "prior": Limits(MIN_PRIOR, 1, (LABELS,)),
+    },
+    "LeaveOneOutEstimate": {"accuracy": SHARE, "log_loss": AT_LEAST_0, "optimized": AT_LEAST_0, "other": SHARE},
+    "MultilabelEstimate": {
+        "micro_f1": SHARE, "macro_f1": SHARE, "precision_at_1": SHARE, "log_loss": AT_LEAST_0,
+        "label_f1": Limits(0, 1, (LABELS,)), "other": SHARE,
+    },
+    "Unlabeled": {"documents": Limits(1), "weight": SHARE, "log_prior": Limits(-MAX_NUMBER, 0)},
+    "Hyperparameters": {"smoothing": AT_LEAST_0, "C": AT_LEAST_0},
+    "Part": {"smoothing": Limits(0, HIGHEST), "C": AT_LEAST_0, "weight": Limits(0, HIGHEST)},
+    "OneLabel": {"log_prior": Limits(-MAX_NUMBER, 0, (LABELS,))},
+    "SeveralLabels": {"log_prior": Limits(-MAX_NUMBER, 0, (LABELS,)), "priors": FOR_EACH_LABEL},
+    "Smoothing": {"mu": Limits(SMALLEST, HIGHEST), "alpha": Limits(SMALLEST, HIGHEST)},
+    "Combination": {
+        "weights": Limits(SMALLEST, HIGHEST), "exponent": Limits(SMALLEST, 10), "biases": FOR_EACH_LABEL,
+    },
+    "ScoreScaling": {"scale": Limits(SMALLEST, HIGHEST), "biases": FOR_EACH_LABEL},
+    "MultilabelFit": {"thresholds": Limits(0, 1, (LABELS,))},
+    "LabelPosteriors": {
+        "documents": Limits(0, EXACT, (LABELS, 2)), "means": Limits(0, 1, (LABELS, 2)),
+        "spreads": Limits(0, 1, (LABELS, 2)),
+    },
+    "Weighting": {"parameters": AT_LEAST_0},
+    "LinearScorer": {"scales": Limits(SMALLEST_SCALE, MAX_NUMBER / MAX_CODE)},
+    "FittedModel": {"label_columns": Limits(0, MAX_LABEL_COLUMNS)},
+    "DocumentNumbers": {"total": Limits(0, EXACT), "of_labels": Limits(0, EXACT)},
+    "ClassStatistics": dict.fromkeys(("class_documents", "documents", "occurrences"), Limits(0, MAX_COUNT)),
+    "Totals": dict.fromkeys(("n_documents", "documents", "occurrences"), Limits(0, MAX_COUNT)),
+    "CorpusCounts": {"below": Limits(0, ALL_HASHES)},
+    "DocumentCounts": {"counts": Limits(1, 2**31 - 1, integers=np.int32), "hashes": Limits(0, MAX_INTEGER)},
+}  # fmt: skip
+LIMITS = {f"{record}.{name}": limits for record, of_fields in _limits.items() for name, limits in of_fields.items()}
 
 
 def invalid_value(key: str, what: str) -> ArtifactError:
@@ -160,8 +143,7 @@ def check_within(key: str, numbers: NDArray[Any], minimum: float, maximum: float
     """Raise ArtifactError unless each number is from `minimum` to `maximum`."""
     least, largest = (numbers.min().item(), numbers.max().item()) if numbers.size else (minimum, maximum)
     if not (minimum <= least and largest <= maximum):
-        what = f"should be from {minimum:g} to {maximum:g}, and is from {least:g} to {largest:g}"
-        raise invalid_value(key, what)
+        raise invalid_value(key, f"should be from {minimum:g} to {maximum:g}, and is from {least:g} to {largest:g}")
 
 
 def check_ascending(key: str, numbers: NDArray[Any]) -> None:
