@@ -24,15 +24,19 @@ def available_cpus() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def share_heap() -> None:
+def share_heap(more: Sequence[tuple[int, int]] = ()) -> None:
     """Let all threads of this process allocate from one heap, if the C library is glibc. Call it before they start.
 
     With a heap for each thread, the memory that one of them has freed is not used by the others.
+
+    more  further parameters of mallopt(3), and their values
     """
     import ctypes
 
     with suppress(AttributeError, OSError, TypeError):  # another C library
-        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
+        set_option = ctypes.CDLL(None).mallopt
+        for parameter, value in ((M_ARENA_MAX, 1), *more):
+            set_option(parameter, value)
 
 
 def import_meanwhile(*modules: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import logging
 import os
 import signal
@@ -21,7 +20,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from nbtext.errors import OutputError
-from nbtext.parallel import available_cpus
+from nbtext.parallel import available_cpus, share_heap
 from nbtext.serve.app import Service
 from nbtext.serve.batching import Batcher
 from nbtext.serve.feedback import FeedbackFile
@@ -34,8 +33,8 @@ MAX_HEAD_BYTES = 65_536
 KEEP_ALIVE_SECONDS = 75
 BACKLOG = 2048  # connections that wait to be accepted
 SPARE_FILES = 64  # descriptors for other things than connections
-# glibc: M_ARENA_MAX; M_MMAP_THRESHOLD and M_TRIM_THRESHOLD in bytes, which glibc raises while modules are imported
-MALLOPT = {-8: 1, -3: 131_072, -1: 65_536}
+# glibc: M_MMAP_THRESHOLD and M_TRIM_THRESHOLD in bytes, which glibc raises while modules are imported
+MALLOPT = ((-3, 131_072), (-1, 65_536))
 SWITCH_SECONDS = 0.001  # after which a thread lets another one run; five times as often as by default
 
 
@@ -143,7 +142,8 @@ def serve(
     OutputError
         The address, or a file of feedback, cannot be used.
     """
-    _limit_fragmentation()
+    # otherwise the memory grows with the number of requests, by fragments in the heap of each thread
+    share_heap(MALLOPT)
     tokens = read_tokens(settings.token_file) if settings.token_file is not None else ()
     metrics = Metrics()
     log = Log(sys.stderr if log_requests else None)
@@ -176,8 +176,7 @@ def serve(
     )
 
     async def run() -> None:
-        background = (service.app.sweep(), server.abort_unread(settings.timeout))
-        tasks = list(map(asyncio.create_task, background))
+        tasks = list(map(asyncio.create_task, (service.app.sweep(), server.abort_unread(settings.timeout))))
         await server.serve(sockets=[listener])
         for task in tasks:
             task.cancel()
@@ -195,18 +194,6 @@ def serve(
         listener.close()
     if server.is_interrupted:
         raise KeyboardInterrupt
-
-
-def _limit_fragmentation() -> None:
-    """Have glibc take the memory of all threads from one arena, and return it.
-
-    Otherwise the memory grows with the number of requests: each thread's arena keeps its own fragments. Other C
-    libraries have no `mallopt` and are left alone.
-    """
-    with contextlib.suppress(AttributeError, OSError, TypeError):
-        set_option = ctypes.CDLL(None).mallopt
-        for parameter, value in MALLOPT.items():
-            set_option(parameter, value)
 
 
 def _count_connections() -> int:
