@@ -208,8 +208,7 @@ def _table(explanation: Explanation, n_features: int) -> RenderableType:
     table = new_table("word", "count", "log-odds", "")
     table.columns[-1].justify = "left"
     for part, feature in zip(shown, show_features([part.feature for part in shown]), strict=True):
-        length = max(1, round(abs(part.log_odds) / strongest * BAR / 2))
-        bar = "━" * length
+        bar = "━" * max(1, round(abs(part.log_odds) / strongest * BAR / 2))
         left = part.log_odds < 0
         drawing = Text(f"{bar:>{BAR // 2}}{'':{BAR // 2}}" if left else f"{'':{BAR // 2}}{bar:<{BAR // 2}}")
         drawing.stylize(STYLES[-1] if left else STYLES[1])
@@ -258,24 +257,20 @@ def _sum(explanation: Explanation, maximum: int) -> Iterator[dict[str, Any]]:
     """Yield the lines of the terms whose sum is the log-odds."""
     shown, others = explanation.contributions[:maximum], explanation.contributions[maximum:]
     strongest = max((abs(part.log_odds) for part in shown), default=1.0) or 1.0
-    rest = sum(part.log_odds for part in others)
     for part, feature in zip(shown, show_features([part.feature for part in shown]), strict=True):
         yield _row("", part.log_odds, feature=feature, count=part.count, share=part.log_odds / strongest)
-    if others:
-        yield _row(number_of(len(others), "other word"), rest)
     terms = explanation.terms
-    yield _row("prior", terms.prior)
-    if abs(terms.absent) > NEGLIGIBLE:
-        yield _row("absent words", terms.absent)
-    if explanation.temperature != 1:
-        yield _row(f"temperature {explanation.temperature:.4f}", terms.temperature)
-    if explanation.noise_rate:
-        yield _row(f"label-noise rate {explanation.noise_rate:.2%}", terms.noise)
-    if terms.prior_adjustment:
-        yield _row("prior adjustment", terms.prior_adjustment)
+    rest: list[tuple[str, float, object]] = [  # the name of a term, its value, and whether it is shown
+        (number_of(len(others), "other word"), sum(part.log_odds for part in others), others),
+        ("prior", terms.prior, True),
+        ("absent words", terms.absent, abs(terms.absent) > NEGLIGIBLE),
+        (f"temperature {explanation.temperature:.4f}", terms.temperature, explanation.temperature != 1),
+        (f"label-noise rate {explanation.noise_rate:.2%}", terms.noise, explanation.noise_rate),
+        ("prior adjustment", terms.prior_adjustment, terms.prior_adjustment),
+    ]
     if isinstance(terms, MultilabelTerms):
-        yield _row("other labels", terms.other_labels)
-        yield _row("calibration", terms.calibration)
+        rest += [("other labels", terms.other_labels, True), ("calibration", terms.calibration, True)]
+    yield from (_row(name, value) for name, value, is_shown in rest if is_shown)
     yield _row("log-odds", explanation.log_odds or 0.0, is_total=True)
 
 
