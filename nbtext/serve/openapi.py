@@ -81,15 +81,9 @@ def _operation(
 ) -> Schema:
     """Return the only operation of a path: POST if it has a body."""
     error = {JSON: {"schema": _reference("Error")}}
-    operation: Schema = {
-        "summary": summary,
-        "parameters": list(parameters),
-        "responses": {
-            "200": {"description": "Success.", "content": answer},
-            **{status: {"description": meaning, "content": error} for status, meaning in ERRORS.items()},
-        },
-        **others,
-    }
+    responses: Schema = {"200": {"description": "Success.", "content": answer}}
+    responses |= {status: {"description": meaning, "content": error} for status, meaning in ERRORS.items()}
+    operation: Schema = {"summary": summary, "parameters": list(parameters), "responses": responses, **others}
     if body is None:
         return {"get": operation}
     return {"post": operation | {"requestBody": {"required": True, "content": body}}}

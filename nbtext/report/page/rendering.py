@@ -122,19 +122,11 @@ def render_page(
     allowed = " ".join(map(_digest, running))
     policy = f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}"
     policy += "; base-uri 'none'; form-action 'none'"
-    page: str = (
-        _environment()
-        .get_template(template)
-        .render(
-            content,
-            charts={chart.name: chart for chart in charts},
-            policy=policy,
-            style=style,
-            scripts=running,
-            data=encoded.replace("<", "\\u003c"),  # it cannot end the script element or begin a comment
-            version=__version__,
-        )
-    )
+    page: str = _environment().get_template(template).render(
+        content, charts={chart.name: chart for chart in charts}, policy=policy, style=style, scripts=running,
+        data=encoded.replace("<", "\\u003c"),  # it cannot end the script element or begin a comment
+        version=__version__,
+    )  # fmt: skip
     return page.encode("utf-8", "backslashreplace")
 
 
