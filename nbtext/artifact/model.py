@@ -77,7 +77,17 @@ def write_model(model: TrainedModel) -> Record:
         **write(plain, without=SEPARATE),
     }
     if has_counts:
-        record["counts"] = _write_counts(model.counts, fitted)
+        counts = model.counts
+        keep_sample, names = fitted.model_settings.keep_sample, fitted.feature_settings.view
+        # a model that selects its smoothing again needs the empty documents, unless its documents have several labels
+        empty = None if keep_sample is None or counts.label_sets is not None else counts.empty_documents
+        empty = None if empty is None else dict(sorted(empty.items()))
+        kept = replace(counts, sample=counts.sample.smallest(keep_sample or 0), empty=empty).drop_unused_sets()
+        derived = DERIVED_COUNTS if keep_sample is not None else (*DERIVED_COUNTS, "sample", "below")
+        stored = {name: value for name, value in write_counts(kept).items() if name not in derived}
+        if names and counts.vocabulary is not None:
+            stored["vocabulary"] = list(map(write, split_views(counts.vocabulary, names)))
+        record["counts"] = stored
     if fitted.scorer.scales is not None:
         record["scorer"]["deltas"] = fitted.scorer.codes
     return record
@@ -112,20 +122,6 @@ def write_counts(counts: CorpusCounts) -> Record:
 def read_counts(stored: Record) -> CorpusCounts:
     """Return the counts that `write_counts` wrote."""
     return Reader().read_record(CorpusCounts, stored, "counts")
-
-
-def _write_counts(counts: CorpusCounts, fitted: FittedModel) -> Record:
-    """Return the counts with `keep_sample` of the retained documents; None: without any."""
-    keep_sample, names = fitted.model_settings.keep_sample, fitted.feature_settings.view
-    # a model that selects its smoothing again needs the empty documents, unless its documents have several labels
-    empty = None if keep_sample is None or counts.label_sets is not None else counts.empty_documents
-    empty = None if empty is None else dict(sorted(empty.items()))
-    kept = replace(counts, sample=counts.sample.smallest(keep_sample or 0), empty=empty).drop_unused_sets()
-    derived = DERIVED_COUNTS if keep_sample is not None else (*DERIVED_COUNTS, "sample", "below")
-    stored = {name: value for name, value in write_counts(kept).items() if name not in derived}
-    if names and counts.vocabulary is not None:
-        stored["vocabulary"] = list(map(write, split_views(counts.vocabulary, names)))
-    return stored
 
 
 def load_model(path: str | os.PathLike[str]) -> TrainedModel:
@@ -346,17 +342,6 @@ def _read_counts(stored: Record, fitted: FittedModel) -> CorpusCounts:
         raise invalid_value("counts.statistics.totals", "should be stored if, and only if, there are label sets")
     view = View(fitted.feature_settings, counts.vocabulary, fitted.weighting)
     _check_width("counts.statistics", view, statistics.n_features)
-    _check_sample(counts)
-    if counts.empty is not None:
-        places = {labels: k for k, labels in enumerate(counts.sets)}
-        for labels, n in counts.empty.items():
-            if labels not in places or n > statistics.class_documents[places[labels]]:
-                raise invalid_value("counts.empty", "should be at most the documents of the class")
-    return counts
-
-
-def _check_sample(counts: CorpusCounts) -> None:
-    """Raise ArtifactError if the retained documents are not valid, or the class statistics do not include them."""
     sample, sets = counts.sample, counts.label_sets
     if any(each is not None for each in (sample.groups, sample.token_lengths, sample.n_tokens)):
         raise newer_error("this one does not know all parts of its sample")
@@ -367,9 +352,8 @@ def _check_sample(counts: CorpusCounts) -> None:
     n_classes = len(counts.sets)
     audit.check_within("counts.sample.classes", sample.classes, 0, n_classes - 1)
     if sets is not None:
-        names = set(counts.labels)
         are_sorted = all(one < other for each in sets for one, other in pairwise(each))
-        if not are_sorted or not names.issuperset(chain.from_iterable(sets)):
+        if not are_sorted or not set(counts.labels).issuperset(chain.from_iterable(sets)):
             raise invalid_value("counts.label_sets", "should hold labels of the model, sorted")
         if any(one >= other for one, other in pairwise(sets)) or len(np.unique(sample.classes)) < n_classes:
             raise invalid_value("counts.label_sets", "should be those of the documents, sorted")
@@ -378,3 +362,9 @@ def _check_sample(counts: CorpusCounts) -> None:
             counts.statistics - counts.count(sample)
     except ModelError:
         raise invalid_value("counts.sample", "should hold documents that the statistics count") from None
+    if counts.empty is not None:
+        places = {labels: k for k, labels in enumerate(counts.sets)}
+        for labels, n in counts.empty.items():
+            if labels not in places or n > statistics.class_documents[places[labels]]:
+                raise invalid_value("counts.empty", "should be at most the documents of the class")
+    return counts

@@ -149,7 +149,13 @@ class Reader:
         elif origin is tuple:
             found = self._read_tuple(get_args(hint), value, key, limits)
         elif origin is Mapping:
-            found = self._read_mapping(get_args(hint), value, key, limits)
+            if type(value) is not dict or value.keys() != {"keys", "values"}:
+                raise invalid_value(key, "should have keys and values")
+            named = zip(get_args(hint), ("keys", "values"), strict=True)
+            keys, values = (self._read_tuple((part, ...), value[name], f"{key}.{name}", limits) for part, name in named)
+            found = dict(zip(keys, values, strict=False))
+            if not len(keys) == len(values) == len(found):
+                raise invalid_value(key, "should have one value for each key")
         elif hint is Vocabulary:
             found = self._read_vocabulary(value, key)
         elif fields_of(hint):
@@ -198,16 +204,6 @@ class Reader:
             return unpack_names(names.blob, names.offsets)
         lists = self.read_record(audit.Lists, value, key)
         return [lists.items[start:stop] for start, stop in pairwise(lists.bounds.tolist())]
-
-    def _read_mapping(self, parts: tuple[Any, ...], value: Any, key: str, limits: Limits) -> dict[Any, Any]:
-        if type(value) is not dict or value.keys() != {"keys", "values"}:
-            raise invalid_value(key, "should have keys and values")
-        named = zip(parts, ("keys", "values"), strict=True)
-        keys, values = (self._read_tuple((part, ...), value[name], f"{key}.{name}", limits) for part, name in named)
-        found = dict(zip(keys, values, strict=False))
-        if not len(keys) == len(values) == len(found):
-            raise invalid_value(key, "should have one value for each key")
-        return found
 
     def _read_vocabulary(self, value: Any, key: str) -> Vocabulary:
         if isinstance(value, Vocabulary):

@@ -183,9 +183,6 @@ class ModelSettings(LinearSettings):
             require(is_right, self.class_weight, "balanced or a weight for labels", "class_weight")
         for label, weight in self.class_weight if isinstance(self.class_weight, tuple) else ():
             require(SMALLEST <= weight <= LARGEST, f"{named(label)}: {weight:g}", "a weight above 0", "class_weight")
-        self._check_targets()
-
-    def _check_targets(self) -> None:
         for name in ("min_recall", "min_precision"):
             targets = getattr(self, name)
             for label, minimum in targets:
@@ -262,8 +259,7 @@ class ModelSettings(LinearSettings):
 
         It is the one that is given, and otherwise the share of each label: the default of complement is uniform.
         """
-        is_given = self.prior is not None or self.class_weight is not None
-        return self.prior_of(labels) if is_given else "empirical"
+        return self.prior_of(labels) if self.prior is not None or self.class_weight is not None else "empirical"
 
     def class_weights_of(self, labels: Sequence[str], n_documents: Sequence[int]) -> list[float] | None:
         """Return the weight of the documents of each label; None: 1.

@@ -85,7 +85,15 @@ def label(given: Label) -> None:
 
     output, features, quiet = given.output, given.features, given.run.quiet
     check_suffix(output, FORMATS["jsonl"].suffixes, "answers are JSON lines")
-    _check_terminal(output)
+    if output in STANDARD_OUTPUT:
+        what = "answers cannot be written to standard output, because they are read again"
+        raise SettingsError(what, where="-o", hint="name a file")
+    for name, stream in (("standard input", sys.stdin), ("standard output", sys.stdout)):
+        if not stream.isatty():
+            raise SettingsError(f"label needs a terminal, and {name} is not one", hint="run it in a terminal, alone")
+    if os.environ.get("TERM") == "dumb":
+        what = "label needs a terminal that can move its cursor, but the environment variable TERM is 'dumb'"
+        raise SettingsError(what, hint="set TERM")
     trained, words = None, None
     if given.model is not None:
         refuse_settings(FeatureSettings, because="the model has its features")
@@ -146,16 +154,3 @@ def _name_training(given: Label, trained_on: ModelInput | None, names: tuple[str
     if keywords is not None and given.input.text_field == names:  # else no field has the texts of both
         started = (*(part for source in given.sources for part in ("--unlabeled", source)), "--keywords", keywords)
     return shlex.join(("nbtext", "train", output, *started, "-o", "model.joblib"))
-
-
-def _check_terminal(output: str) -> None:
-    """Raise SettingsError unless a person can read the screen and press keys; and the answers can be in a file."""
-    if output in STANDARD_OUTPUT:
-        what = "answers cannot be written to standard output, because they are read again"
-        raise SettingsError(what, where="-o", hint="name a file")
-    for name, stream in (("standard input", sys.stdin), ("standard output", sys.stdout)):
-        if not stream.isatty():
-            raise SettingsError(f"label needs a terminal, and {name} is not one", hint="run it in a terminal, alone")
-    if os.environ.get("TERM") == "dumb":
-        what = "label needs a terminal that can move its cursor, but the environment variable TERM is 'dumb'"
-        raise SettingsError(what, hint="set TERM")

@@ -99,21 +99,13 @@ def save_matrix(matrix: Matrix, file: BinaryIO) -> None:
     label_blob, label_offsets = pack_names([label or "" for label in matrix.labels])
     about = {"format": FORMAT, "version": VERSION, "settings": matrix.settings}
     members: dict[str, NDArray[Any]] = {
-        "indices": matrix.indices,
-        "indptr": matrix.indptr,
-        "format": np.array(b"csr"),
-        "shape": np.array(matrix.shape, dtype="<i8"),
-        "data": matrix.data,
-        "_is_array": np.array(True),
+        "indices": matrix.indices, "indptr": matrix.indptr, "format": np.array(b"csr"),
+        "shape": np.array(matrix.shape, dtype="<i8"), "data": matrix.data, "_is_array": np.array(True),
         "nbtext": np.frombuffer(json.dumps(about, sort_keys=True).encode(), dtype=np.uint8),
-        "feature_names": matrix.feature_blob,
-        "feature_offsets": matrix.feature_offsets,
-        "document_ids": id_blob,
-        "document_id_offsets": id_offsets,
-        "labels": label_blob,
-        "label_offsets": label_offsets,
+        "feature_names": matrix.feature_blob, "feature_offsets": matrix.feature_offsets, "document_ids": id_blob,
+        "document_id_offsets": id_offsets, "labels": label_blob, "label_offsets": label_offsets,
         "has_label": np.array([label is not None for label in matrix.labels], dtype=np.bool_),
-    }
+    }  # fmt: skip
     with zipfile.ZipFile(_Forward(file), "w", zipfile.ZIP_STORED) as archive:
         for name, array in members.items():
             with archive.open(zipfile.ZipInfo(f"{name}.npy", EPOCH), "w", force_zip64=True) as member:
@@ -227,7 +219,17 @@ def _check_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo | None, name: 
 
 def _check_arrays(arrays: Arrays) -> Matrix:
     """Return the matrix of the arrays, if they are consistent."""
-    settings = _settings(arrays["nbtext"])
+    try:
+        about = json.loads(arrays["nbtext"].tobytes())
+    except (ValueError, RecursionError):
+        raise _UnfitError("it lacks valid settings") from None
+    if not isinstance(about, dict) or about.get("format") != FORMAT or type(about.get("version")) is not int:
+        raise _UnfitError("it was not written by nbtext")
+    if about["version"] > VERSION:
+        raise _UnfitError(f"it has version {about['version']}, this nbtext reads up to {VERSION}; upgrade nbtext")
+    if not isinstance(about.get("settings"), dict):
+        raise _UnfitError("it lacks valid settings")
+    settings: dict[str, Any] = about["settings"]
     if arrays["format"].tobytes() != b"csr" or len(arrays["shape"]) != 2:
         raise _UnfitError("it is not sparse by rows")
     n_documents, n_features = arrays["shape"].tolist()
@@ -254,21 +256,6 @@ def _check_arrays(arrays: Arrays) -> Matrix:
         raise _UnfitError("`has_label` does not have one value for each document")
     labels = [name if has else None for name, has in zip(names, has_label.tolist(), strict=True)]
     return Matrix(data, indices, indptr, n_features, blob, offsets, ids, labels, settings)
-
-
-def _settings(content: NDArray[np.uint8]) -> dict[str, Any]:
-    try:
-        about = json.loads(content.tobytes())
-    except (ValueError, RecursionError):
-        raise _UnfitError("it lacks valid settings") from None
-    if not isinstance(about, dict) or about.get("format") != FORMAT or type(about.get("version")) is not int:
-        raise _UnfitError("it was not written by nbtext")
-    if about["version"] > VERSION:
-        raise _UnfitError(f"it has version {about['version']}, this nbtext reads up to {VERSION}; upgrade nbtext")
-    if not isinstance(about.get("settings"), dict):
-        raise _UnfitError("it lacks valid settings")
-    settings: dict[str, Any] = about["settings"]
-    return settings
 
 
 def _check_offsets(blob: NDArray[np.uint8], offsets: NDArray[np.int64], what: str) -> None:

@@ -270,7 +270,15 @@ class TableRows(TextRows):
         """
         cells, label, width = list(self.rows[row]), changed.labels.get(row), len(self.names)
         if label is not None:
-            self._relabel(cells, label, settings)
+            if isinstance(label, list) and len(label) != 1 and not (settings.label_fields or settings.label_separator):
+                hint = "give --label-separator, or relabel with one label"
+                raise InputError(f"{number_of(len(label), 'label')} cannot be written to one column", hint=hint)
+            names = [name.strip() for name in self.names]
+            for name, value in name_labels(label, settings, is_list=False).items():
+                place = names.index(name) if name in names else len(cells)
+                if place >= len(cells):
+                    raise InputError(f"the row has no value in the column `{name}`", hint=LINES_HINT)
+                cells[place] = value[0] if isinstance(value, list) else str(value)
         if changed.flat:
             if any(cells[width:]):
                 what = f"the row has {len(cells) - width} more columns than the header"
@@ -279,18 +287,6 @@ class TableRows(TextRows):
             texts = (column.cells(value) for column, value in zip(changed.flat, added, strict=True))
             cells += map(_printable, texts)
         return self.join(cells)
-
-    def _relabel(self, cells: list[str], label: NewLabel, settings: InputSettings) -> None:
-        """Put a label into its cell."""
-        if isinstance(label, list) and len(label) != 1 and not (settings.label_fields or settings.label_separator):
-            hint = "give --label-separator, or relabel with one label"
-            raise InputError(f"{number_of(len(label), 'label')} cannot be written to one column", hint=hint)
-        names = [name.strip() for name in self.names]
-        for name, value in name_labels(label, settings, is_list=False).items():
-            place = names.index(name) if name in names else len(cells)
-            if place >= len(cells):
-                raise InputError(f"the row has no value in the column `{name}`", hint=LINES_HINT)
-            cells[place] = value[0] if isinstance(value, list) else str(value)
 
     def join(self, cells: Sequence[str]) -> str:
         """Return the text of a row as csv.writer writes it, which takes 20 times as long: it looks at each character.

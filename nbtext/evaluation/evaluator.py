@@ -196,40 +196,6 @@ class Evaluator:
         self._likelihoods[1].extend(map(_likelihoods, predictions))
 
     def _evaluate(self, labels: tuple[str, ...], sets: SetCounts | None) -> Evaluation:
-        totals = self._totals(labels, sets)
-        columns = (totals.precision, totals.recall, totals.f1, totals.support.astype(np.int64))
-        matrix = None
-        if len(labels) <= MAX_CONFUSED:
-            square = np.zeros((len(labels), len(labels) + 1), dtype=np.int64)
-            square[totals.true, totals.predicted] = totals.counts  # last column: no predicted label
-            matrix = tuple(map(tuple, square[:, :-1].tolist()))
-        return Evaluation(
-            documents=totals.n_documents,
-            unanswered=totals.n_documents - totals.n_answered,
-            metrics=compute_metrics(totals, METRICS),
-            labels=labels,
-            per_label=tuple(LabelScore(*row) for row in zip(labels, *(c.tolist() for c in columns), strict=True)),
-            confusion_matrix=matrix,
-            reliability=self._reliability.bins(),
-            foreign_documents=len(totals.likelihoods[1]) if totals.likelihoods is not None else None,
-            targets=self._check_targets(totals, labels),
-        )
-
-    def _check_targets(self, totals: Totals, labels: tuple[str, ...]) -> tuple[TargetCheck, ...] | None:
-        if self._targets is None or not self._targets.has_targets:
-            return None
-        checks = []
-        for metric, label, minimum in self._targets.targets:
-            whole, found = totals.support if metric == "recall" else totals.n_predicted, Proportion(0, 0)
-            if label in labels:
-                k = labels.index(label)
-                found = Proportion(int(totals.true_positives[k]), int(whole[k]))
-            low, high = found.interval(self._targets.confidence) if found.documents else (0.0, 1.0)
-            result = "met" if low >= minimum else "missed" if high < minimum else "undecided"
-            checks.append(TargetCheck(metric, label, minimum, found.value, low, high, result))
-        return tuple(checks)
-
-    def _totals(self, labels: tuple[str, ...], sets: SetCounts | None) -> Totals:
         positions = np.append(self._numbers.positions(labels), UNANSWERED)
         cells = np.array([(*cell, count) for cell, count in sorted(self._cells.items())], dtype=np.int64)
         true, predicted, counts = positions[cells[:, 0]], positions[cells[:, 1]], cells[:, 2]
@@ -244,10 +210,38 @@ class Evaluator:
                 where = "--foreign" if len(own) else "SOURCE"
                 raise InputError(f"no document of {where} has a token, so the AUROC of --foreign is undefined")
             likelihoods = (own, foreign)
-        return Totals(
+        totals = Totals(
             len(labels), true, predicted, counts, self._log_loss, self._squared_error, self._reliability,
             sets, cost, likelihoods,
         )  # fmt: skip
+        columns = (totals.precision, totals.recall, totals.f1, totals.support.astype(np.int64))
+        matrix = None
+        if len(labels) <= MAX_CONFUSED:
+            square = np.zeros((len(labels), len(labels) + 1), dtype=np.int64)
+            square[totals.true, totals.predicted] = totals.counts  # last column: no predicted label
+            matrix = tuple(map(tuple, square[:, :-1].tolist()))
+        return Evaluation(
+            documents=totals.n_documents, unanswered=totals.n_documents - totals.n_answered,
+            metrics=compute_metrics(totals, METRICS), labels=labels,
+            per_label=tuple(LabelScore(*row) for row in zip(labels, *(c.tolist() for c in columns), strict=True)),
+            confusion_matrix=matrix, reliability=self._reliability.bins(),
+            foreign_documents=len(totals.likelihoods[1]) if totals.likelihoods is not None else None,
+            targets=self._check_targets(totals, labels),
+        )  # fmt: skip
+
+    def _check_targets(self, totals: Totals, labels: tuple[str, ...]) -> tuple[TargetCheck, ...] | None:
+        if self._targets is None or not self._targets.has_targets:
+            return None
+        checks = []
+        for metric, label, minimum in self._targets.targets:
+            whole, found = totals.support if metric == "recall" else totals.n_predicted, Proportion(0, 0)
+            if label in labels:
+                k = labels.index(label)
+                found = Proportion(int(totals.true_positives[k]), int(whole[k]))
+            low, high = found.interval(self._targets.confidence) if found.documents else (0.0, 1.0)
+            result = "met" if low >= minimum else "missed" if high < minimum else "undecided"
+            checks.append(TargetCheck(metric, label, minimum, found.value, low, high, result))
+        return tuple(checks)
 
 
 def _likelihoods(predictions: Predictions) -> Floats:
@@ -284,15 +278,6 @@ class MultilabelEvaluator(Evaluator):
 
     def _add(self, predictions: Predictions, true: Sets) -> None:
         self._parts.append(sum_outcomes(measure_sets(predictions, self._numbers), 0))
-        self._count_labels(predictions, true)
-        for own, labels in zip(true, predictions.labels, strict=True):
-            self._pairs.update(list_pairs(own, labels))
-        if len(self._pairs) > MAX_PAIRS:
-            self._pairs = Counter(dict(self._pairs.most_common(MAX_PAIRS // 2)))
-        if predictions.thresholds is not None:
-            self._thresholds |= dict(zip(predictions.classes, predictions.thresholds.tolist(), strict=True))
-
-    def _count_labels(self, predictions: Predictions, true: Sets) -> None:
         predicted = predictions.labels
         correct = [set(own).intersection(labels) for own, labels in zip(true, predicted, strict=True)]
         numbers = [self._numbers.add(chain.from_iterable(sets)) for sets in (true, predicted, correct)]
@@ -307,6 +292,12 @@ class MultilabelEvaluator(Evaluator):
         cells = (bins + np.arange(len(classes)) * N_BINS).ravel()
         for total, weights in zip(self._bins, (None, is_true.ravel(), probabilities.ravel()), strict=True):
             total[classes] += np.bincount(cells, weights, len(classes) * N_BINS).reshape(len(classes), N_BINS)
+        for own, labels in zip(true, predicted, strict=True):
+            self._pairs.update(list_pairs(own, labels))
+        if len(self._pairs) > MAX_PAIRS:
+            self._pairs = Counter(dict(self._pairs.most_common(MAX_PAIRS // 2)))
+        if predictions.thresholds is not None:
+            self._thresholds |= dict(zip(predictions.classes, predictions.thresholds.tolist(), strict=True))
 
     def _evaluate(self, labels: tuple[str, ...], sets: SetCounts | None) -> Evaluation:
         order = np.argsort(self._numbers.positions(labels))

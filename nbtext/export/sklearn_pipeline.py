@@ -54,14 +54,38 @@ def from_sklearn(pipeline: Any) -> TrainedModel:
     ModelError
         The pipeline has other steps, or an option that nbtext does not support.
     """
-    vectorizer, transformer, estimator = _split_steps(pipeline)
+    steps = [step for _, step in getattr(pipeline, "steps", ()) if step is not None and step != "passthrough"]
+    kinds = [type(step).__name__ for step in steps]
+    shown = ", ".join(kinds) or f"{type(pipeline).__name__} instead of steps"
+    _require(len(kinds) >= 2 and kinds[-1] in _models(), shown)
+    if kinds[:-1] == ["TfidfVectorizer"]:
+        transformer = steps[0]._tfidf
+    else:
+        _require(kinds[:-1] in (["CountVectorizer"], ["CountVectorizer", "TfidfTransformer"]), shown)
+        transformer = steps[1] if len(steps) == 3 else None
+    vectorizer, estimator = steps[0], steps[-1]
+    _require(hasattr(estimator, "feature_count_"), f"a {kinds[-1]} that is not fitted")
     features = _read_feature_settings(vectorizer, transformer)
     names = list(vectorizer.get_feature_names_out())
     columns = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
     labels = [str(label) for label in estimator.classes_.tolist()]
     classes = np.array(sorted(range(len(labels)), key=labels.__getitem__), dtype=np.int64)
     _require(len(set(labels)) == len(labels), "labels that differ only in their type")
-    model_settings = _read_model_settings(estimator, classes)
+    model = _models()[type(estimator).__name__]
+    same = EVENT_MODELS[model].sklearn
+    _require(np.ndim(estimator.alpha) == 0, "a smoothing for each feature")
+    alpha = float(estimator.alpha)
+    _require(alpha > 0, "no smoothing")
+    if not getattr(estimator, "force_alpha", True):
+        alpha = max(alpha, 1e-10)
+    prior: str | tuple[float, ...] = "empirical" if estimator.fit_prior else "uniform"
+    if estimator.class_prior is not None:
+        prior = tuple(np.asarray(estimator.class_prior, dtype=np.float64)[classes].tolist())
+    prior = prior if same is not None and same.has_prior else "uniform"
+    is_normalized = bool(getattr(estimator, "norm", False))
+    model_settings = ModelSettings(
+        model=model, smoothing=alpha, prior=prior, calibrate=False, normalize_weights=is_normalized
+    )
     counts = np.asarray(estimator.feature_count_)[np.ix_(classes, columns)]
     is_binary = features.tf == "binary" and transformer is None
     if model_settings.event_model.is_binary:
@@ -89,21 +113,6 @@ def _require(is_supported: bool, feature: str) -> None:
         raise ModelError(f"the pipeline has {feature}, which nbtext does not support", hint=f"supported: {SUPPORTED}")
 
 
-def _split_steps(pipeline: Any) -> tuple[Any, Any | None, Any]:
-    """Return the vectorizer, the transformer (None if there is none), and the Naive Bayes estimator."""
-    steps = [step for _, step in getattr(pipeline, "steps", ()) if step is not None and step != "passthrough"]
-    kinds = [type(step).__name__ for step in steps]
-    shown = ", ".join(kinds) or f"{type(pipeline).__name__} instead of steps"
-    _require(len(kinds) >= 2 and kinds[-1] in _models(), shown)
-    if kinds[:-1] == ["TfidfVectorizer"]:
-        parts = steps[0], steps[0]._tfidf, steps[-1]
-    else:
-        _require(kinds[:-1] in (["CountVectorizer"], ["CountVectorizer", "TfidfTransformer"]), shown)
-        parts = steps[0], steps[1] if len(steps) == 3 else None, steps[-1]
-    _require(hasattr(steps[-1], "feature_count_"), f"a {kinds[-1]} that is not fitted")
-    return parts
-
-
 def _read_feature_settings(vectorizer: Any, transformer: Any | None) -> FeatureSettings:
     """Return the settings of features and weighting, with the fixed vocabulary of the pipeline."""
     for name in ("preprocessor", "tokenizer"):
@@ -119,39 +128,17 @@ def _read_feature_settings(vectorizer: Any, transformer: Any | None) -> FeatureS
     if transformer is not None and transformer.sublinear_tf and not vectorizer.binary:
         tf = "log"
     return FeatureSettings(
-        analyzer=vectorizer.analyzer,
-        ngrams=tuple(vectorizer.ngram_range),
-        token_pattern=pattern,
-        lowercase=vectorizer.lowercase,
-        strip_accents=vectorizer.strip_accents,
+        analyzer=vectorizer.analyzer, ngrams=tuple(vectorizer.ngram_range), token_pattern=pattern,
+        lowercase=vectorizer.lowercase, strip_accents=vectorizer.strip_accents,
         stop_words=tuple(sorted(vectorizer.get_stop_words() or ())) if is_word else (),
-        vocabulary=tuple(sorted(vectorizer.get_feature_names_out().tolist())),
-        tf=tf,
-        idf="smooth" if idf else "none",
+        vocabulary=tuple(sorted(vectorizer.get_feature_names_out().tolist())), tf=tf, idf="smooth" if idf else "none",
         norm="none" if transformer is None or transformer.norm is None else transformer.norm,
-    )
+    )  # fmt: skip
 
 
 def _models() -> dict[str, str]:
     """Return the event model for the name of each class of scikit-learn."""
     return {record.sklearn.name: name for name, record in EVENT_MODELS.items() if record.sklearn is not None}
-
-
-def _read_model_settings(estimator: Any, classes: NDArray[np.int64]) -> ModelSettings:
-    """Return the settings of the Naive Bayes estimator."""
-    model = _models()[type(estimator).__name__]
-    same = EVENT_MODELS[model].sklearn
-    _require(np.ndim(estimator.alpha) == 0, "a smoothing for each feature")
-    alpha = float(estimator.alpha)
-    _require(alpha > 0, "no smoothing")
-    if not getattr(estimator, "force_alpha", True):
-        alpha = max(alpha, 1e-10)
-    prior: str | tuple[float, ...] = "empirical" if estimator.fit_prior else "uniform"
-    if estimator.class_prior is not None:
-        prior = tuple(np.asarray(estimator.class_prior, dtype=np.float64)[classes].tolist())
-    prior = prior if same is not None and same.has_prior else "uniform"
-    is_normalized = bool(getattr(estimator, "norm", False))
-    return ModelSettings(model=model, smoothing=alpha, prior=prior, calibrate=False, normalize_weights=is_normalized)
 
 
 def _read_statistics(counts: NDArray[Any], class_documents: NDArray[Any], *, is_binary: bool) -> ClassStatistics:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from nbtext.features.counting import merge_sorted
 from nbtext.features.csr import Integers
 from nbtext.model.fitted_model import TrainedModel, check_kinds
-from nbtext.model.inspection import Inspection, Inspector, inspect
+from nbtext.model.inspection import Inspector, inspect
 
 MAX_MOVES = 1000  # of a label
 SIZES = ("documents", "n_labels", "n_features", "occurrences", "smoothing")
@@ -65,37 +66,21 @@ def compare_models(before: TrainedModel, after: TrainedModel, *, n_features: int
     old, new = inspect(before, n_features=0), inspect(after, n_features=0)
     one, other = Inspector(before), Inspector(after)
     in_old, in_new = _common(before, after)
-    return Difference(
-        _sizes(old, new),
-        _settings(old, new),
-        tuple(label for label in after.fitted.labels if label not in set(before.fitted.labels)),
-        tuple(label for label in before.fitted.labels if label not in set(after.fitted.labels)),
-        len(in_old),
-        new.n_features - len(in_new),
-        old.n_features - len(in_old),
-        _frequent(other, in_new, n_features),
-        _frequent(one, in_old, n_features),
-        tuple(
-            move
-            for label in before.fitted.labels
-            for move in _moves(label, (one, in_old), (other, in_new))[:n_features]
-        ),
-    )
-
-
-def _sizes(old: Inspection, new: Inspection) -> tuple[Change, ...]:
-    changes = [Change(name, getattr(old, name), getattr(new, name)) for name in SIZES]
+    sizes = [Change(name, getattr(old, name), getattr(new, name)) for name in SIZES]
     for name in ("accuracy", "log_loss") if old.decisions is None else ("micro_f1", "macro_f1", "log_loss"):
         values = (inspection.expected.get(name) if inspection.expected else None for inspection in (old, new))
-        changes.append(Change(f"expected_{name}", *values))
-    return tuple(changes)
-
-
-def _settings(old: Inspection, new: Inspection) -> tuple[Change, ...]:
+        sizes.append(Change(f"expected_{name}", *values))
     settings = [{"model": inspection.model, **inspection.settings} for inspection in (old, new)]
     names = dict.fromkeys(name for each in settings for name in each)
     changes = (Change(name, *(each.get(name) for each in settings)) for name in names)
-    return tuple(change for change in changes if change.before != change.after)
+    moves = (_moves(label, (one, in_old), (other, in_new))[:n_features] for label in before.fitted.labels)
+    return Difference(
+        tuple(sizes), tuple(change for change in changes if change.before != change.after),
+        tuple(label for label in after.fitted.labels if label not in set(before.fitted.labels)),
+        tuple(label for label in before.fitted.labels if label not in set(after.fitted.labels)),
+        len(in_old), new.n_features - len(in_new), old.n_features - len(in_old),
+        _frequent(other, in_new, n_features), _frequent(one, in_old, n_features), tuple(chain.from_iterable(moves)),
+    )  # fmt: skip
 
 
 def _common(before: TrainedModel, after: TrainedModel) -> tuple[Integers, Integers]:
@@ -127,5 +112,4 @@ def _moves(label: str, old: tuple[Inspector, Integers], new: tuple[Inspector, In
     inspector, columns = old
     changed = [place for place in order if before[place] != after[place]]
     names = [inspector.name(int(columns[place])) for place in changed]
-    pairs = zip(names, before[changed].tolist(), after[changed].tolist(), strict=True)
-    return [Move(label, *pair) for pair in pairs]
+    return [Move(label, *pair) for pair in zip(names, before[changed].tolist(), after[changed].tolist(), strict=True)]

@@ -112,7 +112,11 @@ class Inspector:
         elif by == "z":
             columns, scores = self._z_candidates(k, n_features)
         elif (order := self._absent_by_log_odds) is not None:
-            columns, scores = self._log_odds_candidates(k, n_features, order)
+            # the features for which the class has a weight of its own, and the first of the others
+            columns, weights = self._weights.entries(k)
+            absent = np.setdiff1d(order[: n_features + len(columns)], columns, assume_unique=True)
+            columns, weights = np.append(columns, absent), np.append(weights, self._scorer.absent(absent, k))
+            scores = self._against_others(weights, self._sums[columns])
         else:
             columns, scores = np.arange(self.statistics.n_features), self.log_odds(k)
         best = np.lexsort((columns, -scores))[:n_features]
@@ -141,16 +145,6 @@ class Inspector:
             if n_left <= 0:
                 break
         return np.concatenate(found), np.concatenate(found_scores)
-
-    def _log_odds_candidates(self, k: int, n_features: int, order: Integers) -> tuple[Integers, Floats]:
-        """Return columns among which are the n with the largest log-odds, and their log-odds.
-
-        They are the features for which the class has a weight of its own, and the first of the others.
-        """
-        columns, weights = self._weights.entries(k)
-        absent = np.setdiff1d(order[: n_features + len(columns)], columns, assume_unique=True)
-        columns, weights = np.append(columns, absent), np.append(weights, self._scorer.absent(absent, k))
-        return columns, self._against_others(weights, self._sums[columns])
 
     def views(self, k: int, columns: Sequence[int] | Integers) -> Iterator[FeatureView]:
         """Yield the weights and counts of these columns in a class."""
@@ -447,29 +441,21 @@ def inspect(
         if pair.first in classes or pair.second in classes
     )
     found = Inspection(
-        model=settings.model,
-        documents=statistics.n_documents,
-        n_labels=len(fitted.labels),
+        model=settings.model, documents=statistics.n_documents, n_labels=len(fitted.labels),
         n_features=statistics.n_features,
         occurrences=statistics.feature_occurrences.sum().item() if inspector.has_counts else None,
         smoothing=hyperparameters.smoothing if hyperparameters.C is None and not hyperparameters.parts else None,
-        C=hyperparameters.C,
-        parts=hyperparameters.parts,
+        C=hyperparameters.C, parts=hyperparameters.parts,
         is_converged=hyperparameters.is_converged if hyperparameters.C is not None else None,
         chosen_by=_selection_method(model),
         calibration=(temperature.a, temperature.b) if temperature is not None else None,
         expected={name: getattr(expected, name) for name in (*expected.FIGURES, "documents")} if expected else None,
-        confused=confused,
-        outlier_threshold=fitted.calibration.outlier_threshold,
-        unlabeled=fitted.unlabeled,
-        approximate=fitted.approximate,
-        settings=changed_settings(model),
-        has_names=fitted.feature_settings.hash_bits is None or names is not None,
-        by=by,
-        labels=tuple(views),
+        confused=confused, outlier_threshold=fitted.calibration.outlier_threshold, unlabeled=fitted.unlabeled,
+        approximate=fitted.approximate, settings=changed_settings(model),
+        has_names=fitted.feature_settings.hash_bits is None or names is not None, by=by, labels=tuple(views),
         hyperplane=_hyperplane(inspector, model, by, n_features),
         words=tuple(_word(inspector, model, word) for word in words),
-    )
+    )  # fmt: skip
     fit: MultilabelFit | None = fitted.task.fit
     if fit is None:
         return found

@@ -187,7 +187,19 @@ def train_with_keywords(
     SettingsError
         The model cannot be trained by keywords.
     """
-    features, model_settings = _resolve(features, model_settings)
+    if model_settings.model not in (AUTO, KEYWORD_MODEL):
+        hint = f"use --model {KEYWORD_MODEL}"
+        raise SettingsError(f"{model_settings.model} cannot be trained by keywords", where="model", hint=hint)
+    default = ModelSettings()
+    for name in ("optimize", "min_recall", "min_precision", "keep_sample", "class_weight", "duplicates"):
+        if getattr(model_settings, name) != getattr(default, name):
+            raise SettingsError("cannot be combined with --keywords", where=name, hint="leave out this option")
+    if model_settings.smoothing == 0:
+        raise SettingsError("0 cannot be combined with --keywords", where="smoothing", hint="leave out --smoothing")
+    if model_settings.model == AUTO and features.tf == "count":
+        features = replace(features, tf="binary")
+    smoothing, prior = model_settings.smoothing or SMOOTHING, model_settings.prior or "uniform"
+    model_settings = replace(model_settings, model=KEYWORD_MODEL, smoothing=smoothing, prior=prior)
     if unlabeled.vocabulary is None:
         raise SettingsError("cannot be combined with --keywords", where="hash_bits", hint="leave out this option")
     found = find_columns(keywords, features, unlabeled.vocabulary)
@@ -210,26 +222,6 @@ def train_with_keywords(
     n_matched = int((np.diff(matched.indptr) > 0).sum())
     agreement = _measure_agreement(learner, found, steps, jobs) if steps else None
     return KeywordFit(make_trained_model(fitted, counts), n_matched, found.missing, found.cut, agreement)
-
-
-def _resolve(features: FeatureSettings, settings: ModelSettings) -> tuple[FeatureSettings, ModelSettings]:
-    """Return the settings of the multinomial model by which keywords train; `auto` takes binary counts.
-
-    raises  SettingsError: the model or an option needs labeled documents
-    """
-    if settings.model not in (AUTO, KEYWORD_MODEL):
-        hint = f"use --model {KEYWORD_MODEL}"
-        raise SettingsError(f"{settings.model} cannot be trained by keywords", where="model", hint=hint)
-    default = ModelSettings()
-    for name in ("optimize", "min_recall", "min_precision", "keep_sample", "class_weight", "duplicates"):
-        if getattr(settings, name) != getattr(default, name):
-            raise SettingsError("cannot be combined with --keywords", where=name, hint="leave out this option")
-    if settings.smoothing == 0:
-        raise SettingsError("0 cannot be combined with --keywords", where="smoothing", hint="leave out --smoothing")
-    if settings.model == AUTO and features.tf == "count":
-        features = replace(features, tf="binary")
-    smoothing, prior = settings.smoothing or SMOOTHING, settings.prior or "uniform"
-    return features, replace(settings, model=KEYWORD_MODEL, smoothing=smoothing, prior=prior)
 
 
 def _posteriors_of_keywords(documents: DocumentCounts, found: KeywordColumns, learner: _Learner) -> csr_array:
@@ -271,7 +263,12 @@ class _Learner:
 
     def learn(self, posteriors: csr_array, found: KeywordColumns, steps: int, jobs: int) -> ClassStatistics:
         """Return the statistics of the probabilities by keywords, or after some steps of expectation-maximization."""
-        keywords = self._count_keywords(found)
+        # pseudo-documents of each label, with all of its keywords
+        share = len(self.documents) / (PSEUDO_SHARE * self.n_classes)
+        columns, classes = np.nonzero(found.members @ np.eye(self.n_classes, dtype=bool)[found.classes])
+        indptr = np.searchsorted(found.columns[columns], np.arange(self.n_features + 1)).astype(np.int64)
+        values = np.full(len(columns), share)
+        keywords = ClassStatistics(np.full(self.n_classes, share), indptr, classes.astype(np.int32), values, values)
         statistics = self._count(posteriors) + keywords
         if steps:
             rows = self.documents.binarize() if self.is_binary else self.documents
@@ -295,14 +292,6 @@ class _Learner:
             each.sort_indices()
         indptr, classes = sums[0].indptr.astype(np.int64), sums[0].indices.astype(np.int32)
         return ClassStatistics(posteriors.sum(axis=0), indptr, classes, *(each.data.astype(float) for each in sums))
-
-    def _count_keywords(self, found: KeywordColumns) -> ClassStatistics:
-        """Return the statistics of n / (PSEUDO_SHARE · K) pseudo-documents of each label, with all of its keywords."""
-        share = len(self.documents) / (PSEUDO_SHARE * self.n_classes)
-        columns, classes = np.nonzero(found.members @ np.eye(self.n_classes, dtype=bool)[found.classes])
-        indptr = np.searchsorted(found.columns[columns], np.arange(self.n_features + 1)).astype(np.int64)
-        values = np.full(len(columns), share)
-        return ClassStatistics(np.full(self.n_classes, share), indptr, classes.astype(np.int32), values, values)
 
 
 def _measure_agreement(learner: _Learner, found: KeywordColumns, steps: int, jobs: int) -> tuple[float, float] | None:

@@ -73,25 +73,7 @@ def _add_columns(batch: Predictions, settings: ColumnSettings, decisions: Decisi
     """Return the rows of a batch with the columns that the settings and decisions ask for."""
     assert batch.rows is not None
     top_k, prefix = decisions.top_k, settings.column_prefix
-    fields = _find_fields(settings, decisions, is_several=FORMS[batch.task].is_list)
-    records = list(prediction_records(batch, top_k))
-    nested = []
-    for name, field in fields.items():
-        values = [finite(record.get(name)) for record in records]
-        nested.append(Column(prefix + name, field.kind, values, _cells(field, batch.separator)))
-    flat = [column for column in nested if column.name != f"{prefix}scores"]
-    tops = top_fields(batch, top_k)
-    for place, name in enumerate(top_columns(top_k)):
-        field = FIELDS[name.partition("_")[0]]
-        flat.append(Column(prefix + name, field.kind, [fields[place] for fields in tops], field.cell))
-    return ChangedRows(batch.rows, flat, nested)
-
-
-def _find_fields(settings: ColumnSettings, decisions: DecisionSettings, *, is_several: bool) -> dict[str, Field]:
-    """Return the fields that become columns; SettingsError if the predictions do not have one.
-
-    is_several  whether the predictions have several labels for a document
-    """
+    is_several = FORMS[batch.task].is_list
     names = SEVERAL_COLUMNS if is_several and settings.columns == COLUMNS else settings.columns
     for name in names:
         if FIELDS[name].is_several not in (None, is_several):
@@ -105,7 +87,17 @@ def _find_fields(settings: ColumnSettings, decisions: DecisionSettings, *, is_se
         fields["scores"] = SCORES
     if decisions.explain is not None:
         fields["explanation"] = EXPLANATION
-    return fields
+    records = list(prediction_records(batch, top_k))
+    nested = []
+    for name, field in fields.items():
+        values = [finite(record.get(name)) for record in records]
+        nested.append(Column(prefix + name, field.kind, values, _cells(field, batch.separator)))
+    flat = [column for column in nested if column.name != f"{prefix}scores"]
+    tops = top_fields(batch, top_k)
+    for place, name in enumerate(top_columns(top_k)):
+        field = FIELDS[name.partition("_")[0]]
+        flat.append(Column(prefix + name, field.kind, [fields[place] for fields in tops], field.cell))
+    return ChangedRows(batch.rows, flat, nested)
 
 
 def _cells(field: Field, separator: str) -> Callable[[Any], str]:

@@ -114,7 +114,26 @@ def _pair_rows(pairs: tuple[LabelPair, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
-    yield from _summary_lines(evaluation, screen.width)
+    line = number_of(evaluation.documents, "document")
+    if evaluation.unlabeled:
+        line += f", {evaluation.unlabeled:,} without a label"
+    if evaluation.unanswered:
+        line += f", {evaluation.unanswered:,} without a predicted label"
+    if evaluation.foreign_documents is not None:
+        line += f"; {number_of(evaluation.foreign_documents, 'foreign document')}"
+    yield line
+    if (repeated := evaluation.repeated) is not None:
+        where = "one fold" if repeated.duplicates == TOGETHER else "any folds"
+        verb = "repeats" if repeated.documents == 1 else "repeat"
+        yield f"{repeated.documents:,} of them {verb} another text; equal texts are in {where}"
+        if repeated.together is not None and repeated.separate is not None:
+            yield format_repeated(repeated.metric.replace("_f1", " F1"), repeated.together, repeated.separate)
+    shown = {ALL_METRICS[name]: value for name, value in evaluation.metrics.items()}
+    has_all = not evaluation.unanswered
+    yield from wrap_metrics({each: shown[each] for each in shown if not (each.is_abstention and has_all)}, screen.width)
+    for each in evaluation.targets or ():
+        found = f"{each.value:.4f} (interval {each.low:.4f} to {each.high:.4f})"
+        yield f"target {each.metric} of {printable(each.label)} {each.target:g}: {each.result}, {found}"
     yield new_table(*_label_columns(evaluation), rows=(map(printable, row) for row in _label_rows(evaluation, "{:,}")))
     if evaluation.label_pairs:
         pairs = (
@@ -139,31 +158,6 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
             yield ""
             yield from heat_map(evaluation.labels, evaluation.confusion_matrix)
         yield _frequent_confusions(evaluation)
-
-
-def _summary_lines(evaluation: Evaluation, width: int) -> Iterator[str]:
-    """Yield the number of documents, then the metrics, as many in a line as fit."""
-    line = number_of(evaluation.documents, "document")
-    if evaluation.unlabeled:
-        line += f", {evaluation.unlabeled:,} without a label"
-    if evaluation.unanswered:
-        line += f", {evaluation.unanswered:,} without a predicted label"
-    if evaluation.foreign_documents is not None:
-        line += f"; {number_of(evaluation.foreign_documents, 'foreign document')}"
-    yield line
-    if (repeated := evaluation.repeated) is not None:
-        where = "one fold" if repeated.duplicates == TOGETHER else "any folds"
-        verb = "repeats" if repeated.documents == 1 else "repeat"
-        yield f"{repeated.documents:,} of them {verb} another text; equal texts are in {where}"
-        if repeated.together is not None and repeated.separate is not None:
-            yield format_repeated(repeated.metric.replace("_f1", " F1"), repeated.together, repeated.separate)
-    shown = {ALL_METRICS[name]: value for name, value in evaluation.metrics.items()}
-    has_all = not evaluation.unanswered
-    yield from wrap_metrics({each: shown[each] for each in shown if not (each.is_abstention and has_all)}, width)
-    for each in evaluation.targets or ():
-        found = f"{each.value:.4f} (interval {each.low:.4f} to {each.high:.4f})"
-        name = f"target {each.metric} of {printable(each.label)} {each.target:g}"
-        yield f"{name}: {each.result}, {found}"
 
 
 def wrap_metrics(metrics: Mapping[Metric[Any], float], width: int) -> Iterator[str]:
