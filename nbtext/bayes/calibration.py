@@ -49,8 +49,7 @@ class TemperatureScaling:
 
         lengths  (n_documents,), known tokens; None is allowed if b is 0
         """
-        temperature = self.a if lengths is None else self.temperature(lengths)[:, None]
-        scaled = log_posterior(scores / temperature)
+        scaled = log_posterior(scores / (self.a if lengths is None else self.temperature(lengths)[:, None]))
         if self.noise == 0:
             return scaled
         probabilities = np.exp(scaled, out=scaled)

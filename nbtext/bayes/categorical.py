@@ -183,18 +183,13 @@ def sum_log_probabilities(scorer: LinearScorer) -> float:
 
 
 BERNOULLI = EventModel(
-    compile=compile_categorical,
-    leave_one_out=leave_out,
-    out_of_vocabulary=weigh_unseen,
-    generate=draw_binary,
-    log_prior_density=sum_log_probabilities,
-    is_binary=True,
-    counts_documents=True,
+    compile=compile_categorical, leave_one_out=leave_out, out_of_vocabulary=weigh_unseen, generate=draw_binary,
+    log_prior_density=sum_log_probabilities, is_binary=True, counts_documents=True,
     # p, from weights log(p / (1 − p))
     sklearn=SklearnClass(
         name="BernoulliNB", feature_log_prob=lambda weights: -np.logaddexp(0.0, -weights), needs_smoothing=True
     ),
-)
+)  # fmt: skip
 CATEGORICAL = replace(  # Bernoulli's over the values of each feature
     BERNOULLI, sufficient_statistics=count_values, derivation=Values, generate=draw_values, log_prior_density=None,
     is_binary=False, is_of_counts=True, sklearn=None, options=("smoothing", "prior", "values"),

@@ -182,19 +182,13 @@ def _inverse(sums: Floats) -> Floats:
 
 
 COMPLEMENT = EventModel(
-    compile=compile_complement,
-    leave_one_out=leave_out,
-    leave_one_out_counts=partial(leave_out_counts, of_rest=True),
-    out_of_vocabulary=weigh_unseen,
-    prior="uniform",
-    is_generative=False,
+    compile=compile_complement, leave_one_out=leave_out, leave_one_out_counts=partial(leave_out_counts, of_rest=True),
+    out_of_vocabulary=weigh_unseen, prior="uniform", is_generative=False,
     sklearn=SklearnClass(name="ComplementNB", has_prior=False, parameters={"norm": "normalize_weights"}),
     options=("smoothing", "prior", "normalize_weights"),
     normalized=EventModel(
         compile=partial(compile_complement, normalize_weights=True),
         leave_one_out=partial(leave_out, normalize_weights=True),
-        prior="uniform",
-        is_generative=False,
-        is_in_nats=False,
+        prior="uniform", is_generative=False, is_in_nats=False,
     ),
-)
+)  # fmt: skip

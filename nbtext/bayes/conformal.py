@@ -141,5 +141,4 @@ def typicality(likelihoods: Floats, typical: Quantiles) -> Floats:
     """
     n, points = typical.numbers, typical.points
     among = 1 + np.interp(likelihoods, points, np.linspace(0, n - 1, len(points)))
-    below = np.exp(np.minimum(likelihoods - points[0], 0.0))
-    return np.asarray(among * below / (n + 1))
+    return np.asarray(among * np.exp(np.minimum(likelihoods - points[0], 0.0)) / (n + 1))

@@ -278,8 +278,7 @@ def refuse_targets(targets: Sequence[Target]) -> None:
     """Raise SettingsError if targets are set: decision offsets are chosen on left-out documents, and there are none."""
     for target in targets:
         what = "no threshold can be chosen, because no training document can be left out"
-        hint = "train on more documents of at least two labels"
-        raise SettingsError(what, where=f"min_{target.metric}", hint=hint)
+        raise SettingsError(what, where=f"min_{target.metric}", hint="train on more documents of at least two labels")
 
 
 def fit_targets(

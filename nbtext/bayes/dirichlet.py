@@ -104,11 +104,7 @@ def _count_once(occurrences: Any, gone: NDArray[Any] | float = 0.0) -> Floats:
 
 
 DIRICHLET = EventModel(
-    compile=compile_dirichlet,
-    leave_one_out=leave_out,
-    leave_one_out_counts=leave_out_counts,
-    out_of_vocabulary=weigh_unseen,
-    generate=multinomial.draw_tokens,
-    has_length=True,
+    compile=compile_dirichlet, leave_one_out=leave_out, leave_one_out_counts=leave_out_counts,
+    out_of_vocabulary=weigh_unseen, generate=multinomial.draw_tokens, has_length=True,
     has_pseudo_counts=False,  # not as many as with additive smoothing of the same value
-)
+)  # fmt: skip

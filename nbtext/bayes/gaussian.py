@@ -74,15 +74,11 @@ def compute_moments(statistics: ClassStatistics, documents: DocumentCounts, *, n
     overall_scatter = _sums(documents.indices, (weights - overall[documents.indices]) ** 2, statistics.n_features)
     overall_scatter += (n_documents - statistics.document_frequencies) * overall**2
     return Moments(
-        statistics.class_documents,
-        statistics.indptr,
-        statistics.classes,
-        statistics.documents,
-        sums,
+        statistics.class_documents, statistics.indptr, statistics.classes, statistics.documents, sums,
         _sums(entries, weights**2, n_entries),
         (scatter + (entry_documents - statistics.documents) * means**2) / entry_documents,
         float(overall_scatter.max(initial=0) / n_documents),
-    )
+    )  # fmt: skip
 
 
 def _sums(places: NDArray[Any], values: Floats, n_places: int) -> Floats:
@@ -172,8 +168,7 @@ def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *,
 
 def _remaining_moments(documents: NDArray[np.int64], sums: Floats, squares: Floats) -> tuple[Floats, Floats]:
     """Return the variances and means of the remaining documents; they are exact for whole numbers."""
-    means = sums / documents
-    return np.maximum(documents * squares - sums * sums, 0) / (documents * documents), means
+    return np.maximum(documents * squares - sums * sums, 0) / (documents * documents), sums / documents
 
 
 def _evidence(variances: Floats, distances: Floats, floor: float) -> tuple[Floats, Floats]:
@@ -203,13 +198,8 @@ def _log_density(variance: float) -> float:
 
 
 GAUSSIAN = EventModel(
-    compile=compile_gaussian,
-    leave_one_out=leave_out,
-    sufficient_statistics=compute_moments,
-    derivation=lambda n_values: Powers(),
-    smoothing=FLOOR,
-    has_pseudo_counts=False,
-    allows_negative=True,
+    compile=compile_gaussian, leave_one_out=leave_out, sufficient_statistics=compute_moments,
+    derivation=lambda n_values: Powers(), smoothing=FLOOR, has_pseudo_counts=False, allows_negative=True,
     is_generative=False,  # a density, which is not used for outliers
     is_in_nats=False,
-)
+)  # fmt: skip

@@ -196,8 +196,7 @@ class LeaveOneOut(LeftOutDocuments):
         start = int(np.searchsorted(hashes, hashes[-1]))
         features = self.documents.slice(len(hashes) - 1, len(hashes)).indices
         frequencies = self.statistics.document_frequencies[features]
-        is_complete = len(features) > 0 and frequencies.min() <= len(hashes) - start
-        return self if is_complete else self.slice(0, start)
+        return self if len(features) > 0 and frequencies.min() <= len(hashes) - start else self.slice(0, start)
 
     def drop_single_documents(self) -> LeaveOneOut:
         """Return only the documents whose labels have other documents too."""

@@ -343,8 +343,7 @@ class WordSums:
         features = np.concatenate((self.features, *(each for each, _ in self._pending)))
         sums = np.concatenate((self.sums, *(each for _, each in self._pending)))
         self.features, places = np.unique(features, return_inverse=True)
-        columns = [np.bincount(places, column, len(self.features)) for column in sums.T]
-        self.sums = np.stack(columns, axis=1)
+        self.sums = np.stack([np.bincount(places, column, len(self.features)) for column in sums.T], axis=1)
         self._pending.clear()
 
     def compare(self, statistics: ClassStatistics, shares: Floats, scorer: LinearScorer) -> WordDrift | None:

@@ -359,8 +359,7 @@ def calibrate_with_noise(corpus: LeaveOneOut) -> tuple[float, TemperatureScaling
     found = [_calibrate(corpus, known, start) for start in (near, noisy)]
 
     def log_loss(calibration: TemperatureScaling) -> float:
-        log_posterior = calibration.log_posterior(known, corpus.n_known)
-        return -float(log_posterior[np.arange(len(classes)), classes].mean())
+        return -float(calibration.log_posterior(known, corpus.n_known)[np.arange(len(classes)), classes].mean())
 
     return smoothing, min(found, key=log_loss)
 

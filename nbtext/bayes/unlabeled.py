@@ -278,5 +278,4 @@ def _matrix(statistics: ClassStatistics) -> csr_array:
     from scipy.sparse import csr_array
 
     shape = statistics.n_features, statistics.n_classes
-    values = statistics.occurrences.astype(np.float64)
-    return csr_array((values, statistics.classes, statistics.indptr), shape=shape)
+    return csr_array((statistics.occurrences.astype(np.float64), statistics.classes, statistics.indptr), shape=shape)

@@ -467,8 +467,7 @@ class Command(click.Command):
         return made
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        pieces = [each.metavar or "" for each in self.params if isinstance(each, click.Argument)]
-        return ["[OPTIONS]", *pieces]
+        return ["[OPTIONS]", *(each.metavar or "" for each in self.params if isinstance(each, click.Argument))]
 
     def option_groups(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
         """Return the names and the help of all options, by the title of their group."""

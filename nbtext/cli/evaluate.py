@@ -189,8 +189,7 @@ def _predict(
 
     decisions, jobs, trained = given.decisions, given.run.jobs, given.trained
     if model is not None:
-        on_batch = listeners["on_batch"]
-        return predict_by_model(model.fitted, source, jobs=jobs, decisions=decisions, on_batch=on_batch)
+        return predict_by_model(model.fitted, source, jobs=jobs, decisions=decisions, on_batch=listeners["on_batch"])
     if file is not None:
         return predict_from_file(file, source, decisions)
     from nbtext.evaluation.cross_validation import cross_validate_search, cross_validate_source

@@ -115,19 +115,13 @@ def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> N
 
 
 @click.command(
-    cls=LazyGroup,
-    epilog=COMPLETION,
-    invoke_without_command=True,
+    cls=LazyGroup, epilog=COMPLETION, invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-)
+)  # fmt: skip
 @click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_version,
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
     help="Print the version, and whether the compiled kernel (an extension module) is used.",
-)
+)  # fmt: skip
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
 def cli(ctx: click.Context, debug: bool) -> None:

@@ -90,8 +90,7 @@ def result_file(settings: ResultSettings, output_format: str) -> Iterator[Writer
     """
     compression = suffix_compression(settings.output)[1]
     with atomic_output(settings.output) as plain, compress(plain, compression) as file:
-        is_escaped = is_watched(settings.output) and output_format != "table"
-        shown = _EscapedTerminal(file) if is_escaped else file
+        shown = _EscapedTerminal(file) if is_watched(settings.output) and output_format != "table" else file
         yield SpreadsheetSafe(shown) if settings.spreadsheet_safe else shown
 
 
@@ -380,8 +379,7 @@ def search_documents(  # noqa: PLR0913 - what is searched, among what, and how t
         first = iter([on_batch])
 
         def count(each: FeatureSettings) -> CorpusCounts:
-            task = CountingTask(each, None)
-            return (workers or ThreadExecutor(run.jobs)).count(source, task, next(first, None))
+            return (workers or ThreadExecutor(run.jobs)).count(source, CountingTask(each, None), next(first, None))
 
         reading_seconds = 0.0 if is_sampled else bound_reading_seconds(source.size, source.unit)
         trained, found = search_model(candidates, count, budget, reading_seconds=reading_seconds, jobs=run.jobs)

@@ -703,14 +703,11 @@ def _type_of(column: Column) -> Any:
     import pyarrow as pa
 
     types = {
-        "text": pa.string(),
-        "number": pa.float64(),
-        "boolean": pa.bool_(),
-        "labels": pa.list_(pa.string()),
+        "text": pa.string(), "number": pa.float64(), "boolean": pa.bool_(), "labels": pa.list_(pa.string()),
         "numbers": pa.list_(pa.float64()),
         "scores": pa.list_(pa.struct([("label", pa.string()), ("probability", pa.float64())])),
         "contributions": pa.list_(pa.struct([("feature", pa.string()), ("log_odds", pa.float64())])),
-    }
+    }  # fmt: skip
     return types[column.kind]
 
 

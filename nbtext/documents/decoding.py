@@ -90,8 +90,7 @@ class Encoding:
             if self.is_strict:
                 raise self._invalid(error.object[error.start], error.start) from None
         text = data.decode(self.codec, "replace")
-        genuine = data.decode(self.codec, "ignore").count("\ufffd")
-        return Decoded(text, text.count("\ufffd") - genuine)
+        return Decoded(text, text.count("\ufffd") - data.decode(self.codec, "ignore").count("\ufffd"))
 
     def decode_leniently(self, data: bytes) -> str:
         """Return the text of the first bytes of a file, which may end within a character."""

@@ -158,8 +158,7 @@ def split_fasttext(line: str) -> tuple[list[str], str]:
     if n_prefixes == 1 and line.startswith(LABEL_PREFIX):
         label, *text = line.split(None, 1)
         return list(filter(None, (label[len(LABEL_PREFIX) :],))), text[0] if text else ""
-    labels = _label_token.findall(line)
-    return list(dict.fromkeys(filter(None, labels))), remove_labels(line)
+    return list(dict.fromkeys(filter(None, _label_token.findall(line)))), remove_labels(line)
 
 
 class Fields(NamedTuple):

@@ -103,8 +103,7 @@ class Format:
 
     def begins(self, start: bytes) -> bool:
         """Return whether the first line of a text identifies this format."""
-        first_line = start.lstrip().partition(b"\n")[0]
-        return self.beginning != b"" and re.match(self.beginning, first_line) is not None
+        return self.beginning != b"" and re.match(self.beginning, start.lstrip().partition(b"\n")[0]) is not None
 
     def load(self, role: str) -> Any:
         """Import and return a function of the format: that of its role, `reader` or `writer`."""

@@ -69,8 +69,7 @@ def parse_jsonl(lines: LineDocuments) -> Batch:
     except (_UnusualLineError, InputError, json.JSONDecodeError, UnicodeError):
         batch = _parse_with_json(lines)  # or reports an error
     if lines.settings.keeps_rows:
-        places = [line - lines.block.first_line for line in batch.line_numbers or ()]
-        batch.rows = keep_lines(lines, places, "jsonl")
+        batch.rows = keep_lines(lines, [line - lines.block.first_line for line in batch.line_numbers or ()], "jsonl")
     return batch
 
 

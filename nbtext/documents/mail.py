@@ -112,8 +112,7 @@ def parse_mail(content: bytes, headers: Collection[str], encoding: Encoding) -> 
     """
     if content.startswith(BOMS):
         content = encoding.decode(content).text.encode("utf-8", "surrogatepass")
-    content = content.lstrip(b"\r\n")
-    message, texts = _parse_mime(content, encoding)
+    message, texts = _parse_mime(content.lstrip(b"\r\n"), encoding)
     mail = Mail(body="\n".join(text for text, _ in texts), repaired=sum(repaired for _, repaired in texts))
     for name, value in message.raw_items():
         if name.lower() in headers:

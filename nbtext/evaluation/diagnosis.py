@@ -420,14 +420,11 @@ class ErrorLog:
             intervals=compute_intervals(METRICS, totals_of(outcomes, len(evaluation.labels)), len(outcomes)),
             confusions=self._confusions(outcomes, labels, model, explainer),
             trust=Trust(before, scaling, trade_off.parts(N_PARTS), targets),
-            curves=self._curves(outcomes, labels, model) if has_all_probabilities else None,
-            mistakes=tuple(mistakes),
-            outliers=self._outliers(outcomes),
-            top_features=top_features,
+            curves=self._curves(outcomes, labels, model) if has_all_probabilities else None, mistakes=tuple(mistakes),
+            outliers=self._outliers(outcomes), top_features=top_features,
             has_conformal_scores=calibration is not None and calibration.nonconformity is not None,
-            has_names=self.listed.counts.total() > 0,
-            has_texts=self.has_texts,
-        )
+            has_names=self.listed.counts.total() > 0, has_texts=self.has_texts,
+        )  # fmt: skip
 
     def _confusions(
         self, outcomes: Outcomes, labels: tuple[str, ...], model: TrainedModel | None, explainer: Explainer | None

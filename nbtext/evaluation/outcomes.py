@@ -150,16 +150,13 @@ def measure(predictions: Predictions, numbers: LabelNumbers, *, min_probability:
     is_answered = np.array(list(map(bool, predictions.labels)), dtype=np.bool_)
     typicality = predictions.typicality
     return Outcomes(
-        true=true.astype(np.int32),
-        predicted=np.where(is_answered, classes[chosen], UNANSWERED).astype(np.int32),
-        best=best,
-        of_true=of_true,
-        squared_errors=(probabilities**2).sum(axis=1) - 2 * of_true + 1,
+        true=true.astype(np.int32), predicted=np.where(is_answered, classes[chosen], UNANSWERED).astype(np.int32),
+        best=best, of_true=of_true, squared_errors=(probabilities**2).sum(axis=1) - 2 * of_true + 1,
         is_chosen_right=(own == chosen) & is_read,
         is_answerable=is_answered | ((best < min_probability) & (predictions.known > 0)),
         typicality=typicality if typicality is not None else np.full(len(true), np.nan),
         is_outlier=np.array(list(map(bool, predictions.outliers or [False] * len(true))), dtype=np.bool_),
-    )
+    )  # fmt: skip
 
 
 def measure_sets(predictions: Predictions, numbers: LabelNumbers) -> MultilabelOutcomes:
@@ -182,13 +179,10 @@ def measure_sets(predictions: Predictions, numbers: LabelNumbers) -> MultilabelO
         hits[row] = [sum(is_hit[:k]) for k in RANKS]
     correct = [len(labels.intersection(found)) for labels, found in zip(own, predictions.labels, strict=True)]
     return MultilabelOutcomes(
-        n_true=n_true,
-        n_predicted=np.array(list(map(len, predictions.labels)), dtype=np.int64),
-        n_correct=np.array(correct, dtype=np.int64),
-        n_unknown=np.bincount(rows[~is_known], minlength=len(true)),
-        hits=hits,
-        ranking=_ranking_precision(probabilities, rows[is_known], columns[is_known]) / np.maximum(n_true, 1),
-    )
+        n_true=n_true, n_predicted=np.array(list(map(len, predictions.labels)), dtype=np.int64),
+        n_correct=np.array(correct, dtype=np.int64), n_unknown=np.bincount(rows[~is_known], minlength=len(true)),
+        hits=hits, ranking=_ranking_precision(probabilities, rows[is_known], columns[is_known]) / np.maximum(n_true, 1),
+    )  # fmt: skip
 
 
 def _ranking_precision(probabilities: Floats, rows: Integers, columns: Integers) -> Floats:

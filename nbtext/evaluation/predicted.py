@@ -175,18 +175,13 @@ class PredictionsFile:
             for record in records
         ]
         return Predictions(
-            "several" if is_several else "one",
-            self._classes,
-            batch.ids,
-            [record.labels for record in records],
-            np.array([self._row(record) for record in records]).reshape(n, len(self._classes)),
-            np.ones(n),
-            [None] * n,
+            "several" if is_several else "one", self._classes, batch.ids, [record.labels for record in records],
+            np.array([self._row(record) for record in records]).reshape(n, len(self._classes)), np.ones(n), [None] * n,
             batch.list_labels(),
             decided=None if is_several else np.array([places.get(label, 0) for label in best], dtype=np.int64),
             thresholds=np.full(len(self._classes), np.nan) if is_several else None,
             label_sets=sets if len(sets) == n else None,
-        )
+        )  # fmt: skip
 
     @property
     def has_all_probabilities(self) -> bool:

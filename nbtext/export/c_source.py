@@ -82,8 +82,7 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
             ("prior", np.array(parameters["prior"])),
             ("prior_adjustment", calibration.prior_adjustment), ("shift", calibration.decision_offsets),
         ]  # fmt: skip
-    has_idf = any(view.weighting.idf is not None for view, _ in views)
-    idf = model.weighting.list_idf(n_features) if has_idf else None
+    idf = model.weighting.list_idf(n_features) if any(view.weighting.idf is not None for view, _ in views) else None
     yield HEAD.encode("ascii")
     yield "".join(f"#define {name} {value}\n" for name, value in constants.items()).encode("ascii")
     for name, texts in (

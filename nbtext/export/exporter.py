@@ -115,14 +115,12 @@ def probability_parameters(model: FittedModel) -> dict[str, Any]:
     bias = model.scorer.bias[None, : len(model.labels)]
     unknown = task.log_probabilities(bias, np.zeros(1), np.zeros(1, dtype=np.bool_))
     return {
-        "a": 1.0 if scaling is None else scaling.a,
-        "b": 0.0 if scaling is None else scaling.b,
+        "a": 1.0 if scaling is None else scaling.a, "b": 0.0 if scaling is None else scaling.b,
         "noise": 0.0 if scaling is None else scaling.noise,
         "prior_adjustment": None if calibration.prior_adjustment is None else calibration.prior_adjustment.tolist(),
-        "prior": np.exp(unknown)[0].tolist(),
-        "default_class": task.default_class,
+        "prior": np.exp(unknown)[0].tolist(), "default_class": task.default_class,
         "shift": None if calibration.decision_offsets is None else calibration.decision_offsets.tolist(),
-    }
+    }  # fmt: skip
 
 
 def several_labels_parameters(model: FittedModel) -> dict[str, Any]:

@@ -92,8 +92,7 @@ class Learner:
         fitted = self.fit()
         if fitted is None:
             return []
-        columns = tuple([text] for text in document.texts)
-        return Explainer(fitted).explain_batch(Batch([document.id], columns, [None]))
+        return Explainer(fitted).explain_batch(Batch([document.id], tuple([text] for text in document.texts), [None]))
 
     def fit(self) -> FittedModel | None:
         """Return the model of all documents; None without labels or features."""

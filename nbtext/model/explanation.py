@@ -270,12 +270,10 @@ class OddsOfPairs:
         prior = log_odds(model.log_prior) if not model.model_settings.is_linear else 0.0
         adjustment = calibration.prior_adjustment
         terms = LogOddsTerms(
-            prior,
-            absent=model.scorer.bias_of(own) - model.scorer.bias_of(other) - prior,
-            temperature=scaled - log_odds(evidence),
-            noise=log_odds(calibrated) - scaled if noise else 0.0,
+            prior, absent=model.scorer.bias_of(own) - model.scorer.bias_of(other) - prior,
+            temperature=scaled - log_odds(evidence), noise=log_odds(calibrated) - scaled if noise else 0.0,
             prior_adjustment=log_odds(adjustment) if adjustment is not None else 0.0,
-        )
+        )  # fmt: skip
         return replace(
             explanation, against=model.labels[other], other_probability=math.exp(posterior[other]),
             log_odds=log_odds(posterior), terms=terms, temperature=temperature, noise_rate=noise,
@@ -324,12 +322,10 @@ class OddsOfLabels:
             scores = self._scores.scores[row, n_labels:]
             others = factors.contrast * (relevance.contrast[row, own] - (scores[own] - scores.mean()))
         return replace(
-            explanation,
-            against=f"not {explanation.label}",
-            other_probability=1 - self.probability(row, own),
+            explanation, against=f"not {explanation.label}", other_probability=1 - self.probability(row, own),
             log_odds=float(combination.log_odds(relevance, n_known)[row, own]),
             terms=MultilabelTerms(prior=float(prior), other_labels=float(others), calibration=float(calibration)),
-        )
+        )  # fmt: skip
 
     def _factors(self, row: int) -> Factors:
         """Return the factors of the scores of one document."""

@@ -428,8 +428,7 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64],
     counts = model.counts
     rows = np.arange(len(counts.sample)).astype(object)
     counts = replace(counts, sample=replace(counts.sample, groups=rows))
-    corpus = make_left_out(fitted, counts, is_separate=settings.is_separate)
-    judged = corpus.complete().drop_single_documents()
+    judged = make_left_out(fitted, counts, is_separate=settings.is_separate).complete().drop_single_documents()
     smoothing = fitted.hyperparameters.smoothing
     if not len(judged.documents):
         return np.zeros(0, dtype=np.int64), np.zeros((0, len(counts.labels)))

@@ -83,8 +83,7 @@ def forget_source(
     check_undecayed(model)
     model.fitted.check_takes_texts()
     size = None if model.counts.sample_size != 0 else 0
-    counts = _count(model, source, jobs=jobs, sample_size=size, on_batch=on_batch)
-    return forget(model, counts, jobs=jobs)
+    return forget(model, _count(model, source, jobs=jobs, sample_size=size, on_batch=on_batch), jobs=jobs)
 
 
 def calibrate_source(
@@ -99,8 +98,7 @@ def calibrate_source(
     ModelError
         The model lacks a label of the documents.
     """
-    counts = _count(model, source, jobs=jobs, sample_size=SAMPLE_SIZE, on_batch=on_batch)
-    return calibrate(model, counts, jobs=jobs)
+    return calibrate(model, _count(model, source, jobs=jobs, sample_size=SAMPLE_SIZE, on_batch=on_batch), jobs=jobs)
 
 
 def update(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1, factor: float = NO_DECAY) -> TrainedModel:

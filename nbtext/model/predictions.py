@@ -170,5 +170,4 @@ def select_labels(
     rows, columns = np.nonzero(is_reached)
     order = np.lexsort((columns, -probabilities[rows, columns], rows))
     names = [classes[k] for k in columns[order].tolist()]
-    bounds = [0, *np.cumsum(is_reached.sum(axis=1)).tolist()]
-    return [tuple(names[start:end]) for start, end in pairwise(bounds)]
+    return [tuple(names[start:end]) for start, end in pairwise([0, *np.cumsum(is_reached.sum(axis=1)).tolist()])]

@@ -477,8 +477,7 @@ def review_corpus(corpus: ReviewedCorpus, judge: ModelJudge | None = None, *, jo
             each.likely_label or "",
         )
     )  # fmt: skip
-    n_unread = sum(not document.is_other for document in corpus.unreadable)
-    n_documents = len(own.documents) + n_unread
+    n_documents = len(own.documents) + sum(not document.is_other for document in corpus.unreadable)
     unknown = tuple(sorted(set(known).difference(labels)))
     if pairs is not None or judgment is None:
         assert pairs is not None  # documents are judged in one of two ways
@@ -661,8 +660,7 @@ def weigh_words(
     """
     weigher = _WordWeigher(corpus, judge)
     for finding in findings:
-        is_weighed = finding.finding == LABEL_ERROR and corpus.vocabulary is not None
-        yield weigher.weigh(finding) if is_weighed else None
+        yield weigher.weigh(finding) if finding.finding == LABEL_ERROR and corpus.vocabulary is not None else None
 
 
 class _WordWeigher:

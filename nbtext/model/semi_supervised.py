@@ -224,8 +224,7 @@ class _Learner:
                 self.statistics, self.sample, n_hapax, settings.event_model, settings.effective_prior, self.jobs,
                 is_separate=settings.is_separate,
             )  # fmt: skip
-            selection = select_smoothing(ScoredCorpus.of(left_out), None, calibrate=True)
-            smoothing = selection.hyperparameters.smoothing
+            smoothing = select_smoothing(ScoredCorpus.of(left_out), None, calibrate=True).hyperparameters.smoothing
         best = min(self._compare(self._held_out, *(self._em(smoothing, weight) for weight in WEIGHTS)), key=loss)
         if settings.smoothing is not None:
             return best

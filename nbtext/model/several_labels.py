@@ -123,8 +123,7 @@ class SeveralLabels:
 
     def margins(self, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> Floats:
         """See Task."""
-        margins = log_odds(np.exp(log_probabilities)) - log_odds(self.fit.thresholds)
-        return np.where(is_known[:, None], margins, LEAST)
+        return np.where(is_known[:, None], log_odds(np.exp(log_probabilities)) - log_odds(self.fit.thresholds), LEAST)
 
     @staticmethod
     def check(decisions: DecisionSettings, labels: Labels) -> None:

@@ -308,8 +308,7 @@ def decide(model: FittedModel, log_probabilities: Floats, is_known: NDArray[np.b
 def decision_values(model: FittedModel, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> Floats:
     """Return the values that determine the labels; see TextClassifier.decision_function."""
     values = arrange_columns(model, model.task.margins(log_probabilities, is_known), absent=LEAST)
-    is_difference = model.task.fit is None and values.shape[1] == 2
-    return np.asarray(values[:, 1] - values[:, 0] if is_difference else values)
+    return np.asarray(values[:, 1] - values[:, 0] if model.task.fit is None and values.shape[1] == 2 else values)
 
 
 def accuracy(predicted: Any, y: Any) -> float:

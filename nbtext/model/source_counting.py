@@ -150,8 +150,7 @@ def peek_blocks(blocks: Iterator[Block]) -> tuple[Iterator[Block], bool]:
     first = list(islice(blocks, 1))
     if not first or not first[0].is_large:  # no block is read beside a large one
         first += islice(blocks, 1)
-    is_single = len(first) < 2 and not (first and first[0].is_large)
-    return chain(first, blocks), is_single
+    return chain(first, blocks), len(first) < 2 and not (first and first[0].is_large)
 
 
 class _SharedBlocks:

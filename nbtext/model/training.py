@@ -82,8 +82,7 @@ def train_on_source(  # noqa: PLR0913 - what to train on, what to fit, and how t
         spill.close()
     from nbtext.model.fitted_model import make_trained_model
 
-    counts = replace(model.counts, stored=None)
-    return make_trained_model(replace(model.fitted, input=source.model_input), counts)
+    return make_trained_model(replace(model.fitted, input=source.model_input), replace(model.counts, stored=None))
 
 
 def count_for_model(

@@ -120,15 +120,12 @@ def render_comparison_page(comparison: Comparison, *, subject: str) -> bytes:
     from nbtext.report.page.rendering import render_page
 
     content: dict[str, Any] = {
-        "subject": subject,
-        "comparison": comparison,
-        "metrics": comparison.metrics,
+        "subject": subject, "comparison": comparison, "metrics": comparison.metrics,
         "results": [(each, format_seconds(each.seconds), format_size(each.size)) for each in comparison.results],
         "sentences": list(map(test_sentence, comparison.tests[:MAX_SENTENCES])),
-        "n_more_sentences": max(0, len(comparison.tests) - MAX_SENTENCES),
-        "interval": interval_text,
+        "n_more_sentences": max(0, len(comparison.tests) - MAX_SENTENCES), "interval": interval_text,
         "loss_charts": [f"model_{metric.name}" for metric in comparison.metrics if metric.is_loss],
-    }
+    }  # fmt: skip
     return render_page("comparison.html", content, charts=list(_charts(comparison)))
 
 

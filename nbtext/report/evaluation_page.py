@@ -44,14 +44,9 @@ def render_evaluation_page(
         if ALL_METRICS[name].note
     ]  # fmt: skip
     content: dict[str, Any] = {
-        "subject": subject,
-        "settings": settings,
-        "evaluation": evaluation,
-        "metrics": evaluation.metrics,
-        "intervals": found,
-        "tiles": tiles,
-        "scores": sorted(by_support[:MAX_SCORES], key=lambda score: score.label),
-    }
+        "subject": subject, "settings": settings, "evaluation": evaluation, "metrics": evaluation.metrics,
+        "intervals": found, "tiles": tiles, "scores": sorted(by_support[:MAX_SCORES], key=lambda score: score.label),
+    }  # fmt: skip
     if isinstance(diagnosis, SetDiagnosis):
         content["worst"] = [(each, _shorten(each.text)) for each in diagnosis.worst]
         pairs, examples = evaluation.label_pairs or (), diagnosis.examples

@@ -228,13 +228,9 @@ def _word_parts(word: WordView) -> Iterator[RenderableType]:
         f"chi-squared {_known(feature.chi_squared, ',.1f')}",
     )
     rows = (
-        (
-            printable(label),
-            _known(view.occurrences, ",.6g"),
-            _known(view.documents, ",.6g" if isinstance(view.documents, float) else ","),
-            f"{view.log_odds:+.3f}",
-            _known(view.z, "+.1f"),
-        )
+        (printable(label), _known(view.occurrences, ",.6g"),
+         _known(view.documents, ",.6g" if isinstance(view.documents, float) else ","), f"{view.log_odds:+.3f}",
+         _known(view.z, "+.1f"))
         for label, view in word.classes
-    )
+    )  # fmt: skip
     yield new_table("label", "occurrences", "documents", "log-odds", "z", rows=rows)

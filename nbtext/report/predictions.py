@@ -127,12 +127,9 @@ def prediction_records(batch: Predictions, top_k: int | None = None) -> Iterator
     known, scores, is_read = batch.known.round(DIGITS).tolist(), _scores(batch, top_k, decimals), batch.is_read.tolist()
     for row, labels in enumerate(batch.labels):
         record: dict[str, Any] = {
-            "id": batch.ids[row],
-            form.label: form.value(labels),
-            form.probability: form.value(probabilities[row]),
-            "known": known[row],
-            "outlier": batch.outliers[row] if batch.outliers is not None else None,
-        }
+            "id": batch.ids[row], form.label: form.value(labels), form.probability: form.value(probabilities[row]),
+            "known": known[row], "outlier": batch.outliers[row] if batch.outliers is not None else None,
+        }  # fmt: skip
         if not form.is_list:
             typicality = batch.typicality[row] if batch.typicality is not None else math.nan
             record["typicality"] = None if math.isnan(typicality) else float(f"{typicality:.{DIGITS}g}")
@@ -236,8 +233,7 @@ def _label_probabilities(batch: Predictions, form: Form, decimals: int | None = 
     if form.is_list:
         return _take(batch.probabilities, batch.classes_of(batch.labels), decimals)
     best = batch.best if decimals is None else batch.best.round(decimals)
-    pairs = zip(best.tolist(), batch.labels, strict=True)
-    return [[share] * len(labels) for share, labels in pairs]
+    return [[share] * len(labels) for share, labels in zip(best.tolist(), batch.labels, strict=True)]
 
 
 def _take(values: NDArray[np.float64], columns: Sequence[Sequence[int]], decimals: int | None) -> list[list[float]]:

@@ -82,14 +82,9 @@ def render_review_page(
     is_several = review.n_missing is not None
     found = {finding.finding for finding in shown_findings(review)}
     content: dict[str, Any] = {
-        "subject": subject,
-        "lines": list(summarize_review(review)),
-        "shown": shown,
-        "n_findings": len(review.findings),
-        "kinds": [(name, title) for name, title in TITLES.items() if name in found],
-        "labels": labels[:MAX_LABELS],
+        "subject": subject, "lines": list(summarize_review(review)), "shown": shown, "n_findings": len(review.findings),
+        "kinds": [(name, title) for name, title in TITLES.items() if name in found], "labels": labels[:MAX_LABELS],
         "is_several": is_several,
-    }
-    records = [document_record(document) for document in numbers]
-    data = {"review": {"documents": records, "several": is_several}}
+    }  # fmt: skip
+    data = {"review": {"documents": [document_record(document) for document in numbers], "several": is_several}}
     return render_page("review.html", content, scripts=("review.js",), data=data)

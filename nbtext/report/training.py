@@ -176,14 +176,11 @@ def format_approximation(model: TrainedModel) -> str | None:
     calibration = model.fitted.calibration
     offsets = calibration.decision_offsets
     found = {
-        "model": model.fitted.model_settings.model,
-        "smoothing": model.fitted.hyperparameters.smoothing,
-        "weights": model.fitted.hyperparameters.parts or None,
-        "calibration": calibration.temperature,
+        "model": model.fitted.model_settings.model, "smoothing": model.fitted.hyperparameters.smoothing,
+        "weights": model.fitted.hyperparameters.parts or None, "calibration": calibration.temperature,
         "decision_offsets": offsets if calibration.prior_adjustment is None else calibration.prior_adjustment,
-        "outlier_threshold": calibration.outlier_threshold,
-        "nonconformity": calibration.nonconformity,
-    }
+        "outlier_threshold": calibration.outlier_threshold, "nonconformity": calibration.nonconformity,
+    }  # fmt: skip
     there = [name for name in approximate if found[name] is not None]
     missing = [name for name in approximate if found[name] is None and name in FITTED]
     seen = model.fitted.estimate

@@ -67,16 +67,9 @@ class Service:
     """
 
     def __init__(
-        self,
-        store: ModelStore,
-        settings: ServeSettings,
-        *,
-        batcher: Batcher,
-        metrics: Metrics,
-        log: Log,
-        tokens: Sequence[bytes],
-        feedback: Mapping[str, FeedbackFile],
-    ) -> None:
+        self, store: ModelStore, settings: ServeSettings, *, batcher: Batcher, metrics: Metrics, log: Log,
+        tokens: Sequence[bytes], feedback: Mapping[str, FeedbackFile],
+    ) -> None:  # fmt: skip
         self._store, self._settings, self._batcher, self._metrics = store, settings, batcher, metrics
         self._feedback, self.is_draining = feedback, False
         routes = [
@@ -86,16 +79,11 @@ class Service:
         ]
         routes += [Route(path, _page_endpoint(*file), name=path) for path, file in PAGE.items()]
         self.app = Guard(
-            Starlette(routes=routes, exception_handlers={HTTPException: _answer_error}),
-            settings,
-            direct={PREDICT_PATH: self.predict},
-            routes={route.endpoint: route.path for route in routes},
+            Starlette(routes=routes, exception_handlers={HTTPException: _answer_error}), settings,
+            direct={PREDICT_PATH: self.predict}, routes={route.endpoint: route.path for route in routes},
             open_paths=frozenset({"/healthz", "/readyz", "/openapi.json", *PAGE}),
-            free_paths=frozenset({"/healthz", "/readyz", "/metrics"}),
-            tokens=tokens,
-            metrics=metrics,
-            log=log,
-        )
+            free_paths=frozenset({"/healthz", "/readyz", "/metrics"}), tokens=tokens, metrics=metrics, log=log,
+        )  # fmt: skip
 
     async def predict(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer `POST /v1/predict`. The most frequent request bypasses Starlette's routing and requests."""
@@ -216,13 +204,8 @@ def _describe(slot: Any) -> dict[str, Any]:
     fitted = slot.current.fitted
     estimate = fitted.estimate
     return {
-        "name": slot.file.name,
-        "model": fitted.model_settings.model,
-        "labels": fitted.labels,
-        "fields": fitted.feature_settings.fields or ("text",),
-        "several_labels": not fitted.task.is_exclusive,
-        "n_features": fitted.scorer.n_features,
-        "estimated_accuracy": getattr(estimate, "accuracy", None),
-        "loaded_at": slot.current.loaded_at,
-        "error": slot.error,
-    }
+        "name": slot.file.name, "model": fitted.model_settings.model, "labels": fitted.labels,
+        "fields": fitted.feature_settings.fields or ("text",), "several_labels": not fitted.task.is_exclusive,
+        "n_features": fitted.scorer.n_features, "estimated_accuracy": getattr(estimate, "accuracy", None),
+        "loaded_at": slot.current.loaded_at, "error": slot.error,
+    }  # fmt: skip
