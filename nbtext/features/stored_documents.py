@@ -28,7 +28,7 @@ from nbtext.output import convert_errors
 # about 60 bytes for each (8.1 GB for the 2 GB of tests/benchmarks/scale.py): 1 GB.
 MAX_ENTRIES = 1 << 24
 RUN_ENTRIES = 1 << 21  # of a run, of which each thread holds one
-BLOCK_ENTRIES, BLOCK_DOCUMENTS = 1 << 22, 1 << 17  # of a block, at most; it has 8 bytes for each entry
+BLOCK_ENTRIES, BLOCK_DOCUMENTS = 1 << 21, 1 << 16  # of a block, at most; it has 8 bytes for each entry
 ENTRY_BYTES, DOCUMENT_BYTES, DUAL_BYTES = 13, 24, 16  # of the files: for an entry, a document, and one in each problem
 
 
@@ -120,16 +120,16 @@ class MappedArrays:
 
     def fetch(self, group: int) -> None:
         """Begin to read a group that will be used."""
-        self._advise("MADV_WILLNEED", *self._bounds[group : group + 2])
+        self._advise("MADV_WILLNEED", group)
 
-    def release(self, group: int | None = None) -> None:
-        """Let the pages of a group, or of all groups, go from the memory of the process; they stay in the file."""
-        first, last = (0, self._bounds[-1]) if group is None else self._bounds[group : group + 2]
-        self._advise("MADV_DONTNEED", first, last)
+    def release(self, group: int) -> None:
+        """Let the pages of a group go from the memory of the process; they stay in the file."""
+        self._advise("MADV_DONTNEED", group)
 
-    def _advise(self, advice: str, first: int, last: int) -> None:
+    def _advise(self, advice: str, group: int) -> None:
         import mmap
 
+        first, last = self._bounds[group : group + 2]
         if last > first and hasattr(mmap, advice):  # Windows has none
             self._memory.madvise(getattr(mmap, advice), first, last - first)
 

@@ -36,6 +36,7 @@ MAX_WEIGHT_BYTES = 1 << 28  # of the classes that are solved at once: 8 for each
 # Fewer blocks need more passes, because the solution follows each of them: on 300 MB of tests/benchmarks/scale.py, made
 # unique, 6 blocks need 1,031 passes of 20 classes, 12 need 865, 23 need 777, and 46 need 717.
 MIN_BLOCKS = 64
+RANGES = 2  # of hashes, which are in memory when the blocks are written, for each block that the solver visits
 NO_DOCUMENTS = np.zeros(0, dtype=np.int32)
 ROW_BYTES = 8  # of what the solver keeps for a document and a class, beside its dual variable
 ADD, PASS, MEASURE, DONE = "add", "pass", "measure", "done"  # what a class needs from the next visits to all blocks
@@ -183,7 +184,7 @@ class BlockedOneVsRest(OneVsRest):
         self._is_started = False
         frequencies = np.append(data.frequencies, len(data)) if has_intercept else data.frequencies
         self._columns, self._places = order_features(frequencies)
-        self._n_blocks = min(max(MIN_BLOCKS, len(data.blocks)), len(data))
+        self._n_blocks = min(max(MIN_BLOCKS, len(data.blocks) // RANGES), len(data))
         self._shared_squares, self._single_squares = np.zeros(len(self._columns)), np.zeros(len(data), dtype=np.float32)
         is_shared, folder = self._places >= 0, data.blocks.spill.folder
         sizes = np.zeros((2, len(data)), dtype=np.int64)
@@ -227,7 +228,7 @@ class BlockedOneVsRest(OneVsRest):
             features, values, single_columns, single_values = self._entries.groups[block]
             features[to], values[to] = own.features[part], own.values[part]
             single_columns[to_single], single_values[to_single] = own.single_columns[single], own.single_values[single]
-        self._entries.release()
+            self._entries.release(block)
         return own.squares.astype(np.float64)
 
     def _make_block(self, number: int) -> Block:

@@ -273,9 +273,9 @@ def test_mapped_arrays(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (first, second), (none,), (last,) = mapped.groups
     assert [len(each) for each in (first, second, none, last)] == [3, 5000, 0, 2]
     first[:], second[:], last[:] = [1, 2, 3], np.arange(5000), [7, 8]
-    mapped.release(0)
-    mapped.release()
-    mapped.fetch(2)
+    for group in range(3):
+        mapped.release(group)
+        mapped.fetch(group)
     np.testing.assert_array_equal(second, np.arange(5000))
     assert [*first, *last] == [1, 2, 3, 7, 8]
 
