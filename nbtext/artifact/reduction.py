@@ -1,8 +1,10 @@
 """Models of a limited size: fewer features, weights in 8 bits, and a calibration that is fitted to what is left.
 
-The features that are kept are those with the largest ‖w‖ · √df: the Euclidean norm of the weights over the classes,
-times the root of the number of documents that have the feature. This looks at the scorer alone, whatever model was
-compiled to it. Only kept features are known: a smaller model's document lengths, norms and coverage count no others.
+A weight matters by |w| · √df: its magnitude times the root of the number of documents that have the feature. The
+features that are kept are those whose largest weight matters most, and all weights are rounded to what that of the last
+of them matters: most become 0, or equal to others, so that the file holds few, and compresses well. This looks at the
+scorer alone, whatever model was compiled to it. Only kept features are known: a smaller model's document lengths, norms
+and coverage count no others.
 
 The accuracy and the calibration come from documents that a model has not seen. Without others, some training documents
 are held out: a model of the rest is trained, made smaller in the same way, and scores them.
@@ -12,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +44,8 @@ CALIBRATION_SIZE = 2048  # training documents that are held out, at least, if th
 MAX_TRIALS = 12  # numbers of features whose file is measured
 FIRST_BYTES = 8  # of a feature, for the first trial
 ENOUGH = 0.98  # share of the allowed bytes with which the search for the number of features ends
+EXACT = 10**9  # times as many features as there are: weights are rounded no more than 8 bits need
+POSTERIOR_UNITS = 1 << 12  # in which mean posteriors are rounded: they are less exact than that
 
 
 @dataclass(frozen=True)
@@ -57,12 +61,16 @@ class Reduction:
     accuracy: tuple[float, float] | None = None
 
 
-class HeldOut(NamedTuple):
-    """Documents that were not used for a model, over its features."""
+class Original(NamedTuple):
+    """A model to make smaller, and the number of documents that have each of its features.
+
+    known  documents over these, whose mean scores stay; None: there are none, or scores grow with the length, as those
+           of Naive Bayes
+    """
 
     model: FittedModel
     document_frequencies: Floats
-    documents: DocumentCounts
+    known: DocumentCounts | None
 
 
 def limit_size(
@@ -96,14 +104,16 @@ def limit_size(
         raise ModelError(f"{kind} cannot be made smaller: features are chosen by their weights", hint=hint)
     numbers = DocumentNumbers.of(model.statistics)
     frequencies = _document_frequencies(model, documents)
+    counts = model.counts if documents is None and model.load_counts is not None else documents
+    original = Original(full, frequencies, _take_known(counts, full))
     order = rank_features(full, frequencies)
-    n_features = _find_number(full, order, numbers, max_bytes)
-    held_out: Iterator[HeldOut] = iter(())
+    n_features = _find_number(original, order, numbers, max_bytes)
+    held_out: Iterator[tuple[Original, DocumentCounts]] = iter(())
     if not full.task.is_exclusive or full.unlabeled is not None:
         pass  # nothing calibrates several labels again, or models of unlabeled documents
     elif documents is not None:
         aligned = align_sample(documents, full.labels, full.vocabulary, "leave out its documents")
-        held_out = iter([HeldOut(full, frequencies, aligned)])
+        held_out = iter([(original, aligned)])
     else:
         held_out = _hold_out(model, jobs)
     selection, accuracies = _judge(full, held_out, n_features, numbers)
@@ -111,31 +121,35 @@ def limit_size(
     if selection is not None:
         assert isinstance(task, OneLabel)  # labels exclude each other
         task = replace(task, calibration=selection.calibration, estimate=selection.estimate)
-    judged = replace(full, task=task)  # whose file has other bytes
-    n_features = _find_number(judged, order[:n_features], numbers, max_bytes)
-    small = make_trained_model(keep_features(judged, order[:n_features], numbers), None)
+    judged = original._replace(model=replace(full, task=task))  # whose file has other bytes
+    n_features = min(n_features, _find_number(judged, order, numbers, max_bytes))
+    small = make_trained_model(_shrink(judged, order, n_features, numbers), None)
     return Reduction(small, measure_model(small), accuracies)
 
 
 def rank_features(model: FittedModel, document_frequencies: Floats) -> NDArray[np.int64]:
     """Return the features with a weight, the most important first; ties by column."""
     scorer = model.scorer
-    squares = np.zeros(len(scorer.indptr) - 1)
+    largest = np.zeros(len(scorer.indptr) - 1)
     is_filled = np.diff(scorer.indptr) > 0
-    if is_filled.any():
-        squares[is_filled] = np.add.reduceat(scorer.deltas**2, scorer.indptr[:-1][is_filled])
-    importance = squares[scorer.rows_of(np.arange(scorer.n_columns))] * document_frequencies
+    largest[is_filled] = np.maximum.reduceat(np.abs(scorer.deltas), scorer.indptr[:-1][is_filled])
+    importance = largest[scorer.rows_of(np.arange(scorer.n_columns))] * np.sqrt(document_frequencies)
     order: NDArray[np.int64] = np.argsort(-importance, kind="stable")
     return np.asarray(order[importance[order] > 0])
 
 
-def keep_features(model: FittedModel, features: NDArray[np.int64], numbers: DocumentNumbers) -> FittedModel:
+def keep_features(
+    model: FittedModel, features: NDArray[np.int64], numbers: DocumentNumbers, steps: Floats | float = 0.0,
+    known: DocumentCounts | None = None,
+) -> FittedModel:  # fmt: skip
     """Return a model of these features only, with weights in 8 bits; those whose weights become 0 go, too.
 
     numbers  of the training documents
+    steps    (n_kept,), to which the weights of each feature are rounded, in the order of the columns
+    known    documents over the features of the model, whose mean scores stay; None: none
     """
     columns = np.sort(features)
-    scorer = model.scorer.restrict(columns).quantize()
+    scorer = model.scorer.restrict(columns).quantize(steps)
     is_used = np.diff(scorer.indptr) > 0
     columns, scorer = columns[is_used], scorer.restrict(np.flatnonzero(is_used))
     if scorer.base is not None and scorer.base_scale is not None:
@@ -149,40 +163,61 @@ def keep_features(model: FittedModel, features: NDArray[np.int64], numbers: Docu
     task = model.task
     if isinstance(task, OneLabel):
         task = replace(task, calibration=_round(task.calibration))
-    return replace(
+    small = replace(
         model, task=task, scorer=scorer, weighting=weighting, columns=None, documents=numbers,
         vocabulary=None if vocabulary is None else vocabulary.restrict(columns),
         feature_settings=replace(model.feature_settings, vocabulary=None),
         model_settings=replace(model.model_settings, keep_sample=None), full_features=model.scorer.n_features,
     )  # fmt: skip
+    if known is None:
+        return small
+    own = known.restrict(columns, model.scorer.n_features)
+    change = model.evidence(known)[0].mean(axis=0) - small.evidence(own)[0].mean(axis=0)
+    return replace(small, scorer=replace(scorer, bias=scorer.bias + change))
 
 
 def _round(calibration: Calibration) -> Calibration:
-    """Return a calibration without likelihoods, which need all features, and with large tables in float32."""
+    """Return a calibration without likelihoods, which need all features, and with large tables of fewer digits."""
     quantiles, posteriors = calibration.nonconformity, calibration.mean_posteriors
     if quantiles is not None:
         quantiles = replace(quantiles, points=round_to_float32(quantiles.points))
     if posteriors is not None:
-        posteriors = replace(posteriors, means=round_to_float32(posteriors.means))
+        # sums are rounded, so that each row still adds up to 1
+        sums = np.rint(np.cumsum(posteriors.means, axis=1) * POSTERIOR_UNITS) / POSTERIOR_UNITS
+        posteriors = replace(posteriors, means=np.diff(sums, axis=1, prepend=0))
     found = replace(calibration, nonconformity=quantiles, mean_posteriors=posteriors)
     return replace(found, likelihoods=None, outlier_threshold=None)
 
 
-def _find_number(model: FittedModel, order: NDArray[np.int64], numbers: DocumentNumbers, max_bytes: int) -> int:
-    """Return a number of features with which the file has at most so many bytes, and little less.
+def _shrink(original: Original, order: NDArray[np.int64], n_features: int, numbers: DocumentNumbers) -> FittedModel:
+    """Return a model of the first features of a ranking, whose weights are rounded to what that of the last matters.
+
+    If there are fewer features, weights are rounded to the share of it that these are.
+    """
+    model, frequencies, known = original
+    columns, last = np.sort(order[:n_features]), order[:n_features][-1:]
+    least = np.abs(model.scorer.restrict(last).deltas).max(initial=0.0) * np.sqrt(frequencies[last].sum())
+    steps = least * min(1, len(order) / n_features) / np.sqrt(frequencies[columns])
+    return keep_features(model, columns, numbers, steps, known)
+
+
+def _find_number(original: Original, order: NDArray[np.int64], numbers: DocumentNumbers, max_bytes: int) -> int:
+    """Return a number of features with which the file has at most so many bytes, and little less; see `_shrink`.
 
     raises  SettingsError: no model is so small
     """
 
     def measure(n_features: int) -> int:
-        return measure_model(make_trained_model(keep_features(model, order[:n_features], numbers), None))
+        return measure_model(make_trained_model(_shrink(original, order, n_features, numbers), None))
 
-    low, high = min(1, len(order)), len(order)  # of which one fits, and one perhaps not
+    low, high = 1, EXACT * max(1, len(order))  # of which one fits, and one perhaps not
     smallest = measure(low)
     if smallest > max_bytes:
         what = f"{max_bytes:,} bytes are too few: the smallest possible model has {smallest:,}"
         raise SettingsError(what, where="max_model_bytes", hint=f"allow {smallest:,} bytes or more")
-    trial = min(high, max(low, max_bytes // FIRST_BYTES))
+    if measure(high) <= max_bytes:
+        return high
+    trial = max_bytes // FIRST_BYTES
     for _ in range(MAX_TRIALS):
         size = measure(trial)
         if size > max_bytes:
@@ -218,7 +253,14 @@ def _document_frequencies(model: TrainedModel, documents: CorpusCounts | None) -
     return found
 
 
-def _hold_out(model: TrainedModel, jobs: int) -> Iterator[HeldOut]:
+def _take_known(counts: CorpusCounts | None, fitted: FittedModel) -> DocumentCounts | None:
+    """Return some documents of counts over the features of a linear model; None of others."""
+    if counts is None or not len(counts.sample) or not fitted.model_settings.is_linear:
+        return None
+    return align_documents(counts.sample.first(CALIBRATION_SIZE), counts.vocabulary, fitted.vocabulary)
+
+
+def _hold_out(model: TrainedModel, jobs: int) -> Iterator[tuple[Original, DocumentCounts]]:
     """Yield models of most of the training documents, and the other ones: none, if the model retains too few."""
     if model.load_counts is None:
         return
@@ -245,13 +287,13 @@ def _hold_out(model: TrainedModel, jobs: int) -> Iterator[HeldOut]:
         rest = counts.without(is_held_out).drop_unused_features()
         selection = None if C is not None else Selection(fitted.hyperparameters)
         part = fit_model(rest, fitted.feature_settings, plain, jobs=jobs, selection=selection)
-        documents = sample.take(np.flatnonzero(is_held_out))
         frequencies = used_statistics(make_trained_model(part, rest)).document_frequencies.astype(np.float64)
-        yield HeldOut(part, frequencies, align_documents(documents, counts.vocabulary, part.vocabulary))
+        documents = align_documents(sample.filter(is_held_out), counts.vocabulary, part.vocabulary)
+        yield Original(part, frequencies, _take_known(rest, part)), documents
 
 
 def _judge(
-    full: FittedModel, held_out: Iterator[HeldOut], n_features: int, numbers: DocumentNumbers
+    full: FittedModel, held_out: Iterator[tuple[Original, DocumentCounts]], n_features: int, numbers: DocumentNumbers
 ) -> tuple[Selection | None, tuple[float, float] | None]:
     """Calibrate a smaller model with documents that models of the same size have not seen.
 
@@ -260,26 +302,21 @@ def _judge(
     What was fitted to their scores, and the accuracy on them of the smaller model and of the one in full; None
     if no documents were held out.
     """
-    scores: list[Floats] = []
-    lengths: list[Floats] = []
-    classes: list[NDArray[np.int32]] = []
-    known: list[NDArray[np.bool_]] = []
+    figures: list[tuple[NDArray[Any], ...]] = []  # of the documents of each part
     n_right = 0
-    for part, frequencies, documents in held_out:
+    for original, documents in held_out:
+        part = original.model
         share = part.scorer.n_features / full.scorer.n_features
-        kept = rank_features(part, frequencies)[: max(1, round(n_features * share))]
-        small = keep_features(part, kept, numbers)
+        order = rank_features(part, original.document_frequencies)
+        small = _shrink(original, order, max(1, round(n_features * share)), numbers)
         aligned = align_documents(documents, part.vocabulary, small.vocabulary)
-        found, own_lengths, is_known = small.evidence(aligned)
-        scores, lengths = [*scores, found], [*lengths, own_lengths]
-        classes, known = [*classes, documents.classes], [*known, is_known]
-        whole, own_lengths, is_known = part.evidence(documents)
-        posterior = full.calibration.log_posterior(whole, own_lengths)
+        figures.append((*small.evidence(aligned), documents.classes))
+        whole, lengths, is_known = part.evidence(documents)
+        posterior = full.calibration.log_posterior(whole, lengths)
         n_right += int((is_known & (full.calibration.decide(posterior) == documents.classes)).sum())
-    if not sum(map(len, classes)):
+    if not sum(len(classes) for *_, classes in figures):
         return None, None
-    all_scores, all_lengths, all_classes = np.concatenate(scores), np.concatenate(lengths), np.concatenate(classes)
-    is_known = np.concatenate(known)
+    all_scores, all_lengths, is_known, all_classes = map(np.concatenate, zip(*figures, strict=True))
     first = Scored(all_scores[is_known], all_lengths[is_known], all_classes[is_known])
     n_unknown = int((~is_known).sum())
     unanswered = Unanswered(np.tile(full.log_prior, (n_unknown, 1)), all_classes[~is_known])

@@ -68,12 +68,19 @@ class LinearScorer(SparseWeights):
         """Return the scorer with weights that float32 holds, so that a file of float32 loses nothing."""
         return replace(self, deltas=round_to_float32(self.deltas))
 
-    def quantize(self) -> LinearScorer:
-        """Return the scorer with deltas in 8 bits, a scale for each class, and without those that become 0."""
+    def quantize(self, steps: Floats | float = 0.0) -> LinearScorer:
+        """Return the scorer with deltas in 8 bits, a scale for each class, and without those that become 0; no `rows`.
+
+        steps  (n_features,): a delta becomes a multiple of a number of at most this size, the scale times a power of
+               two, so that few different ones are left. 0: as exact as 8 bits are
+        """
         largest = np.zeros(len(self.bias))
         np.maximum.at(largest, self.classes, np.abs(self.deltas))
         scales = np.where(largest > 0, np.maximum(largest / MAX_CODE, SMALLEST_SCALE), 1.0)
-        codes = np.rint(self.deltas / scales[self.classes])
+        own_scales = scales[self.classes]
+        own_steps = np.repeat(np.broadcast_to(steps, self.n_columns), np.diff(self.indptr))
+        units = np.ldexp(1.0, np.maximum(np.frexp(own_steps / own_scales)[1] - 1, 0))
+        codes = np.clip(np.rint(self.deltas / own_scales / units) * units, -MAX_CODE, MAX_CODE)
         is_kept = codes != 0
         classes = self.classes[is_kept]
         bounds, deltas = running_sums(is_kept)[self.indptr], codes[is_kept] * scales[classes]

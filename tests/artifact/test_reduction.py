@@ -16,6 +16,7 @@ from nbtext.artifact.model import measure_model
 from nbtext.artifact.reduction import keep_features, limit_size, rank_features
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.errors import ArtifactError, ModelError, SettingsError
+from nbtext.model.corpus_counts import align_documents
 from nbtext.model.fitted_model import DocumentNumbers, TrainedModel, make_trained_model
 from nbtext.model.predictor import Predictor
 
@@ -112,11 +113,41 @@ def test_weights_in_8_bits(weights: list[list[float]], seed: int) -> None:
     assert np.allclose(found.scales[largest > 0] * 127, np.maximum(largest[largest > 0], 127e-100))
 
 
+def test_weights_in_8_bits_are_rounded_further() -> None:
+    """Those of a feature to a power of two times the scale, which is at most the step and more than half of it."""
+    dense = np.random.default_rng(1).normal(size=(200, 3))
+    steps = np.repeat([0.0, 0.02, 0.3, 5.0], 50)
+    scorer = LinearScorer(np.zeros(3), np.zeros(3), np.arange(201) * 3, np.tile(np.arange(3, dtype=np.int32), 200),
+                          dense.ravel())  # fmt: skip
+    found = scorer.quantize(steps)
+    assert found.scales is not None
+    units = 2.0 ** np.maximum(np.floor(np.log2(np.maximum(steps[:, None], 1e-9) / found.scales)), 0) * found.scales
+    assert (np.abs(found.weights().T - dense) <= 0.5000001 * units).all()
+    multiples = found.weights().T / units
+    is_largest = np.abs(found.weights().T) >= 126.5 * found.scales
+    np.testing.assert_allclose(multiples[~is_largest], np.rint(multiples[~is_largest]), atol=1e-6)
+    assert np.diff(found.indptr)[150:].sum() < 50 and np.diff(found.indptr)[:50].sum() > 140
+
+
+def test_mean_scores_stay() -> None:
+    """Those of training documents: what is lost by rounding, and with features, is not missed from some labels only."""
+    model = TextClassifier(model="nbsvm", ngrams=(1, 2), **TFIDF).fit(*letters("train")).model_
+    small = limit_size(model, 12_000).model.fitted
+    counts = model.counts
+    assert len(counts.sample) <= 2048 and small.vocabulary is not None
+    means = [
+        each.evidence(align_documents(counts.sample, counts.vocabulary, each.vocabulary))[0].mean(axis=0)
+        for each in (model.fitted, small)
+    ]
+    np.testing.assert_allclose(means[0], means[1], rtol=1e-9)
+    assert abs(small.scorer.bias - model.fitted.scorer.bias).max() > 1e-3
+
+
 def test_the_most_important_features_stay() -> None:
-    """Those with the largest norm of weights times the root of their document frequency; ties by column."""
+    """Those with the largest weight times the root of their document frequency; ties by column."""
     model = TextClassifier(model="svm").fit(*letters("train"))
     scorer, frequencies = model.fitted_.scorer, model.counts_.statistics.document_frequencies.astype(float)
-    importance = np.linalg.norm(scorer.weights(), axis=0) * np.sqrt(frequencies)
+    importance = np.abs(scorer.weights()).max(axis=0) * np.sqrt(frequencies)
     order = rank_features(model.fitted_, frequencies)
     assert len(order) == (importance > 0).sum()
     np.testing.assert_allclose(importance[order], np.sort(importance[importance > 0])[::-1])
