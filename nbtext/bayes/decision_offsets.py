@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from bisect import bisect
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,10 @@ ROUNDS = 5  # at most, over all classes
 MIN_DOCUMENTS = 5  # of a class whose offset is fitted
 MAX_WORK = 2**33  # documents times squared classes; if there are more, the first documents are used
 PRIOR_DEVIATION = 1.0  # of an offset that is fitted by log-loss
+# Of one of a linear model, whose scores are of documents in folds: with 70 labels or more, most have few of these. The
+# log-loss of other training documents is 0.312 on banking77, 0.342 on Reuters and 0.205 on 20 Newsgroups, with 1.0
+# 0.316, 0.344 and 0.206, and without offsets 0.312, 0.347 and 0.207; with few labels, it does not matter.
+LINEAR_DEVIATION = 0.35
 
 
 class Optimized(NamedTuple):
@@ -175,24 +180,27 @@ def _macro_f1(predicted: NDArray[Any], classes: NDArray[Any], n_classes: int) ->
 STEP_METRICS = {"accuracy": StepMetric(_accuracy, _accuracy_gains), "macro_f1": StepMetric(_macro_f1, _f1_gains)}
 
 
-def adjust_prior(log_posterior: Floats, classes: NDArray[Any]) -> Floats | None:
+def adjust_prior(log_posterior: Floats, classes: NDArray[Any], *, is_linear: bool = False) -> Floats | None:
     """Return the offsets that minimize log-loss.
 
     None if offsets that are fitted to one half of the documents do not decrease the log-loss of the other half.
     """
     if len(classes) < 2:
         return None
+    fit = partial(fit_prior_adjustment, deviation=LINEAR_DEVIATION if is_linear else PRIOR_DEVIATION)
     halves = slice(len(classes) // 2), slice(len(classes) // 2, None)
     gain, offsets = 0.0, np.zeros(log_posterior.shape[1])
     for fitted, judged in (halves, halves[::-1]):
-        offsets = fit_prior_adjustment(log_posterior[fitted], classes[fitted], start=offsets)
+        offsets = fit(log_posterior[fitted], classes[fitted], start=offsets)
         own = np.arange(len(classes[judged])), classes[judged]
         gain += float((normalized(log_posterior[judged] + offsets) - log_posterior[judged])[own].sum())
-    return fit_prior_adjustment(log_posterior, classes, start=offsets) if gain > 0 else None
+    return fit(log_posterior, classes, start=offsets) if gain > 0 else None
 
 
-def fit_prior_adjustment(log_posterior: Floats, classes: NDArray[Any], *, start: Floats) -> Floats:
-    """Return the offsets that minimize log-loss with a weak prior.
+def fit_prior_adjustment(
+    log_posterior: Floats, classes: NDArray[Any], *, start: Floats, deviation: float = PRIOR_DEVIATION
+) -> Floats:
+    """Return the offsets that minimize log-loss with a prior of this standard deviation.
 
     The Hessian is diag(Σ_i p_i) − Σ_i p_i p_iᵀ plus the prior's. Conjugate gradients need only its product with a
     vector, so no array of shape (n_classes, n_classes) is allocated.
@@ -207,12 +215,12 @@ def fit_prior_adjustment(log_posterior: Floats, classes: NDArray[Any], *, start:
         log_own = probabilities[own]
         totals = np.exp(probabilities, out=probabilities).sum(axis=0)
         probabilities /= totals
-        loss = float(offsets @ offsets / (2 * PRIOR_DEVIATION**2) - (log_own - np.log(totals)).sum()) / n
-        gradient = probabilities.sum(axis=1) - frequencies + offsets / PRIOR_DEVIATION**2
+        loss = float(offsets @ offsets / (2 * deviation**2) - (log_own - np.log(totals)).sum()) / n
+        gradient = probabilities.sum(axis=1) - frequencies + offsets / deviation**2
         return loss, gradient / n, probabilities
 
     def solve(probabilities: Floats, gradient: Floats) -> Floats:
-        diagonal = probabilities.sum(axis=1) + PRIOR_DEVIATION**-2
+        diagonal = probabilities.sum(axis=1) + deviation**-2
         scale = diagonal - np.einsum("ij,ij->i", probabilities, probabilities)
         return solve_by_conjugate_gradients(
             lambda vector: diagonal * vector - probabilities @ (vector @ probabilities), gradient * n, scale=scale

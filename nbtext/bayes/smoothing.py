@@ -110,7 +110,8 @@ def judge(
         refuse_targets(goals.targets)
         goals = NO_GOALS
     if goals.adjusts_prior:
-        adjustment = adjust_prior(calibration.log_posterior(scores, lengths), classes)
+        is_linear, log_posterior = selection.hyperparameters.C is not None, calibration.log_posterior(scores, lengths)
+        adjustment = adjust_prior(log_posterior, classes, is_linear=is_linear)
         calibration = replace(calibration, prior_adjustment=adjustment)
     if goals.optimize is not None:
         log_posterior = calibration.log_posterior(scores, lengths)
