@@ -126,6 +126,15 @@ def test_the_prior_is_left_alone_without_a_gain() -> None:
     np.testing.assert_allclose(gained, optimized, atol=1e-3)
 
 
+def test_the_prior_of_linear_models_is_left_nearer() -> None:
+    """Their offsets have a prior with a standard deviation of 0.35: at the minimum, its slope is that of the loss."""
+    scores, classes = biased(np.random.default_rng(5), 400, 20)
+    found = adjust_prior(scores, classes, is_linear=True)
+    assert found is not None
+    slopes = np.exp(log_posterior(scores + found)).sum(axis=0) - np.bincount(classes, minlength=20)
+    np.testing.assert_allclose(slopes, -found / 0.35**2, atol=1e-3)
+
+
 @pytest.mark.parametrize(("n_documents", "n_classes", "seed"), [(300, 2, 0), (500, 7, 1), (400, 60, 2)])
 def test_log_loss_is_at_its_minimum(n_documents: int, n_classes: int, seed: int) -> None:
     """The prior adjustment is the one that a general optimizer finds."""
