@@ -14,7 +14,6 @@ semantic analysis by a randomized decomposition: Halko, Martinsson, Tropp, 2011.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +23,6 @@ from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.scorer import log_posterior
 from nbtext.features.document_counts import DocumentCounts
-
-if TYPE_CHECKING:
-    pass
 
 N_DIMENSIONS = 100  # of the vectors of documents
 N_EXTRA = 10  # of the random projection, which are dropped
@@ -182,13 +178,12 @@ def project(documents: DocumentCounts, n_features: int) -> Vectors:
     data = ((1 + np.log(used.counts)) * idf[used.indices]).astype(np.float32)
     lengths = np.sqrt(np.bincount(used.entry_documents, weights=data**2, minlength=n))
     data /= np.maximum(lengths, 1e-9)[used.entry_documents]
-    weights = csr_array((data.astype(np.float32), used.indices, used.indptr), shape=(n, len(columns)))
-    n, n_columns = weights.shape
-    size = min(N_DIMENSIONS + N_EXTRA, n, n_columns)
+    weights = csr_array((data, used.indices, used.indptr), shape=(n, len(columns)))
+    size = min(N_DIMENSIONS + N_EXTRA, n, len(columns))
     if not size:
         return np.zeros((n, 1), dtype=np.float32)
     transposed = weights.T.tocsr()
-    found = np.random.default_rng(SEED).standard_normal((n_columns, size)).astype(np.float32)
+    found = np.random.default_rng(SEED).standard_normal((len(columns), size)).astype(np.float32)
     basis = np.linalg.qr(weights @ found)[0]
     for _ in range(N_ITERATIONS):
         basis = np.linalg.qr(weights @ (transposed @ basis))[0]

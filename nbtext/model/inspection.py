@@ -532,14 +532,10 @@ def inspect_matrix(matrix: Matrix) -> MatrixInspection:
     defaults = FeatureSettings()
     labels = Counter(matrix.labels)
     named = sorted((label, number) for label, number in labels.items() if label is not None)
-    return MatrixInspection(
-        *matrix.shape,
-        len(matrix.data),
-        "counts" if matrix.data.dtype.kind in "iu" else "weights",
-        (*named, *((None, labels[None]) for _ in range(None in labels))),
-        {
-            name: value
-            for name, value in matrix.settings.items()
-            if (tuple(value) if isinstance(value, list) else value) != getattr(defaults, name, ...)
-        },
-    )
+    counted = (*named, *((None, labels[None]) for _ in range(None in labels)))
+    kind = "counts" if matrix.data.dtype.kind in "iu" else "weights"
+    changed = {
+        name: value for name, value in matrix.settings.items()
+        if (tuple(value) if isinstance(value, list) else value) != getattr(defaults, name, ...)
+    }  # fmt: skip
+    return MatrixInspection(*matrix.shape, len(matrix.data), kind, counted, changed)

@@ -167,11 +167,10 @@ def classifier_tags() -> Any:
     """Return the tags of a classifier of texts. Only scikit-learn calls this, so it is imported."""
     utils = sys.modules["sklearn.utils"]
     return utils.Tags(
-        estimator_type="classifier",
-        target_tags=utils.TargetTags(required=True),
+        estimator_type="classifier", target_tags=utils.TargetTags(required=True),
         classifier_tags=utils.ClassifierTags(multi_label=True),
         input_tags=utils.InputTags(one_d_array=True, two_d_array=False, string=True),
-    )
+    )  # fmt: skip
 
 
 LISTS = (list, tuple, set, frozenset, np.ndarray)

@@ -66,22 +66,17 @@ def _parts(comparison: Comparison) -> Iterator[RenderableType]:
     yield f"{sizes}; below each figure is its 95 % bootstrap interval"
     titles = [metric.title for metric in comparison.metrics]
     rows = (
-        (
-            f"{printable(result.name)}\n{result.model}",
-            *(f"{e.value:.4f}\n{interval_text(e)}" for e in result.metrics.values()),
-            f"{format_seconds(result.seconds)}\n{format_size(result.size)}",
-        )
+        (f"{printable(result.name)}\n{result.model}",
+         *(f"{e.value:.4f}\n{interval_text(e)}" for e in result.metrics.values()),
+         f"{format_seconds(result.seconds)}\n{format_size(result.size)}")
         for result in comparison.results
-    )
+    )  # fmt: skip
     yield new_table("model", *titles, "time, size", rows=rows, wraps=(0,))  # long names, so that the figures fit
     rows = (
-        (
-            f"{printable(test.second)}\nminus {printable(test.first)}",
-            *(f"{e.value:+.4f}\n{interval_text(e, '+')}" for e in test.differences.values()),
-            f"{test.p_value:.2g}",
-        )
+        (f"{printable(test.second)}\nminus {printable(test.first)}",
+         *(f"{e.value:+.4f}\n{interval_text(e, '+')}" for e in test.differences.values()), f"{test.p_value:.2g}")
         for test in comparison.tests
-    )
+    )  # fmt: skip
     yield new_table("difference", *titles, "p", rows=rows, wraps=(0,))
     yield from map(test_sentence, comparison.tests)
 

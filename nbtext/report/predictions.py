@@ -162,14 +162,9 @@ def _rows(batch: Predictions, form: Form, top_k: int | None) -> Iterator[tuple[s
     The prediction set and the most probable labels follow if there are any.
     """
     separator = batch.separator
-    columns: list[Iterable[str]] = [
-        batch.ids,
-        [form.text(labels, separator) for labels in batch.labels],
-        [
-            form.text([f"{share:.{DIGITS}f}" for share in shares], separator)
-            for shares in _label_probabilities(batch, form)
-        ],
-    ]
+    shares = ([f"{share:.{DIGITS}f}" for share in each] for each in _label_probabilities(batch, form))
+    labels = (form.text(each, separator) for each in batch.labels)
+    columns: list[Iterable[str]] = [batch.ids, labels, (form.text(each, separator) for each in shares)]
     if batch.label_sets is not None:
         columns.append(join_labels(labels, separator) for labels in batch.label_sets)
     rows = zip(*columns, strict=True)
