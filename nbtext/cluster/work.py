@@ -184,12 +184,9 @@ def count_shard_lines(shard: Shard, input_settings: InputSettings) -> int | Reco
 
 
 def predict_shard(
-    shard: Shard,
-    input_settings: InputSettings,
-    task: PredictionTask,
-    token_versions: tuple[str, ...],
+    shard: Shard, input_settings: InputSettings, task: PredictionTask, token_versions: tuple[str, ...],
     target: str | None,
-) -> Record:
+) -> Record:  # fmt: skip
     """Return the records of a shard's documents as bytes, or write them to `target` completely or not at all."""
     report, records = Report(), io.BytesIO()
     try:

@@ -80,11 +80,9 @@ WEIGHTINGS = {  # name: tf, idf, norm
 
 
 def evaluate(
-    formula: str,
-    variables: Mapping[str, Value],
-    operations: Mapping[str, Callable[..., Value]],
+    formula: str, variables: Mapping[str, Value], operations: Mapping[str, Callable[..., Value]],
     constant: Callable[[float], Value],
-) -> Value:
+) -> Value:  # fmt: skip
     """Return the value of a formula; values can be numbers, arrays, source code, or nodes of a graph.
 
     Parameters
@@ -102,11 +100,9 @@ def evaluate(
 
 
 def _evaluate_node(
-    node: ast.expr,
-    variables: Mapping[str, Value],
-    operations: Mapping[str, Callable[..., Value]],
+    node: ast.expr, variables: Mapping[str, Value], operations: Mapping[str, Callable[..., Value]],
     constant: Callable[[float], Value],
-) -> Value:
+) -> Value:  # fmt: skip
     """Return the value of a node. A closure that calls itself would keep large arrays alive, so this is a function."""
     import ast
 

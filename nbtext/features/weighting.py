@@ -51,13 +51,9 @@ class Weighting:
 
     @classmethod
     def fitted(
-        cls,
-        settings: FeatureSettings,
-        document_frequencies: NDArray[np.int64],
-        *,
-        n_documents: int,
+        cls, settings: FeatureSettings, document_frequencies: NDArray[np.int64], *, n_documents: int,
         mean_length: float | None = None,
-    ) -> Weighting:
+    ) -> Weighting:  # fmt: skip
         """Fit the weighting of the settings to a corpus.
 
         Parameters

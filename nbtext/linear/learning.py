@@ -53,15 +53,9 @@ NO_CONVERGENCE = (
 
 
 def learn(
-    data: TrainingData | BlockedData,
-    lengths: NDArray[Any],
-    settings: ModelSettings,
-    *,
-    goals: Goals,
-    log_prior: Floats,
-    jobs: int = 1,
-    check: Callable[[], None] = do_nothing,
-) -> tuple[LinearScorer, Selection]:
+    data: TrainingData | BlockedData, lengths: NDArray[Any], settings: ModelSettings, *, goals: Goals,
+    log_prior: Floats, jobs: int = 1, check: Callable[[], None] = do_nothing,
+) -> tuple[LinearScorer, Selection]:  # fmt: skip
     """Fit a linear model to all documents, and return it with its hyperparameters, calibration and estimate.
 
     The result does not depend on the number of threads.
@@ -106,12 +100,9 @@ def learn(
     C, scores, start = DEFAULT_C if isinstance(settings.C, str) else settings.C, None, None
     if has_folds and is_selecting:
         C, scores, start = _select_strength(
-            problem,
-            held_out.folds,
-            data.classes,
-            lengths,
+            problem, held_out.folds, data.classes, lengths,
             make_rough(SolverSettings(C, seed=settings.seed, check=check)),
-        )
+        )  # fmt: skip
     solution = problem.solve(SolverSettings(C, seed=settings.seed, check=check), start)
     if has_folds and scores is None:
         rough = make_rough(SolverSettings(C, seed=settings.seed, check=check))
