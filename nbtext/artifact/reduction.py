@@ -210,13 +210,12 @@ def _find_number(original: Original, order: NDArray[np.int64], numbers: Document
     def measure(n_features: int) -> int:
         return measure_model(make_trained_model(_shrink(original, order, n_features, numbers), None))
 
-    low, high = 1, EXACT * max(1, len(order))  # of which one fits, and one perhaps not
+    exact = EXACT * max(1, len(order))
+    low, high = 1, exact  # of which one fits, and one perhaps not
     smallest = measure(low)
     if smallest > max_bytes:
         what = f"{max_bytes:,} bytes are too few: the smallest possible model has {smallest:,}"
         raise SettingsError(what, where="max_model_bytes", hint=f"allow {smallest:,} bytes or more")
-    if measure(high) <= max_bytes:
-        return high
     trial = max_bytes // FIRST_BYTES
     for _ in range(MAX_TRIALS):
         size = measure(trial)
@@ -227,7 +226,8 @@ def _find_number(original: Original, order: NDArray[np.int64], numbers: Document
         if low >= high or ENOUGH * max_bytes <= size <= max_bytes:
             break
         n_next = (ENOUGH + 1) / 2 * (max_bytes - smallest) * trial / max(1, size - smallest)
-        trial = min(high, max(low + 1, int(n_next)))
+        has_all = low >= len(order) and high == exact
+        trial = exact if has_all else min(high, max(low + 1, int(n_next)))
     return low
 
 
