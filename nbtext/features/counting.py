@@ -169,6 +169,7 @@ class ViewCounter:
         self._counters = [counter(each, own) for each, own in zip(settings.of_views, given, strict=True)]
         self._bounds = None if vocabulary is None else find_views(vocabulary, self._names)
         self._scorer: SparseWeights | None = None
+        self._sums: list[ClassCounts] = []  # of each view, after `vocabulary`
         self._factors = vocabulary_hashes(Vocabulary.from_sorted(self._names)) | np.uint64(1)
 
     def rows(self, columns: Columns) -> DocumentCounts:
@@ -189,10 +190,15 @@ class ViewCounter:
         return rows.filter(hashes <= np.uint64(keep_below - 1)) if keep_below else rows
 
     def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int32]]:
-        """See Counter."""
+        """See Counter. It ends the counting: the memory of a view's counter is free before the next one is listed."""
         if self._vocabulary is not None:
             return self._vocabulary, np.arange(len(self._vocabulary), dtype=np.int32)
-        parts, ranks = zip(*(each.vocabulary() for each in self._counters), strict=True)
+        listed: list[tuple[Vocabulary, NDArray[np.int32]]] = []
+        while self._counters:
+            own = self._counters.pop(0)
+            listed.append(own.vocabulary())
+            self._sums.append(own.class_counts())
+        parts, ranks = zip(*listed, strict=True)
         starts, n = running_sums([len(part) for part in parts]), len(parts)
         columns = np.full(n * max(map(len, ranks)), -1, dtype=np.int32)
         for view, (rank, start) in enumerate(zip(ranks, starts[:-1], strict=True)):
@@ -200,11 +206,13 @@ class ViewCounter:
         return join_views(self._names, parts), columns
 
     def class_counts(self) -> ClassCounts:
-        """See Counter. It ends the counting: the memory of a view's counter is free before the sums are joined."""
-        parts = [self._counters.pop(0).class_counts() for _ in self._names]
+        """See Counter. The sums are those that `vocabulary` has left, and are given away."""
+        parts, self._sums = self._sums, []
         ends = running_sums([part.indptr[-1] for part in parts])
         indptr = [part.indptr[1:] + end for part, end in zip(parts, ends, strict=False)]
-        joined = (np.concatenate(values) for values in list(zip(*parts, strict=True))[1:])
+        columns = list(zip(*parts, strict=True))[:0:-1]
+        del parts
+        joined = (np.concatenate(columns.pop()) for _ in list(columns))  # the parts of each are freed then
         return ClassCounts(np.concatenate((np.zeros(1, dtype=np.int64), *indptr)), *joined)
 
     def take_too_long(self) -> int:

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from nbtext.documents.names import pack_names, unpack_names
 from nbtext.errors import ModelError
-from nbtext.features.csr import entries_of, running_sums
+from nbtext.features.csr import entries_of
 from nbtext.features.settings import VIEW_END, FeatureSettings
 
+AT_ONCE = 1 << 16  # terms that get or lose the name of their view at once
 UNSPACED = 0.2  # share of the words in scripts without spaces, from which character n-grams are worth trying
 # Scripts without spaces: the range of the first two UTF-8 bytes, and the least length in bytes of a token that counts
 # as a run of several words. The default pattern splits Thai, Lao, Tibetan, Myanmar and Khmer at vowel signs, so tokens
@@ -110,26 +111,32 @@ def split_views(vocabulary: Vocabulary, names: Sequence[str]) -> list[Vocabulary
     """Return the features of each view, without the name of the view; see `find_views`."""
     found, bounds = [], find_views(vocabulary, names)
     for name, start, stop in zip(names, bounds[:-1], bounds[1:], strict=True):
-        offsets, size = vocabulary.offsets[start : stop + 1] - vocabulary.offsets[start], len(name + VIEW_END)
-        blob = vocabulary.blob[vocabulary.offsets[start] : vocabulary.offsets[stop]]
-        kept = ~_mark_starts(offsets[:-1], size, len(blob))
-        found.append(Vocabulary(blob[kept], offsets - size * np.arange(len(offsets))))
+        own, size = vocabulary.offsets[start : stop + 1], len(name + VIEW_END)
+        offsets = own - own[0] - size * np.arange(len(own))
+        blob = np.empty(offsets[-1], dtype=np.uint8)
+        for first in range(0, len(own) - 1, AT_ONCE):
+            part, ends = own[first : first + AT_ONCE + 1], offsets[first : first + AT_ONCE + 1]
+            letters = vocabulary.blob[part[0] : part[-1]]
+            blob[ends[0] : ends[-1]] = letters[~_mark_starts(part[:-1] - part[0], size, len(letters))]
+        found.append(Vocabulary(blob, offsets))
     return found
 
 
 def join_views(names: Sequence[str], parts: Sequence[Vocabulary]) -> Vocabulary:
     """Return the features of all views, each with the name of its view before it; the opposite of `split_views`."""
     prefixes = [np.frombuffer((name + VIEW_END).encode(), dtype=np.uint8) for name in names]
-    lengths = [np.diff(part.offsets) + len(prefix) for part, prefix in zip(parts, prefixes, strict=True)]
-    offsets = running_sums(np.concatenate(lengths))
-    blob, n_before = np.empty(offsets[-1], dtype=np.uint8), 0
+    n_letters = sum(len(part.blob) + len(prefix) * len(part) for part, prefix in zip(parts, prefixes, strict=True))
+    blob, offsets, n_before = np.empty(n_letters, dtype=np.uint8), np.zeros(sum(map(len, parts)) + 1, np.int64), 0
     for prefix, part in zip(prefixes, parts, strict=True):
-        own = offsets[n_before : n_before + len(part) + 1]
-        letters, starts = blob[own[0] : own[-1]], own[:-1] - own[0]
-        letters[~_mark_starts(starts, len(prefix), len(letters))] = part.blob
-        for place, letter in enumerate(prefix):
-            letters[starts + place] = letter
-        n_before += len(part)
+        for first in range(0, len(part), AT_ONCE):
+            given = part.offsets[first : first + AT_ONCE + 1]
+            own = offsets[n_before : n_before + len(given)]
+            own[1:] = own[0] + np.cumsum(np.diff(given) + len(prefix))
+            letters, starts = blob[own[0] : own[-1]], own[:-1] - own[0]
+            letters[~_mark_starts(starts, len(prefix), len(letters))] = part.blob[given[0] : given[-1]]
+            for place, letter in enumerate(prefix):
+                letters[starts + place] = letter
+            n_before += len(given) - 1
     return Vocabulary(blob, offsets)
 
 

@@ -17,11 +17,12 @@ from nbtext.errors import ModelError
 from nbtext.features import stored_documents
 from nbtext.features.analyzer import TOO_LONG, refuse_long_texts
 from nbtext.features.counting import Counter, counter, merge_sorted
-from nbtext.features.document_counts import EMPTY_HASH, DocumentCounts, take_smallest
+from nbtext.features.document_counts import EMPTY_HASH, DocumentCounts, concatenate, take_smallest
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.stored_documents import DocumentParts, Part, Run, Spill, StoredDocuments
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting, WeightingOfViews
+from nbtext.parallel import return_memory
 from nbtext.records import dataclass
 
 ALL_HASHES = 2**64  # above every document's hash
@@ -129,6 +130,7 @@ LabelSet = tuple[str, ...]  # sorted
 Name = TypeVar("Name", str, LabelSet)
 WEIGHED = 2**10  # documents whose weights are computed at once
 MAX_SETS = 2**16  # label sets whose counts are kept apart while documents are counted
+_finishing = threading.Lock()  # one thread lists its features at a time, beside the counters of the others
 CALIBRATION_SIZE = 4096  # documents that a selected event model is calibrated with
 SELECTION_SIZE = CALIBRATION_SIZE * 5 // 4  # documents retained for that; the last ones may lack duplicates
 SAMPLE_SIZE = 2**14  # documents retained for leave-one-out: all of most corpora; about 50 MB of counts
@@ -317,20 +319,7 @@ class CorpusCounts:
 
     def __add__(self, other: CorpusCounts) -> CorpusCounts:
         """Return the counts of both corpora; if documents of one have several labels, those of the other may, too."""
-        union = _union(self, other)
-        size = 0 if other.sample_size == 0 else self.sample_size
-        below = min(self.below, other.below)
-        # the samples first: their temporary copies are freed before the statistics are added
-        (one, two), stored = union.store(self, other)
-        bound = _bound(size, one.hashes, two.hashes)
-        sample = union.take_smallest(one.below(min(below, bound)), two.below(min(below, bound)), size)
-        mine, theirs = union.statistics(self, other)
-        counts = CorpusCounts(
-            union.labels, union.vocabulary, mine + theirs, sample, size, below=below, label_sets=union.label_sets,
-            empty=None if self.empty is None or other.empty is None else Numbers(self.empty) + Numbers(other.empty),
-            stored=stored,
-        )  # fmt: skip
-        return counts.drop_unused_sets().with_known_bound()
+        return add_counts([self, other])
 
     def __sub__(self, other: CorpusCounts) -> CorpusCounts:
         """Return the counts without a part of the corpus, and without labels and features that no other document has.
@@ -364,6 +353,26 @@ class CorpusCounts:
         """Return the counts without a bound in `below` if the sample has its full size, so that none is needed."""
         is_full = len(self.sample) == self.sample_size or self.has_all_documents
         return replace(self, below=ALL_HASHES) if is_full else self
+
+
+def add_counts(corpora: list[CorpusCounts]) -> CorpusCounts:
+    """Return the sum of two corpora. The list becomes empty, so that a part that is needed no more is freed."""
+    one, other = corpora
+    corpora.clear()
+    union = _union(one, other)
+    size = 0 if other.sample_size == 0 else one.sample_size
+    below = min(one.below, other.below)
+    samples, stored = union.store(one, other)
+    one, other = (replace(each, vocabulary=None, sample=concatenate(())) for each in (one, other))
+    bound = min(below, _bound(size, *(each.hashes for each in samples)))
+    sample = union.take_smallest(samples.pop(0).below(bound), samples.pop(0).below(bound), size)
+    mine, theirs = union.statistics(one, other)
+    counts = CorpusCounts(
+        union.labels, union.vocabulary, mine + theirs, sample, size, below=below, label_sets=union.label_sets,
+        empty=None if one.empty is None or other.empty is None else Numbers(one.empty) + Numbers(other.empty),
+        stored=stored,
+    )  # fmt: skip
+    return counts.drop_unused_sets().with_known_bound()
 
 
 def unite_vocabularies(
@@ -530,9 +539,11 @@ class CorpusCounter:
         """Return the counts of all batches, with sorted features and labels; no more batches can be added."""
         sets, by_code = tuple(sorted(self._codes)), list(self._codes)
         sorted_codes = self._sorted_codes()
-        vocabulary, columns = self._counter.vocabulary()  # first: the sums by class have its order
-        statistics = self._statistics(sorted_codes)
-        del self._counter  # frees the memory of the counter
+        with _finishing:
+            return_memory()
+            vocabulary, columns = self._counter.vocabulary()  # first: the sums by class have its order
+            statistics = self._statistics(sorted_codes)
+            del self._counter  # frees the memory of the counter
         stored = None
         if self._spill is not None and self._spill.is_begun:
             self._reservoir.store()

@@ -5,9 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from functools import reduce
 from itertools import chain, islice
-from operator import add
 from typing import TYPE_CHECKING, Protocol
 
 from nbtext.documents.batch import Batch
@@ -15,8 +13,8 @@ from nbtext.errors import SettingsError
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.stored_documents import Spill
-from nbtext.model.corpus_counts import Bound, CorpusCounter, CorpusCounts
-from nbtext.parallel import thread_pool
+from nbtext.model.corpus_counts import Bound, CorpusCounter, CorpusCounts, add_counts
+from nbtext.parallel import return_memory, thread_pool
 from nbtext.records import dataclass
 from nbtext.settings import join_list
 
@@ -104,9 +102,15 @@ class ThreadExecutor:
         with thread_pool(self.jobs) as pool:
             try:
                 parts: Iterator[CorpusCounts] = pool.map(lambda _: count_blocks(), range(self.jobs))
-                return reduce(add, parts)
+                counted = [next(parts)]
+                for part in parts:
+                    counted.append(part)
+                    del part  # so that `add_counts` can free it
+                    counted.append(add_counts(counted))
             finally:
                 shared.stop()
+        return_memory()
+        return counted.pop()
 
 
 def count_source(

@@ -307,6 +307,7 @@ cdef class Counter:
         cdef Listing listing
         cdef list fields = sorted(range(a.n_fields), key=self.names.__getitem__)
         cdef size_t field
+        release(&a.tree.slots)  # made again when the vocabulary grows
         memset(&listing, 0, sizeof(listing))
         try:
             with nogil:
@@ -332,6 +333,7 @@ cdef class Counter:
         cdef uint32_t[::1] columns
         cdef int64_t[::1] to_ends, to_documents, to_occurrences
         cdef int32_t[::1] to_classes
+        self.memories = []  # usually no document follows
         if not a.is_growing:
             self.order = columns = np.full(self.n_columns(), UNKNOWN, dtype=np.uint32)
             fill_order(a, &columns[0])
