@@ -22,6 +22,7 @@ from nbtext.kernel import choose_version
 from nbtext.records import dataclass
 
 combine_entries = choose_version(plain.combine_entries)
+sum_classes = choose_version(plain.sum_classes)
 
 MAX_COUNTED = 2**62  # occurrences of a corpus, so that no sum of int64 overflows
 NEVER_LEARNED = "the model was not trained on some of these documents: their counts exceed those of the model"
@@ -29,7 +30,6 @@ LEARNED_HINT = "give only documents that the model was trained on, with the same
 MIN_DECAYED = 1e-300  # the smallest value to which a count decays
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-100, 1e100  # of class weights: their ratios and sums are finite
 MAX_AT_ONCE = 1 << 22  # entries that are expanded at once
-EXACT_FLOAT = 2**53  # float64 represents all whole numbers up to this one
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +128,8 @@ class ClassStatistics:
 
     def class_sums(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the sum of the entries' values for each class, shape (K,); it is exact for whole numbers."""
-        if values.dtype.kind == "f" or values.sum() < EXACT_FLOAT:
-            return np.bincount(self.classes, weights=values, minlength=self.n_classes).astype(values.dtype)
+        if values.dtype.kind == "f":
+            return np.bincount(self.classes, weights=values, minlength=self.n_classes)
         sums = np.zeros(self.n_classes, dtype=values.dtype)
         np.add.at(sums, self.classes, values)
         return sums
@@ -198,7 +198,9 @@ class ClassStatistics:
     def binarize(self) -> ClassStatistics:
         """Return the statistics of binary counts: each document counts each of its features once."""
         totals = self.totals and replace(self.totals, occurrences=self.totals.documents)
-        return replace(self, occurrences=self.documents, totals=totals)
+        binary = replace(self, occurrences=self.documents, totals=totals)
+        binary.__dict__["document_frequencies"] = self.document_frequencies  # cached, as in `slice`
+        return binary
 
     def scale(self, factors: NDArray[np.float64]) -> ClassStatistics:
         """Return the statistics with occurrences multiplied by a factor for each feature, shape (V,)."""
@@ -235,11 +237,12 @@ class ClassStatistics:
             indptr = self.indptr[start : None if stop is None else stop + 1]
             entries = slice(indptr[0], indptr[-1])
             documents = self.documents[entries]
-            slices[start, stop] = ClassStatistics(
+            found = slices[start, stop] = ClassStatistics(
                 self.class_documents, indptr - indptr[0], self.classes[entries], documents,
                 documents if self.occurrences is self.documents else self.occurrences[entries],
                 totals=self.totals and self.totals.change(lambda counts: counts[start:stop]),
             )  # fmt: skip
+            found.__dict__["document_frequencies"] = self.document_frequencies[start:stop]
         return slices[start, stop]
 
     def align(
@@ -261,7 +264,8 @@ class ClassStatistics:
             return found
 
         return ClassStatistics(
-            class_documents, running_sums(lengths), classes.astype(np.int32)[self.classes], self.documents,
+            class_documents, running_sums(lengths),
+            self.classes if len(classes) == n_classes else classes.astype(np.int32)[self.classes], self.documents,
             self.occurrences, totals=self.totals and self.totals.change(spread),
         )  # fmt: skip
 
@@ -298,29 +302,9 @@ class ClassStatistics:
 
 def count_classes(documents: DocumentCounts, n_features: int, n_classes: int) -> ClassStatistics:
     """Count documents by class."""
-    from scipy.sparse import csr_array
-
-    n, classes = len(documents), documents.classes
-
-    def add_up(values: NDArray[Any], dtype: Any) -> Any:
-        """Return the sums by feature and class, (n_classes, n_features), in compressed columns."""
-        of_class = csr_array((np.ones(n, dtype=dtype), (classes, np.arange(n))), shape=(n_classes, n))
-        rows = csr_array((values, documents.indices, documents.indptr), shape=(n, n_features))
-        return (of_class @ rows).tocsc()
-
-    found = add_up(np.ones(len(documents.indices), dtype=np.int32), np.int32)
-    sums = add_up(documents.counts, np.int64 if documents.is_counted else np.float64)
-    occurrences = sums.data
-    if sums.nnz < found.nnz:  # without weights whose sum is 0
-        keys = [
-            each.indices + n_classes * np.repeat(np.arange(n_features), np.diff(each.indptr)) for each in (found, sums)
-        ]
-        occurrences = np.zeros(found.nnz, dtype=sums.dtype)
-        occurrences[np.searchsorted(*keys)] = sums.data
-    return ClassStatistics(
-        np.bincount(classes, minlength=n_classes).astype(np.int64), found.indptr.astype(np.int64),
-        found.indices.astype(np.int32), found.data.astype(np.int64), occurrences,
-    )  # fmt: skip
+    counts = documents.counts.astype(np.int32 if documents.is_counted else np.float64, copy=False)
+    sums = sum_classes(documents.indptr, documents.indices, counts, documents.classes, n_features, n_classes)
+    return ClassStatistics(np.bincount(documents.classes, minlength=n_classes).astype(np.int64), *sums)
 
 
 @dataclass(frozen=True, eq=False)

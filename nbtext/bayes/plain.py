@@ -46,6 +46,36 @@ def _keys(entries: Entries, n_classes: int) -> NDArray[np.int64]:
     return np.repeat(np.arange(len(entries[0]) - 1), np.diff(entries[0])) * n_classes + entries[1]
 
 
+def sum_classes(
+    indptr: Integers, indices: Indices, counts: NDArray[Any], classes: Indices, n_features: int, n_classes: int
+) -> Entries:
+    """Return the sums of rows by feature and class.
+
+    counts   (n_entries,) int32 or float64
+    classes  (n_rows,), 0 to n_classes - 1
+    raises   ValueError: a feature or a class is out of range
+    """
+    from scipy.sparse import csr_array
+
+    n, dtype = len(classes), np.int64 if counts.dtype.kind == "i" else np.float64
+
+    def add_up(values: NDArray[Any]) -> Any:
+        """Return the sums by feature and class, (n_classes, n_features), in compressed columns."""
+        of_class = csr_array((np.ones(n, dtype=values.dtype), (classes, np.arange(n))), shape=(n_classes, n))
+        rows = csr_array((values, indices, indptr), shape=(n, n_features))
+        return (of_class @ rows).tocsc()
+
+    found, sums = add_up(np.ones(len(indices), dtype=np.int64)), add_up(counts.astype(dtype))
+    occurrences = sums.data
+    if sums.nnz < found.nnz:  # without weights whose sum is 0
+        keys = [
+            each.indices + n_classes * np.repeat(np.arange(n_features), np.diff(each.indptr)) for each in (found, sums)
+        ]
+        occurrences = np.zeros(found.nnz, dtype=dtype)
+        occurrences[np.searchsorted(*keys)] = sums.data
+    return found.indptr.astype(np.int64), found.indices.astype(np.int32), found.data, occurrences
+
+
 def left_out_sums(
     rows: Counted, own: tuple[Integers, Indices, Integers], all_copies: Integers, corpus: Entries,
     everywhere: Integers | None, n_classes: int, logarithms: tuple[Floats, Floats, Floats],

@@ -101,6 +101,44 @@ def combine_entries(a, b, sign):
     return None if n < 0 else (ends, k[:n], d[:n], t[:n])
 
 
+def sum_classes(indptr, indices, counts, classes, n_features, n_classes):
+    """Return the sums of rows by feature and class: (indptr, classes, documents, occurrences); see plain.py."""
+    cdef const int64_t[::1] starts = indptr, order = np.argsort(classes, kind="stable")
+    cdef const int32_t[::1] features = indices, of_rows = classes, whole = counts if counts.dtype == np.int32 else None
+    cdef const double[::1] real = counts if whole is None else None
+    cdef Py_ssize_t i, entry
+    cdef int32_t own, feature
+    cdef bint is_writing
+    if len(classes) != len(indptr) - 1 or len(counts) != len(indices) or not is_indptr(starts, len(indices)):
+        raise ValueError("the arrays of the rows do not fit each other")
+    for numbers, size in ((indices, n_features), (classes, n_classes)):
+        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < size:
+            raise ValueError("a feature or a class of the rows is out of range")
+    bounds = np.zeros(n_features + 1, dtype=np.int64)
+    found, documents, sums = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64), np.empty(0)
+    cdef int64_t[::1] ends = bounds[1:], to_documents  # where the next entry of each feature begins
+    cdef int32_t[::1] last, to_classes
+    cdef double[::1] to_sums  # of whole numbers, too: they are exact
+    for is_writing in range(2):  # the entries are counted, and then written
+        if is_writing:
+            np.cumsum(bounds, out=bounds)
+            found, documents, sums = (np.zeros(bounds[n_features], dtype) for dtype in (np.int32, np.int64, np.float64))
+            ends = bounds[:n_features].copy()
+        last, to_classes, to_documents, to_sums = np.full(n_features, -1, dtype=np.int32), found, documents, sums
+        with nogil:
+            for i in range(order.shape[0]):
+                own = of_rows[order[i]]
+                for entry in range(starts[order[i]], starts[order[i] + 1]):
+                    feature = features[entry]
+                    ends[feature] += last[feature] != own
+                    last[feature] = own
+                    if is_writing:
+                        to_classes[ends[feature] - 1] = own
+                        to_documents[ends[feature] - 1] += 1
+                        to_sums[ends[feature] - 1] += real[entry] if whole is None else whole[entry]
+    return bounds, found, documents, sums if whole is None else sums.astype(np.int64)
+
+
 cdef class LeftOutMemory:
     """Memory for the uses of features, and for the values of one feature in each class."""
 

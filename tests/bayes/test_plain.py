@@ -87,6 +87,27 @@ def a_corpus(seed: int, times: int) -> tuple[Any, NDArray[np.int32], Any]:
     return (indptr, columns.astype(np.int32), counts[rows, columns].astype(np.int32)), classes, occurrences
 
 
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_documents_are_summed_by_class(functions: ModuleType, is_whole: bool, seed: int) -> None:
+    """Sums of counts, or of weights, some of which are 0, in the order of the documents, as in a loop."""
+    (indptr, indices, counts), classes, occurrences = a_corpus(seed, times=1)
+    random = np.random.default_rng(seed)
+    weights = counts if is_whole else random.normal(size=len(counts)) * random.integers(0, 2, size=len(counts))
+    documents, sums = np.zeros((7, 3), dtype=np.int64), np.zeros((7, 3), dtype=np.int64 if is_whole else np.float64)
+    for row, own in enumerate(classes.tolist()):
+        for entry in range(indptr[row], indptr[row + 1]):
+            documents[indices[entry], own] += 1
+            sums[indices[entry], own] += weights[entry]
+    assert not is_whole or np.array_equal(sums, occurrences)
+    found = functions.sum_classes(indptr, indices, weights, classes, 7, 3)
+    for array, wanted in zip(found, dense_entries(documents, sums), strict=True):
+        assert array.dtype == wanted.dtype
+        np.testing.assert_array_equal(array, wanted)
+    with pytest.raises(ValueError):
+        functions.sum_classes(indptr, indices, weights, classes, 7, 1)
+
+
 def one_class(classes: NDArray[np.int32], copies: NDArray[np.int64]) -> Any:
     """The pairs of documents that have one class each, with this many copies in it."""
     return np.arange(len(classes) + 1), classes, copies
