@@ -106,9 +106,10 @@ def compile_combination(statistics: ClassStatistics, *, smoothing: float, places
         for part in parts:
             scorer = EVENT_MODELS[part.model].compile(own, smoothing=smoothing * part.smoothing)
             defaults[view] += part.weight * scorer.default
-            deltas[entries] += part.weight * scorer.deltas
+            deltas[entries] += np.multiply(scorer.deltas, part.weight, out=scorer.deltas)
             if scorer.base is not None:  # the same for all classes: the scale of each is 1
-                base[columns] += part.weight * scorer.base
+                base[columns] += np.multiply(scorer.base, part.weight, out=scorer.base)
+            del scorer  # before the next part is compiled
     bounds = np.array([place.start for place in places] + [n_features]) if len(places) > 1 else None
     weights = statistics.indptr, statistics.classes, deltas, base, np.ones(n_classes)
     return LinearScorer(np.zeros(n_classes), defaults.ravel(), *weights, bounds)

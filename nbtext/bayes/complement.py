@@ -15,7 +15,8 @@ from nbtext.bayes.multinomial import leave_out_counts
 from nbtext.bayes.scorer import CLIP, Floats, LinearScorer
 from nbtext.features.document_counts import DocumentCounts
 
-BLOCK = 1 << 20  # pairs of a document's feature and a class that are scored together, so that memory is bounded
+BLOCK = 1 << 18  # pairs of a document's feature and a class that are scored together, so that memory is bounded
+AT_ONCE = 1 << 16  # features whose entries are weighed at once
 NEGLIGIBLE = 1e-6  # of the sum of V weights, which is at least V log V
 
 
@@ -42,8 +43,10 @@ def compile_complement(
     scale = np.ones(statistics.n_classes)
     if normalize_weights:
         scale = _inverse(statistics.n_features * default - (base.sum() + statistics.class_sums(deltas)))
-    bias, deltas = np.zeros(statistics.n_classes), -scale[statistics.classes] * deltas
-    return LinearScorer(bias, scale * default, statistics.indptr, statistics.classes, deltas, -base, scale)
+        deltas *= scale[statistics.classes]
+    base, deltas = np.negative(base, out=base), np.negative(deltas, out=deltas)
+    bias = np.zeros(statistics.n_classes)
+    return LinearScorer(bias, scale * default, statistics.indptr, statistics.classes, deltas, base, scale)
 
 
 def leave_out(
@@ -147,10 +150,13 @@ def _log_counts(statistics: ClassStatistics, everywhere: Floats, smoothing: floa
 
     everywhere  (V,), the count of each feature in all classes
     """
-    widths = np.diff(statistics.indptr)
-    base = _log_count(everywhere, smoothing)
-    others = np.repeat(everywhere, widths) - statistics.occurrences
-    return base, _log_count(others, smoothing) - np.repeat(base, widths)
+    base, deltas = _log_count(everywhere, smoothing), np.empty(len(statistics.classes))
+    for start in range(0, statistics.n_features, AT_ONCE):
+        bounds, features = statistics.indptr[start : start + AT_ONCE + 1], slice(start, start + AT_ONCE)
+        widths, entries = np.diff(bounds), slice(bounds[0], bounds[-1])
+        others = np.repeat(everywhere[features], widths) - statistics.occurrences[entries]
+        deltas[entries] = _log_count(others, smoothing) - np.repeat(base[features], widths)
+    return base, deltas
 
 
 def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats:

@@ -25,6 +25,7 @@ from nbtext.parallel import parallel_calls
 from nbtext.records import dataclass
 
 AT_ONCE = 4096  # rows that one thread scores at once
+FEW_AT_ONCE = 256  # the same where the kernel does not score them, and there are several arrays on the way
 
 
 class LeftOutDocuments:
@@ -216,9 +217,10 @@ class LeaveOneOut(LeftOutDocuments):
         (n_smoothings, n_documents, n_classes), log P(document, class) where the model is generative
         """
         statistics, left_out, prior = self.statistics, self.left_out, self.prior
-        parts = left_out.split(min(AT_ONCE, len(left_out) // self.jobs + 1))
         counted, is_whole = self.model.leave_one_out_counts, statistics.occurrences.dtype.kind == "i"
-        if counted is not None and is_whole and self.documents.is_counted and min(smoothings) > 0:
+        is_compiled = counted is not None and is_whole and self.documents.is_counted and min(smoothings) > 0
+        parts = left_out.split(min(AT_ONCE if is_compiled else FEW_AT_ONCE, len(left_out) // self.jobs + 1))
+        if counted is not None and is_compiled:
             calls = [partial(counted, statistics, part, smoothings=smoothings) for part in parts]
             scores = np.concatenate(parallel_calls(calls, jobs=self.jobs), axis=1)
         else:

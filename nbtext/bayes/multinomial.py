@@ -33,8 +33,8 @@ def compile_multinomial(statistics: ClassStatistics, *, smoothing: float) -> Lin
     """
     totals = statistics.class_occurrences + smoothing * statistics.n_features
     default = log_share(np.zeros(statistics.n_classes), totals, smoothing)
-    log_probabilities = log_share(statistics.occurrences, totals, smoothing, of=statistics.classes)
-    deltas = log_probabilities - default[statistics.classes]
+    deltas = log_share(statistics.occurrences, totals, smoothing, of=statistics.classes)
+    deltas -= default[statistics.classes]
     return LinearScorer(np.zeros(statistics.n_classes), default, statistics.indptr, statistics.classes, deltas)
 
 

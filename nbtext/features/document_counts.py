@@ -106,7 +106,12 @@ class DocumentCounts:
 
     def sum_entries(self, values: Floats) -> Floats:
         """Return the sum of the entries' values for each document, shape (n_documents,)."""
-        return np.bincount(self.entry_documents, weights=values, minlength=len(self)).astype(np.float64)
+        sums = np.zeros(len(self))
+        for start in range(0, len(self), SUMMED):  # NumPy needs the document of each entry
+            ends = self.indptr[start : start + SUMMED + 1]
+            rows = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+            sums[start : start + SUMMED] = np.bincount(rows, values[ends[0] : ends[-1]], len(ends) - 1)
+        return sums
 
     def sum_features(self, features: NDArray[np.bool_]) -> Floats:
         """Return the sum of the counts of some features in each document, shape (n_documents,).
@@ -141,7 +146,7 @@ class DocumentCounts:
         indices = renumbered[self.indices]
         kept = indices >= 0
         # token lengths include the removed features; lengths of counts are computed from counts
-        indptr = running_sums(kept)[self.indptr]
+        indptr = np.searchsorted(np.flatnonzero(kept), self.indptr)
         return replace(self, indptr=indptr, indices=indices[kept], counts=self.counts[kept], token_lengths=None)
 
     def filter_entries(self, is_kept: NDArray[np.bool_]) -> DocumentCounts:
