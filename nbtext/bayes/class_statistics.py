@@ -186,6 +186,12 @@ class ClassStatistics:
             return self
         return replace(self, totals=Totals(self.n_documents, self.document_frequencies, self.feature_occurrences))
 
+    def without_classes(self) -> ClassStatistics:
+        """Return the statistics without the counts of each class; those of all documents together stay, as totals."""
+        none, indptr = np.zeros((3, 0), dtype=np.int64), np.zeros(self.n_features + 1, dtype=np.int64)
+        columns, totals = (none[0].astype(np.int32), *none[1:]), self.with_totals().totals
+        return ClassStatistics(self.class_documents, indptr, *columns, totals=totals)
+
     @property
     def pooled(self) -> ClassStatistics:
         """The statistics of all documents, as those of one class."""

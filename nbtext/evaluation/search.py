@@ -23,6 +23,7 @@ import math
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
@@ -35,13 +36,15 @@ from nbtext.evaluation.tasks import TASKS
 from nbtext.features.analyzer import MARKS_PATTERN
 from nbtext.features.formulas import WEIGHTINGS
 from nbtext.features.hashing import document_hashes, vocabulary_hashes
+from nbtext.features.selection import is_selective
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import UNSPACED, compute_unspaced_share, find_first_words
 from nbtext.kernel import HAS_KERNEL
 from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
+from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import fit_model
 from nbtext.model.training import add_other_estimate, sample_size
+from nbtext.parallel import return_memory
 from nbtext.records import dataclass
 
 WORDS, PAIRS, TRIPLES, CHARACTERS = "words", "pairs", "triples", "characters"  # feature sets
@@ -185,7 +188,7 @@ def find_promising(pairs: CorpusCounts, features: FeatureSettings) -> tuple[str,
     """
     assert pairs.vocabulary is not None  # for the types: features are hashed only if the user chose them
     _, n_spaces = find_first_words(pairs.vocabulary, features.fields)
-    counts = pairs.statistics.feature_occurrences * (n_spaces == 0)
+    counts = pairs.statistics.feature_sums(pairs.statistics.occurrences) * (n_spaces == 0)
     if counts.sum() <= SHORT * pairs.statistics.n_documents:
         return MORE
     share = compute_unspaced_share(pairs.vocabulary, counts, features.fields)
@@ -274,8 +277,7 @@ class Corpora:
             hint = "name a model with --model"
             raise InputError(f"a model search needs at least {N_FOLDS} documents; found {found}", hint=hint)
         self.task = TASKS[corpus.task]
-        if first is not default:
-            self._corpora[WORDS] = select_words(corpus, default.features)
+        self._is_selective = is_selective(default.features)
 
     @property
     def seconds(self) -> float:
@@ -298,9 +300,20 @@ class Corpora:
         name = candidate.feature_set
         before = self._seconds.get(WORDS if name == PAIRS else PAIRS)  # only pairs tell what larger sets are worth
         is_open = name not in self._corpora and self.is_promising(candidate)
-        if is_open and before is not None and self._budget.allows(SECOND_READING * before):
+        if name == WORDS and name not in self._corpora and PAIRS in self._corpora:
+            self._corpora[name] = select_words(self._corpora[PAIRS].with_class_sums(), candidate.features)
+        elif is_open and before is not None and self._budget.allows(SECOND_READING * before):
             self._read(candidate)
+        if name in self._corpora and not candidate.is_stacked:
+            self._corpora[name] = self._corpora[name].with_class_sums()
         return self._corpora.get(name)
+
+    def free(self) -> None:
+        """Free what a stack does not need, and what can be counted again: the sums by class, and the single words."""
+        if PAIRS in self._corpora:
+            self._corpora.pop(WORDS, None)
+        if self.task.task.is_exclusive and not self._is_selective:
+            self._corpora = {name: corpus.without_class_sums() for name, corpus in self._corpora.items()}
 
     def _read(self, candidate: Candidate) -> CorpusCounts:
         name, before = candidate.feature_set, self._budget.elapsed
@@ -312,7 +325,8 @@ class Corpora:
 
     def take(self, candidate: Candidate) -> CorpusCounts:
         """Return the corpus of a candidate, and free the others."""
-        corpus = self._corpora[candidate.feature_set]
+        corpus = self.get(candidate)
+        assert corpus is not None  # the candidate was fitted to it
         self._corpora.clear()
         return corpus
 
@@ -410,8 +424,7 @@ def search_model(
     corpora = Corpora(candidates, count, budget, reading_seconds)
     search = _Fitter(budget, jobs, corpora.task.main)
     listed = [each for each in candidates if corpora.is_promising(each)]
-    first = corpora.get(candidates[0])
-    best = None if first is None else search.fit(candidates[0], first)
+    best = search.fit(candidates[0], cast(CorpusCounts, corpora.get(candidates[0])))
     assert best is not None  # the first candidate is read and fitted whatever the budget is
     if best.fitted.estimate is not None:  # else there is nothing to choose by
         found = [fit] if (fit := _fit_stack(candidates, corpora, search)) else _fit_others(listed, corpora, search)
@@ -424,13 +437,14 @@ def search_model(
             best = fit if is_better(fit, best, corpora.n_documents) else best
     chosen, fitted, counts = best.candidate, best.fitted, corpora.take(best.candidate)
     size = sample_size(chosen.features, chosen.model_settings)
-    counts = replace(counts, sample=counts.sample.smallest(size), sample_size=size)
+    if size is not None:
+        counts = replace(counts, sample=counts.sample.smallest(size), sample_size=size)
     if chosen.model_settings != chosen.goalless_settings:
         fitted = fit_model(counts, chosen.features, chosen.model_settings, jobs=jobs)
     fitted = add_other_estimate(fitted, counts, jobs=jobs)
     results = [search.results[each] for each in listed if each in search.results]
     untried = [each for each in listed if each not in search.results]
-    return make_trained_model(fitted, counts), Search(
+    return TrainedModel(fitted, counts.with_class_sums), Search(
         tuple(results), search.results[chosen], tuple(untried), corpora.n_documents,
         budget.elapsed, corpora.seconds,
     )  # fmt: skip
@@ -471,6 +485,7 @@ class _Fitter:
         if candidate.is_linear:
             settings = replace(settings, folds=folds)
         before = self._budget.elapsed
+        return_memory()  # of earlier fits
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
@@ -519,10 +534,12 @@ def _choose_weighting(stacks: Sequence[Candidate], corpus: CorpusCounts, search:
 def _fit_stack(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitter) -> _Fit | None:
     """Return the fit of the last stack, of most features, that is for these documents and ends in time."""
     stacks = [each for each in candidates if each.is_stacked and corpora.is_promising(each)]
-    read = {each: corpora.get(each) for each in stacks}  # pairs tell whether characters are worth their time
+    for each in stacks:
+        corpora.get(each)  # pairs tell whether characters are worth their time
+    corpora.free()
     for feature_set in dict.fromkeys(each.feature_set for each in reversed(stacks)):
         own = [each for each in stacks if each.feature_set == feature_set]
-        corpus = read[own[0]]
+        corpus = corpora.get(own[0])
         if corpus is None or not own[0].is_small(corpus):
             continue
         each = _choose_weighting(own, corpus, search)

@@ -289,6 +289,15 @@ class CorpusCounts:
         sets = LabelSets.of(self.label_sets, self.labels)
         return count_label_sets(documents, sets, n_features=n_features, n_labels=n_labels)
 
+    def without_class_sums(self) -> CorpusCounts:
+        """Return the counts without the sums by class, which linear models of documents with one label do not need."""
+        return replace(self, statistics=self.statistics.without_classes())
+
+    def with_class_sums(self) -> CorpusCounts:
+        """Return the counts with the sums by class, from the documents, which are all retained."""
+        is_complete = self.label_sets is not None or self.statistics.totals is None
+        return self if is_complete else replace(self, statistics=self.count(self.sample))
+
     def drop_unused_sets(self) -> CorpusCounts:
         """Return the counts without label sets that no retained document has."""
         if self.label_sets is None or self.stored is not None:

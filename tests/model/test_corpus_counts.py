@@ -126,6 +126,18 @@ def test_documents_can_be_taken_out(documents: list[tuple[str, str]], data: st.D
         np.testing.assert_array_equal(getattr(rest.statistics, name), getattr(counted, name), err_msg=name)
 
 
+@settings(max_examples=40, deadline=None)
+@given(documents=DOCUMENTS)
+def test_sums_by_class_can_be_counted_again(documents: list[tuple[str, str]]) -> None:
+    """The counts without them have the frequencies of all documents, and with them again they are as before."""
+    whole = corpus_of(documents)
+    without = whole.without_class_sums()
+    assert len(without.statistics.classes) == 0
+    for name in ("document_frequencies", "feature_occurrences", "class_documents"):
+        np.testing.assert_array_equal(getattr(without.statistics, name), getattr(whole.statistics, name))
+    assert_equal(without.with_class_sums(), whole)
+
+
 def test_a_document_without_label() -> None:
     """Training on a document without a label names it and says what would help."""
     with pytest.raises(InputError, match=r"inbox/7\.txt: the document has no label; .*--label-field"):
