@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -116,6 +116,7 @@ class TrainingData:
     views    names of the views of the features; empty: there is only one
     bounds   (n_views + 1,) of their columns; None: there is only one
     words    (n_words,) of the columns, those of single words, of which a stack has parts; None: there are none
+    factors  (n_features,), by which the values are multiplied; None: 1. `slice` multiplies them
     """
 
     indptr: NDArray[np.int64]
@@ -130,9 +131,26 @@ class TrainingData:
     views: tuple[str, ...] = ()
     bounds: tuple[int, ...] | None = None
     words: NDArray[np.int64] | None = None
+    factors: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.classes)
+
+    def slice(self, start: int, stop: int) -> TrainingData:
+        """Return the documents from `start` up to `stop`; the factors are in their values."""
+        entries, ends = slice(self.indptr[start], self.indptr[stop]), self.indptr[start : stop + 1]
+        indptr, indices, values = ends - ends[0], self.indices[entries], self.values[entries]
+        if self.factors is not None:
+            values = self.factors[indices] * values
+        return replace(
+            self, indptr=indptr, indices=indices, values=values, classes=self.classes[start:stop],
+            hashes=None if self.hashes is None else self.hashes[start:stop], factors=None,
+        )  # fmt: skip
+
+    def split(self) -> Iterator[tuple[int, TrainingData]]:
+        """Yield parts of ROWS_AT_ONCE documents, each with the number of its first one; see `slice`."""
+        for start in range(0, len(self), ROWS_AT_ONCE):
+            yield start, self.slice(start, min(start + ROWS_AT_ONCE, len(self)))
 
     @cached_property
     def document_weights(self) -> Floats:
@@ -203,16 +221,26 @@ class CompactMatrix:
     single_values: Floats
 
     @classmethod
-    def of(cls, data: TrainingData, *, is_splitting: bool) -> CompactMatrix:
+    def of(cls, data: TrainingData, *, is_splitting: bool, has_constant: bool = False) -> CompactMatrix:
         """Return the compact matrix of training data.
 
         is_splitting  whether features of one document are stored separately; otherwise they are shared ones
+        has_constant  whether there is a further feature, with the value 1 in each document
 
         raises  ModelError: values are too large for float32
         """
-        frequencies = sum_columns(data.indices, None, data.n_features)
+        frequencies = np.append(sum_columns(data.indices, None, data.n_features), [len(data)] * has_constant)
         columns, places = order_features(frequencies, 1 + is_splitting)
-        return cls.split(data.indptr, data.indices, data.values, columns, places)
+        indptr, n_shared = np.zeros(len(data) + 1, dtype=np.int64), int(frequencies[columns].sum())
+        features, values = np.empty(n_shared, dtype=np.int32), np.empty(n_shared, dtype=np.float32)
+        singles = [(features[:0], features[:0], np.zeros(0))]
+        for start, part in data.split():
+            own = cls.split(part.indptr, part.indices, part.values, columns, places, is_adding=has_constant)
+            ends = indptr[start] + own.indptr
+            indptr[start : start + len(ends)], entries = ends, slice(ends[0], ends[-1])
+            features[entries], values[entries] = own.features, own.values
+            singles.append((own.single_rows + np.int32(start), own.single_columns, own.single_values))
+        return cls(columns, indptr, features, values, *map(np.concatenate, zip(*singles, strict=True)))
 
     @classmethod
     def split(

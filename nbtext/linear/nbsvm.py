@@ -76,8 +76,8 @@ class Ratios(Factors):
     def single_squares(self, own_class: int) -> Floats:
         return sum_single_squares(self.squares, self.data.signs(own_class), self._offset(own_class))
 
-    def of_all(self, own_class: int) -> Floats:
-        data, is_own = self.data, self.data.is_of(own_class)
+    def of_all(self, own_class: int, data: TrainingData) -> Floats:
+        is_own = data.is_of(own_class)
         lengths, magnitudes = np.diff(data.indptr), np.abs(data.values)
         own, rest = (
             np.bincount(data.indices, magnitudes * np.repeat(factors, lengths), data.n_features).astype(np.float64)
@@ -155,14 +155,13 @@ class NbSvm(OneVsRest):
     def __init__(self, data: TrainingData, settings: LinearSettings, *, jobs: int = 1) -> None:
         super().__init__(data, settings, has_intercept=data.sets is not None, jobs=jobs)
         # of magnitudes: a weighting may have negative weights, and a ratio of sums needs positive ones
-        magnitudes = data.values if data.values.min(initial=0) >= 0 else np.abs(data.values)
-        self._row_sums = row_sums(data.indptr, magnitudes) * data.document_weights
+        sums = [row_sums(part.indptr, np.abs(part.values)) for _, part in data.split()]
+        self._row_sums = np.concatenate(sums or [np.zeros(0)]) * data.document_weights
 
     def _make_factors(self, folds: NDArray[np.int32], numbers: list[int]) -> Iterator[Ratios]:
         data, compact, weights = self._data, self._compact, self._data.document_weights
         present, by_fold = self._sum_magnitudes(folds)
-        lengths, squares = np.diff(data.indptr) - self._has_intercept, compact.single_values**2
-        magnitudes = np.abs(compact.single_values) * weights[compact.single_rows]
+        rows, values, lengths = compact.single_rows, compact.single_values, np.diff(data.indptr)
         for number in numbers:
             is_fitted = folds != number
             totals = by_fold[present != number].sum(axis=0)
@@ -170,14 +169,14 @@ class NbSvm(OneVsRest):
             n_entries = dot(lengths[is_fitted], weights[is_fitted])
             pseudo_count = self._settings.ratio_smoothing * total / (n_entries or 1.0)
             is_seen = totals > 0
-            is_single = is_fitted[compact.single_rows] & (compact.single_values != 0)
+            is_single = is_fitted[rows] & (values != 0)
             absent = np.log(np.divide(pseudo_count, totals + pseudo_count, out=np.ones(len(totals)), where=is_seen))
             n_features = int(is_seen.sum() + is_single.sum()) - self._has_intercept
-            shares = log_shares(magnitudes, pseudo_count)
-            terms = (squares, squares * shares, squares * shares**2)
-            single = [np.bincount(compact.single_rows, term, minlength=len(data)) for term in terms]
+            shares, squares = log_shares(np.abs(values) * weights[rows], pseudo_count), np.zeros((3, len(data)))
+            for power in range(3):
+                np.add.at(squares[power], rows, values**2 * shares**power)
             yield Ratios(
-                data, compact, is_fitted, np.array(single), self._matrix, self._constant,
+                data, compact, is_fitted, squares, self._matrix, self._constant,
                 totals, absent, own, total, n_features, pseudo_count,
             )  # fmt: skip
 

@@ -26,7 +26,16 @@ from nbtext.bayes.settings import LinearSettings
 from nbtext.features.csr import running_sums
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.kernel import HAS_KERNEL, warn_if_missing
-from nbtext.linear.data import NO_FOLD, CompactMatrix, Floats, LinearModel, SolverSettings, TrainingData, check_finite
+from nbtext.linear.data import (
+    AT_ONCE,
+    NO_FOLD,
+    CompactMatrix,
+    Floats,
+    LinearModel,
+    SolverSettings,
+    TrainingData,
+    check_finite,
+)  # fmt: skip
 from nbtext.parallel import parallel_map
 
 # Dual coordinate descent is slow where C |x|² is large. Solutions for smaller C, a factor of STRIDE apart and only
@@ -111,9 +120,9 @@ class Factors:
         """Return Σ (x f)² over the features of one document, (n_documents,)."""
         return self.squares
 
-    def of_all(self, own_class: int) -> Floats:
-        """Return the factors (n_features,) of all features."""
-        return np.ones(self.data.n_features)
+    def of_all(self, own_class: int, data: TrainingData) -> Floats:
+        """Return the factors (n_features,) of all features; `data` has the intercept's feature, and no factors."""
+        return np.ones(data.n_features)
 
 
 class OneVsRest:
@@ -126,7 +135,7 @@ class OneVsRest:
     def __init__(
         self, data: TrainingData, settings: LinearSettings, *, has_intercept: bool = True, jobs: int = 1
     ) -> None:
-        self._data = add_constant(data) if has_intercept else data
+        self._data = data
         self._n_classes, self._n_features = data.n_classes, data.n_features + has_intercept
         self._has_intercept, self._settings, self._jobs = has_intercept, settings, jobs
         self._is_logistic = settings.loss == "logistic"
@@ -143,14 +152,20 @@ class OneVsRest:
     @cached_property
     def _compact(self) -> CompactMatrix:
         is_splitting = HAS_KERNEL and self._settings.interpolation == 1 and len(self._data) > 1
-        return CompactMatrix.of(self._data, is_splitting=is_splitting)
+        return CompactMatrix.of(self._data, is_splitting=is_splitting, has_constant=self._has_intercept)
+
+    @cached_property
+    def _all_data(self) -> TrainingData:
+        """The training data with the feature of the intercept, and without factors: few fits need them."""
+        data = self._data.slice(0, len(self._data))
+        return add_constant(data) if self._has_intercept else data
 
     @cached_property
     def _constant(self) -> int | None:
         """The place of the feature of the intercept among the shared ones; None: there is none."""
         if not self._has_intercept:
             return None
-        return int(np.flatnonzero(self._compact.columns == self._data.n_features - 1)[0])
+        return int(np.flatnonzero(self._compact.columns == self._n_features - 1)[0])
 
     @cached_property
     def _matrix(self) -> Any:
@@ -239,7 +254,7 @@ class OneVsRest:
             is_held_out, own = ~factors.is_fitted, np.zeros(len(data))
             _, weights = self._solve(own_class, factors, solver, start, scores=own)
             if weights is not None:
-                own = data.matrix @ weights
+                own = self._all_data.matrix @ weights
             scores[places[is_held_out], own_class] = own[is_held_out]
 
         tasks = [(place, own_class) for place in range(len(numbers)) for own_class in start.classes]
@@ -276,7 +291,7 @@ class OneVsRest:
         The solution without weights, and the weights (n_features,); None: the scores are set, or the fit is rough and
         only starts others.
         """
-        data, begin = self._data, None
+        begin = None
         is_start = solver.is_rough and not len(scores)
         solver.check()
         if HAS_KERNEL:
@@ -289,8 +304,8 @@ class OneVsRest:
             if found.is_converged or solver.is_rough:
                 return found, self._interpolate(own_class, factors, begin)
         weights, dual, is_converged = minimize_binary(
-            data, self._strengths(own_class, factors), factors.of_all(own_class) ** 2, solver, begin,
-            is_logistic=self._is_logistic,
+            self._all_data, self._strengths(own_class, factors), factors.of_all(own_class, self._all_data) ** 2,
+            solver, begin, is_logistic=self._is_logistic,
         )  # fmt: skip
         documents = np.flatnonzero(dual).astype(np.int32)
         solution = ClassSolution(documents, dual[documents], None, is_converged)
@@ -342,13 +357,15 @@ class OneVsRest:
     ) -> Floats:
         """Return the weights (n_features,) of a class; `shared` are those of the shared features."""
         compact, data, documents = self._compact, self._data, solution.documents
-        weights, by_row = np.zeros(data.n_features), np.zeros(len(data))
+        weights, by_row = np.zeros(self._n_features), np.zeros(len(data))
         weights[compact.columns] = shared
         by_row[documents] = C * solution.dual * (data.signs(own_class) * data.document_weights)[documents]
-        by_entry = by_row[compact.single_rows]
-        single = np.flatnonzero(by_entry)
-        own = by_entry[single] * factors.of_single(own_class, single) ** 2
-        weights[compact.single_columns[single]] = own * compact.single_values[single]
+        for start in range(0, len(compact.single_rows), AT_ONCE):
+            by_entry = by_row[compact.single_rows[start : start + AT_ONCE]]
+            is_used = by_entry != 0
+            single = start + np.flatnonzero(is_used)
+            own = by_entry[is_used] * factors.of_single(own_class, single) ** 2
+            weights[compact.single_columns[single]] = own * compact.single_values[single]
         return weights
 
     def _interpolate(self, own_class: int, factors: Factors, weights: Floats) -> Floats:
@@ -356,8 +373,8 @@ class OneVsRest:
         beta = self._settings.interpolation
         if beta == 1:
             return weights
-        words = slice(0, self._data.n_features - self._has_intercept)
-        ratios, own = factors.of_all(own_class)[words], weights[words]
+        words = slice(0, self._n_features - self._has_intercept)
+        ratios, own = factors.of_all(own_class, self._all_data)[words], weights[words]
         mean = np.abs(np.divide(own, ratios, out=np.zeros_like(own), where=ratios != 0)).mean()
         mixed = weights.copy()
         mixed[words] = (1 - beta) * mean * ratios + beta * own
@@ -372,10 +389,11 @@ class OneVsRest:
         """
         check_finite(weights)
         n_features = self._n_features - self._has_intercept
-        magnitudes = np.abs(weights[:n_features])
-        columns = np.flatnonzero(magnitudes > min_weight * magnitudes.max(initial=0)).astype(np.int32)
+        own = weights[:n_features]
+        least = min_weight * max(own.max(initial=0), -own.min(initial=0))
+        columns = np.flatnonzero((own > least) | (own < -least)).astype(np.int32)
         if max_weights is not None and len(columns) > max_weights:
-            columns = np.sort(columns[np.argsort(-magnitudes[columns], kind="stable")[:max_weights]])
+            columns = np.sort(columns[np.argsort(-np.abs(own[columns]), kind="stable")[:max_weights]])
         bias = float(weights[n_features]) if self._has_intercept else 0.0
         return ClassWeights(own_class, bias, columns, weights[columns])
 

@@ -22,8 +22,9 @@ from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.combination import fit_weights
 from nbtext.bayes.decision_offsets import fit_prior_adjustment
 from nbtext.bayes.diagnostics import Part
+from nbtext.bayes.event_model import LeftOut
 from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.leave_one_out import LeaveOneOut
+from nbtext.bayes.leave_one_out import FEW_AT_ONCE, LeaveOneOut
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.document_counts import DocumentCounts
@@ -32,6 +33,7 @@ from nbtext.features.weighting import inverse_document_frequencies
 from nbtext.linear.data import Floats, LinearModel, SolverSettings, TrainingData, make_rough, sum_columns
 from nbtext.linear.nbsvm import NbSvm
 from nbtext.linear.one_vs_rest import ClassWeights, OneVsRest, compile_weights
+from nbtext.parallel import return_memory
 
 NONE, SMOOTH = "none", "smooth"  # inverse document frequencies
 TWO = 2  # labels, of which complement Naive Bayes is the multinomial model
@@ -109,11 +111,8 @@ class Stack:
         return [Part(view, model, C=1.0, idf=idf, is_of_words=is_of_words and idf == SMOOTH) for model, idf in listed]
 
     def _make_problem(self, part: Part, view: View) -> OneVsRest:
-        data = view.data
-        if part.idf == SMOOTH:
-            values = view.idf[data.indices]
-            values *= data.values
-            data = replace(data, values=values)
+        return_memory()  # of the parts before
+        data = replace(view.data, factors=view.idf) if part.idf == SMOOTH else view.data
         return LINEAR_PARTS[part.model](data, self._settings, jobs=self._jobs)
 
     def solve(self, solver: SolverSettings, start: StackedSolution | None = None) -> StackedSolution:
@@ -160,12 +159,18 @@ class Stack:
         statistics = count_classes(documents, view.data.n_features, view.data.n_classes)
         corpus = LeaveOneOut(statistics, documents, None, EVENT_MODELS["multinomial"], "uniform", self._jobs)
         corpus, found = corpus.take(held_out), []
-        left_out, own = corpus.left_out, corpus.left_out.documents
-        is_unseen = statistics.document_frequencies[own.indices] <= left_out.all_copies[own.entry_documents]
-        unseen = own.sum_entries(own.counts * is_unseen)[:, None]
+        left_out, frequencies = corpus.left_out, statistics.document_frequencies
+
+        def count_unseen(part: LeftOut) -> Floats:
+            own = part.documents
+            return own.sum_entries(own.counts * (frequencies[own.indices] <= part.all_copies[own.entry_documents]))
+
+        unseen = np.concatenate([count_unseen(part) for part in left_out.split(FEW_AT_ONCE)])[:, None]
         for name, smoothing in BAYES_OF_TWO if view.data.n_classes == TWO else BAYES:
             model, pseudo_count = EVENT_MODELS[name], _scale(smoothing, view.data)
-            (scores,) = replace(corpus, model=model).scores(pseudo_count)
+            judged = replace(corpus, model=model)
+            judged.__dict__.update(rows=corpus.rows, left_out=left_out)  # not copied for each model
+            (scores,) = judged.scores(pseudo_count)
             assert model.out_of_vocabulary is not None  # for the types
             weights = model.out_of_vocabulary(statistics, left_out, smoothing=pseudo_count)
             scores -= (unseen * weights)[corpus.rows]

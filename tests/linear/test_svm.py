@@ -12,6 +12,7 @@ from made_rows import Floats, fit, score_folds, scores_of, training_data
 from nbtext.bayes.class_statistics import LabelSets
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.folds import NEVER_HELD_OUT
+from nbtext.linear import data as linear_data
 from nbtext.linear import one_vs_rest
 from nbtext.linear.data import SolverSettings, TrainingData
 from nbtext.linear.nbsvm import NBSVM, log_count_ratios
@@ -45,6 +46,19 @@ def peer_weights(matrix: Any, signs: Any, C: float) -> tuple[Floats, float]:
 
     peer = LinearSVC(C=C, tol=1e-9, max_iter=200_000, random_state=0).fit(matrix, signs)
     return peer.coef_[0], float(peer.intercept_[0])
+
+
+@pytest.mark.parametrize(("model", "options"), [("svm", {}), ("nbsvm", {}), ("nbsvm", {"interpolation": 0.5})])
+def test_factors_of_features_multiply_the_values(
+    monkeypatch: pytest.MonkeyPatch, model: str, options: dict[str, float]
+) -> None:
+    """Some documents at a time are multiplied by them: the weights have the bits of a fit to the products."""
+    monkeypatch.setattr(linear_data, "ROWS_AT_ONCE", 7)
+    data, factors = training_data(made()[0], np.arange(60) % 3), np.random.default_rng(1).uniform(0.5, 3, 30)
+    multiplied = replace(data, values=factors[data.indices] * data.values)
+    found, wanted = (fit(model, each, SHARP, **options)[0] for each in (replace(data, factors=factors), multiplied))
+    np.testing.assert_array_equal(found.weights(), wanted.weights())
+    np.testing.assert_array_equal(found.bias, wanted.bias)
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
