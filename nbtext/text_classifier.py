@@ -302,13 +302,9 @@ class TextClassifier:
         return self
 
     def _count(
-        self,
-        X: Iterable[str],
-        y: Sequence[Any],
-        size: int | None,
-        settings: FeatureSettings,
+        self, X: Iterable[str], y: Sequence[Any], size: int | None, settings: FeatureSettings,
         fitted: FittedModel | None = None,
-    ) -> tuple[CorpusCounts, str, NDArray[np.int64]]:
+    ) -> tuple[CorpusCounts, str, NDArray[np.int64]]:  # fmt: skip
         """Return the counts of texts for a model, the type of the labels, and which texts are retained."""
         if sklearn_compat.is_matrix(X):
             return sklearn_compat.count_rows(X, y, settings, sample_size=size, fitted=fitted)

@@ -187,16 +187,11 @@ def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: f
 
 
 COMBINED = EventModel(
-    compile=compile_combination,
-    leave_one_out=leave_out,
-    leave_one_out_counts=leave_out_counts,
-    out_of_vocabulary=weigh_unseen,
-    prior="uniform",
-    smoothing=1.0,
+    compile=compile_combination, leave_one_out=leave_out, leave_one_out_counts=leave_out_counts,
+    out_of_vocabulary=weigh_unseen, prior="uniform", smoothing=1.0,
     has_pseudo_counts=False,  # not the same in all parts
-    is_generative=False,
-    is_in_nats=False,
-)
+    is_generative=False, is_in_nats=False,
+)  # fmt: skip
 
 
 def fit_parts(

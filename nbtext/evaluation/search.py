@@ -50,14 +50,8 @@ from nbtext.records import dataclass
 WORDS, PAIRS, TRIPLES, CHARACTERS = "words", "pairs", "triples", "characters"  # feature sets
 BOTH = "pairs, characters"  # in two views
 MORE = (TRIPLES, CHARACTERS, BOTH)  # those that take more time than pairs
-OWN_FEATURES = (
-    "ngrams",
-    "analyzer",
-    "view",
-    "token_pattern",
-    "vocabulary",
-    "hash_bits",
-)  # options that say what a feature is
+# options that say what a feature is
+OWN_FEATURES = ("ngrams", "analyzer", "view", "token_pattern", "vocabulary", "hash_bits")
 MAX_WEIGHTS = 1 << 26  # features times classes of a linear model: 0.5 GB
 SHORT = 48.0  # mean number of words and marks in a document, up to which n-grams of higher order are tried
 # Words in all documents up to which characters are counted beside words where documents are long, from a thousand on.
@@ -257,12 +251,9 @@ class Corpora:
     """The corpus, counted for each feature set when a candidate needs it."""
 
     def __init__(
-        self,
-        candidates: Sequence[Candidate],
-        count: Callable[[FeatureSettings], CorpusCounts],
-        budget: Budget,
+        self, candidates: Sequence[Candidate], count: Callable[[FeatureSettings], CorpusCounts], budget: Budget,
         reading_seconds: float,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._count, self._budget = count, budget
         self._corpora: dict[str, CorpusCounts] = {}
         self._seconds: dict[str, float] = {}  # of each reading
@@ -393,13 +384,9 @@ class Search:
 
 
 def search_model(
-    candidates: Sequence[Candidate],
-    count: Callable[[FeatureSettings], CorpusCounts],
-    budget: Budget,
-    *,
-    reading_seconds: float = 0.0,
-    jobs: int = 1,
-) -> tuple[TrainedModel, Search]:
+    candidates: Sequence[Candidate], count: Callable[[FeatureSettings], CorpusCounts], budget: Budget, *,
+    reading_seconds: float = 0.0, jobs: int = 1,
+) -> tuple[TrainedModel, Search]:  # fmt: skip
     """Train the most accurate candidate on all documents; return it, and the results of all.
 
     The first candidate is fitted whatever the budget is. If no candidate is left out for lack of time, the result

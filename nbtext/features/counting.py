@@ -266,11 +266,9 @@ def _count(documents: Iterable[list[str]], numbers: Numbering) -> DocumentCounts
         indptr.append(len(indices))
         n_tokens.append(len(features))
     return DocumentCounts.from_texts(
-        np.frombuffer(indptr, dtype=np.int64),
-        np.frombuffer(indices, dtype=np.int32),
-        np.frombuffer(counts, dtype=np.int32),
-        np.frombuffer(n_tokens, dtype=np.int64),
-    )
+        np.frombuffer(indptr, dtype=np.int64), np.frombuffer(indices, dtype=np.int32),
+        np.frombuffer(counts, dtype=np.int32), np.frombuffer(n_tokens, dtype=np.int64),
+    )  # fmt: skip
 
 
 class ClassCounter:
@@ -337,11 +335,9 @@ def merge_sorted(
 
 
 def score_rows(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    values: NDArray[np.float64] | NDArray[np.int32],
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[np.float64] | NDArray[np.int32],
     scorer: SparseWeights,
-) -> Floats:
+) -> Floats:  # fmt: skip
     """Return scores (n_documents, n_classes) of rows by a sparse linear scorer."""
     from scipy.sparse import csr_array
 
@@ -376,16 +372,10 @@ def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> 
 
     normalizer = Analyzer(settings).normalizer
     compiled = CompiledCounter(
-        analyzer=settings.analyzer,
-        marks=has_marks(settings),
-        ngrams=settings.ngrams,
-        lowercase=settings.lowercase,
-        fields=settings.fields,
-        normalize=normalizer.normalize if normalizer is not None else None,
-        strip_accents=ACCENTS[settings.strip_accents],
-        hash_bits=settings.hash_bits,
-        vocabulary=vocabulary,
-    )
+        analyzer=settings.analyzer, marks=has_marks(settings), ngrams=settings.ngrams, lowercase=settings.lowercase,
+        fields=settings.fields, normalize=normalizer.normalize if normalizer is not None else None,
+        strip_accents=ACCENTS[settings.strip_accents], hash_bits=settings.hash_bits, vocabulary=vocabulary,
+    )  # fmt: skip
     return cast(Counter, compiled)
 
 

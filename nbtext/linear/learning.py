@@ -15,21 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes import label_calibration
 from nbtext.bayes.calibration import Calibration, fit_scaled_temperature
 from nbtext.bayes.decision_offsets import Goals, refuse_targets
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import LINEAR_MODELS
-from nbtext.bayes.label_calibration import CALIBRATION_SIZE as LABEL_CALIBRATION_SIZE
-from nbtext.bayes.label_calibration import (
-    DEFAULT_THRESHOLD,
-    MACRO_F1,
-    Cells,
-    MultilabelFit,
-    ScoreScaling,
-    fit_scaling,
-    keep_cells,
-    make_multilabel_fit,
-)
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import BLOCK_SCORES, MAX_SCORES, Scored, Selection, Unanswered, judge
@@ -257,7 +247,7 @@ DEFAULT_SCALE = 4.0  # without folds: a score of 0 has the probability ½
 
 def learn_labels(
     data: TrainingData, settings: ModelSettings, *, lengths: NDArray[Any], jobs: int = 1
-) -> tuple[LinearScorer, Hyperparameters, MultilabelFit]:
+) -> tuple[LinearScorer, Hyperparameters, label_calibration.MultilabelFit]:
     """Fit a linear multi-label model to all documents, and return it with what was fitted to held-out scores.
 
     The result does not depend on the number of threads.
@@ -308,13 +298,21 @@ def learn_labels(
     smoothing = settings.ratio_smoothing if "ratio_smoothing" in model.options else 0.0
     scorer, hyperparameters = problem.compile(weights), Hyperparameters(smoothing, C, is_converged)
     if not len(held_out):
-        scaling = ScoreScaling(DEFAULT_SCALE, 0.0, np.zeros(data.n_classes))
-        return scorer, hyperparameters, MultilabelFit(None, scaling, np.full(data.n_classes, DEFAULT_THRESHOLD))
+        scaling = label_calibration.ScoreScaling(DEFAULT_SCALE, 0.0, np.zeros(data.n_classes))
+        return (
+            scorer,
+            hyperparameters,
+            label_calibration.MultilabelFit(
+                None, scaling, np.full(data.n_classes, label_calibration.DEFAULT_THRESHOLD)
+            ),
+        )
     cells = _collect_cells(data, held_out, scores, list(range(data.n_classes)))
-    scaling, lengths = fit_scaling(cells)[0], lengths[held_out]
+    scaling, lengths = label_calibration.fit_scaling(cells)[0], lengths[held_out]
     cells = replace(cells, lengths=lengths, n_unanswered=int((lengths <= 0).sum()))
     probabilities = scaling.left_out_probabilities(cells)
-    fit = make_multilabel_fit(cells, probabilities, scaling, by_label=settings.optimize == MACRO_F1)
+    fit = label_calibration.make_multilabel_fit(
+        cells, probabilities, scaling, by_label=settings.optimize == label_calibration.MACRO_F1
+    )
     return scorer, hyperparameters, fit
 
 
@@ -323,7 +321,7 @@ def _hold_out_sets(data: TrainingData, settings: ModelSettings) -> NDArray[np.in
 
     The documents of each rare label are spread over the folds: documents are stratified by their rarest label. If a
     label has only one document, that is held out, too, because labels of new documents may also lack examples. One
-    threshold for all labels is fitted to about LABEL_CALIBRATION_SIZE documents, one for each label to all that fit
+    threshold for all labels is fitted to about CALIBRATION_SIZE documents, one for each label to all that fit
     into memory.
     """
     sizes = np.array([len(members) for members in data.members])
@@ -335,7 +333,7 @@ def _hold_out_sets(data: TrainingData, settings: ModelSettings) -> NDArray[np.in
     folds = stratified_folds(rarest, settings.folds, seed=settings.seed, contents=contents).astype(np.int32)
     if len(np.unique(folds)) < settings.folds:
         folds[:] = NEVER_HELD_OUT
-    wanted = len(data) if settings.optimize == MACRO_F1 else LABEL_CALIBRATION_SIZE
+    wanted = len(data) if settings.optimize == label_calibration.MACRO_F1 else label_calibration.CALIBRATION_SIZE
     n_scored = max(1, min(wanted, MAX_LABEL_SCORES // data.n_classes))
     n_folds = int(np.searchsorted(np.cumsum(np.bincount(folds[folds != NEVER_HELD_OUT])), n_scored)) + 1
     folds[folds >= n_folds] = NEVER_HELD_OUT
@@ -358,7 +356,7 @@ def _select_strength_of_labels(
         solution = problem.solve(solver, start, classes=classes)
         scores = np.zeros((len(held_out), data.n_classes), dtype=np.float32)
         problem.score_held_out(folds, solver, solution, scores)
-        return fit_scaling(_collect_cells(data, held_out, scores, classes))[1], scores, solution
+        return label_calibration.fit_scaling(_collect_cells(data, held_out, scores, classes))[1], scores, solution
 
     C, scores, solution = search_strength(evaluate)
     return (C, scores, solution) if n_chunks == 1 else (C, None, None)
@@ -366,7 +364,7 @@ def _select_strength_of_labels(
 
 def _collect_cells(
     data: TrainingData, held_out: NDArray[np.int64], scores: NDArray[np.float32], classes: list[int]
-) -> Cells:
+) -> label_calibration.Cells:
     """Return the pairs of a held-out document and a label to keep; see `keep_cells`.
 
     scores   (n_held_out, n_classes)
@@ -382,10 +380,10 @@ def _collect_cells(
         for column, k in enumerate(classes):
             rows = places[data.members[k]]
             is_own[rows[(rows >= first) & (rows < first + len(own))] - first, column] = True
-        rows, columns, weights = keep_cells(own, is_own, first)
+        rows, columns, weights = label_calibration.keep_cells(own, is_own, first)
         parts.append((rows + first, np.array(classes)[columns], is_own[rows, columns], weights, own[rows, columns]))
     contents, labels, positives, weights, kept = map(np.concatenate, zip(*parts, strict=True))
-    return Cells(
+    return label_calibration.Cells(
         contents, labels, positives.astype(np.float64), weights, (kept,),
         np.zeros(data.n_classes), np.ones(len(held_out)), np.array([len(each) for each in data.members]), len(held_out),
     )  # fmt: skip

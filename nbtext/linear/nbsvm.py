@@ -193,10 +193,7 @@ class NbSvm(OneVsRest):
 # as question words matter, it is more accurate without the inverse document frequency: 0.702 and not 0.680 on messages
 # in Thai (6,000 of them), 0.738 and not 0.715 on titles of 20 Newsgroups, both by character n-grams.
 NBSVM = LinearModel(
-    problem=NbSvm,
-    blocked="BlockedNbSvm",
-    has_sets=True,
-    options=("C", "loss", "interpolation", "ratio_smoothing"),
+    problem=NbSvm, blocked="BlockedNbSvm", has_sets=True, options=("C", "loss", "interpolation", "ratio_smoothing"),
     searched=(
         ("words", "log-tfidf", 1.0), ("pairs", "binary-tfidf", 1.0), ("pairs", "binary-l2", 1.0),
         ("triples", "binary-l2", 1.0), ("characters", "binary-l2", 1.0),

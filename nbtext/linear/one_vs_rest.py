@@ -197,13 +197,9 @@ class OneVsRest:
         return numbers, sums
 
     def solve(
-        self,
-        solver: SolverSettings,
-        start: Solution | None = None,
-        *,
-        classes: Iterable[int] | None = None,
+        self, solver: SolverSettings, start: Solution | None = None, *, classes: Iterable[int] | None = None,
         max_weights: int | None = None,
-    ) -> Solution:
+    ) -> Solution:  # fmt: skip
         """Return the solution for all documents. It does not depend on the number of threads.
 
         start        the solution for another C
@@ -275,13 +271,9 @@ class OneVsRest:
         return compile_weights(weights, self._n_features - self._has_intercept, self._n_classes)
 
     def _solve(
-        self,
-        own_class: int,
-        factors: Factors,
-        solver: SolverSettings,
-        start: Solution | None,
+        self, own_class: int, factors: Factors, solver: SolverSettings, start: Solution | None,
         scores: Floats = NO_SCORES,
-    ) -> tuple[ClassSolution, Floats | None]:
+    ) -> tuple[ClassSolution, Floats | None]:  # fmt: skip
         """Solve a class against the rest, for the documents outside of a fold.
 
         scores  (n_documents,) or empty, to be set to the scores of the documents in the fold
@@ -418,12 +410,10 @@ def add_constant(data: TrainingData) -> TrainingData:
     """Return training data with a further column, which has the value 1 in each document."""
     ends = data.indptr[1:]
     return replace(
-        data,
-        indptr=data.indptr + np.arange(len(data) + 1),
-        indices=np.insert(data.indices, ends, np.int32(data.n_features)),
-        values=np.insert(data.values, ends, 1.0),
+        data, indptr=data.indptr + np.arange(len(data) + 1),
+        indices=np.insert(data.indices, ends, np.int32(data.n_features)), values=np.insert(data.values, ends, 1.0),
         n_features=data.n_features + 1,
-    )
+    )  # fmt: skip
 
 
 def minimize_binary(
