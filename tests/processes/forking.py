@@ -79,10 +79,9 @@ class Forker:
             Those of `subprocess.Popen`: the streams and how they are read, cwd, env, start_new_session.
         """
         given = {**self._own, **(options.get("env") or os.environ)}
-        # scikit-learn, once imported, sets KMP variables, which nbtext does not read
-        changed = {
-            name for name, _ in given.items() ^ self._environment.items() if not name.startswith(("KMP_", "PYTEST_"))
-        }
+        # scikit-learn and polars, once imported, set KMP and _RJEM variables, which nbtext does not read
+        unread = ("KMP_", "PYTEST_", "_RJEM_")
+        changed = {name for name, _ in given.items() ^ self._environment.items() if not name.startswith(unread)}
         if changed <= READ_LATE:
             return _Forked(self._address, [*NBTEXT, *map(str, arguments)], before, **options)
         assert not before
