@@ -78,12 +78,10 @@ def combine(parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.int6
     """
     places = place_parts([part for part in parts if part.weight > 0], views, bounds)
     return replace(
-        COMBINED,
-        compile=partial(compile_combination, places=places),
-        leave_one_out=partial(leave_out, places=places),
+        COMBINED, compile=partial(compile_combination, places=places), leave_one_out=partial(leave_out, places=places),
         leave_one_out_counts=partial(leave_out_counts, places=places),
         out_of_vocabulary=partial(weigh_unseen, places=places),
-    )
+    )  # fmt: skip
 
 
 def place_parts(parts: Sequence[Part], views: Sequence[str], bounds: NDArray[np.int64] | None) -> Places:

@@ -54,13 +54,10 @@ TIMEOUT = "10s"  # for the scheduler to answer, and to have a worker; `nbtext.ti
 MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(256 << 20), "MALLOC_MMAP_THRESHOLD_": str(64 << 20)}
 # with Dask's settings, monitoring, whose results are unused here, takes 3 % of the time of each process
 LESS_MONITORING = {
-    "distributed.worker.profile.enabled": False,
-    "distributed.worker.profile.interval": "1s",
-    "distributed.worker.memory.monitor-interval": "1s",
-    "distributed.admin.system-monitor.interval": "10s",
-    "distributed.admin.tick.interval": "2s",
-    "distributed.admin.tick.limit": "60s",
-}
+    "distributed.worker.profile.enabled": False, "distributed.worker.profile.interval": "1s",
+    "distributed.worker.memory.monitor-interval": "1s", "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.tick.interval": "2s", "distributed.admin.tick.limit": "60s",
+}  # fmt: skip
 NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}  # any port, so that two commands can run
 
 

@@ -213,9 +213,7 @@ def take_documents(corpus: CorpusCounts, size: int) -> CorpusCounts:
     """Return a stratified subset of the documents, which are in random order, with the features that it has."""
     by_class = np.argsort(corpus.sample.classes, kind="stable")
     rows = np.sort(by_class[np.linspace(0, len(by_class) - 1, size).astype(np.int64)])
-    sample = corpus.sample.take(rows)
-    part = replace(corpus, statistics=corpus.count(sample), sample=sample, sample_size=None)
-    return part.without(np.zeros(len(sample), dtype=np.bool_)).drop_unused_features()
+    return replace(corpus.take(rows), sample_size=None).drop_unused_features()
 
 
 class OutOfTime(Exception):

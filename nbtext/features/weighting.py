@@ -19,13 +19,9 @@ from nbtext.features.vocabulary import Vocabulary, find_views
 from nbtext.records import dataclass
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
-    "Add": operator.add,
-    "Sub": operator.sub,
-    "Mult": operator.mul,
-    "Div": operator.truediv,
-    "log": np.log,
-    "max": np.maximum,
-}
+    "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv,
+    "log": np.log, "max": np.maximum,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

@@ -299,13 +299,8 @@ def learn_labels(
     scorer, hyperparameters = problem.compile(weights), Hyperparameters(smoothing, C, is_converged)
     if not len(held_out):
         scaling = label_calibration.ScoreScaling(DEFAULT_SCALE, 0.0, np.zeros(data.n_classes))
-        return (
-            scorer,
-            hyperparameters,
-            label_calibration.MultilabelFit(
-                None, scaling, np.full(data.n_classes, label_calibration.DEFAULT_THRESHOLD)
-            ),
-        )
+        thresholds = np.full(data.n_classes, label_calibration.DEFAULT_THRESHOLD)
+        return scorer, hyperparameters, label_calibration.MultilabelFit(None, scaling, thresholds)
     cells = _collect_cells(data, held_out, scores, list(range(data.n_classes)))
     scaling, lengths = label_calibration.fit_scaling(cells)[0], lengths[held_out]
     cells = replace(cells, lengths=lengths, n_unanswered=int((lengths <= 0).sum()))
