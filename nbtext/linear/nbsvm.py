@@ -174,7 +174,7 @@ class NbSvm(OneVsRest):
             n_features = int(is_seen.sum() + is_single.sum()) - self._has_intercept
             shares, squares = log_shares(np.abs(values) * weights[rows], pseudo_count), np.zeros((3, len(data)))
             for power in range(3):
-                np.add.at(squares[power], rows, values**2 * shares**power)
+                squares[power] = np.bincount(rows, values**2 * shares**power, minlength=len(data))
             yield Ratios(
                 data, compact, is_fitted, squares, self._matrix, self._constant,
                 totals, absent, own, total, n_features, pseudo_count,
