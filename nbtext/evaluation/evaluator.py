@@ -279,6 +279,12 @@ class MultilabelEvaluator(Evaluator):
     def _add(self, predictions: Predictions, true: Sets) -> None:
         self._parts.append(sum_outcomes(measure_sets(predictions, self._numbers), 0))
         predicted = predictions.labels
+        for own, labels in zip(true, predicted, strict=True):
+            self._pairs.update(list_pairs(own, labels))
+        if len(self._pairs) > MAX_PAIRS:
+            self._pairs = Counter(dict(self._pairs.most_common(MAX_PAIRS // 2)))
+        if predictions.thresholds is not None:
+            self._thresholds |= dict(zip(predictions.classes, predictions.thresholds.tolist(), strict=True))
         correct = [set(own).intersection(labels) for own, labels in zip(true, predicted, strict=True)]
         numbers = [self._numbers.add(chain.from_iterable(sets)) for sets in (true, predicted, correct)]
         classes, n_labels = self._numbers.add(predictions.classes), len(self._numbers)
@@ -292,12 +298,6 @@ class MultilabelEvaluator(Evaluator):
         cells = (bins + np.arange(len(classes)) * N_BINS).ravel()
         for total, weights in zip(self._bins, (None, is_true.ravel(), probabilities.ravel()), strict=True):
             total[classes] += np.bincount(cells, weights, len(classes) * N_BINS).reshape(len(classes), N_BINS)
-        for own, labels in zip(true, predicted, strict=True):
-            self._pairs.update(list_pairs(own, labels))
-        if len(self._pairs) > MAX_PAIRS:
-            self._pairs = Counter(dict(self._pairs.most_common(MAX_PAIRS // 2)))
-        if predictions.thresholds is not None:
-            self._thresholds |= dict(zip(predictions.classes, predictions.thresholds.tolist(), strict=True))
 
     def _evaluate(self, labels: tuple[str, ...], sets: SetCounts | None) -> Evaluation:
         order = np.argsort(self._numbers.positions(labels))

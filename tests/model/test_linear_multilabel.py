@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.artifact.model import load_model, save_model
+from nbtext.bayes import label_calibration
 from nbtext.bayes.label_calibration import ScoreScaling
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
@@ -153,7 +154,7 @@ def test_of_many_documents_some_are_held_out(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_one_threshold_needs_only_some_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many documents, only so many folds are fitted as the calibration needs; thresholds of labels need all."""
-    monkeypatch.setattr(learning, "LABEL_CALIBRATION_SIZE", 30)
+    monkeypatch.setattr(label_calibration, "CALIBRATION_SIZE", 30)
     data, (texts, labels) = [], documents()
     score = OneVsRest.score_held_out
 
