@@ -360,21 +360,22 @@ class BlockedOneVsRest(OneVsRest):
             weights = self._weights(block) * factors.is_fitted[block.documents]
             squares = np.ascontiguousarray(factors.squares[:, block.documents])
 
-            def visit(fit: Fit, block: Block = block, weights: Floats = weights, squares: Any = squares) -> None:
-                stage, is_own = fit.stage, block.classes == fit.own_class
-                strengths = np.where(is_own, stage.C, -stage.C) * weights
-                diagonal = self._diagonal(squares, is_own, fit.offset)
-                problem = block.matrix, strengths, diagonal, block.duals[fit.place], block.rows[fit.place]
-                if fit.action == ADD:
-                    fit.kernel.add(*problem)
-                elif fit.action == MEASURE:
-                    fit.kernel.measure(*problem, tolerance=stage.tolerance)
-                else:
-                    seed = (solver.seed + fit.n_iter * self._n_blocks + block.number) % 2**64
-                    fit.kernel.visit(*problem, tolerance=stage.tolerance, n_iter=fit.n_iter, seed=seed)
+            def visit(own: list[Fit], block: Block = block, weights: Floats = weights, squares: Any = squares) -> None:
+                for fit in own:
+                    stage, is_own = fit.stage, block.classes == fit.own_class
+                    strengths = np.where(is_own, stage.C, -stage.C) * weights
+                    squared = self._diagonal(squares, is_own, fit.offset)
+                    problem = block.matrix, strengths, squared, block.duals[fit.place], block.rows[fit.place]
+                    if fit.action == ADD:
+                        fit.kernel.add(*problem)
+                    elif fit.action == MEASURE:
+                        fit.kernel.measure(*problem, tolerance=stage.tolerance)
+                    else:
+                        seed = (solver.seed + fit.n_iter * self._n_blocks + block.number) % 2**64
+                        fit.kernel.visit(*problem, tolerance=stage.tolerance, n_iter=fit.n_iter, seed=seed)
 
-            for _ in parallel_map(visit, fits, jobs=self._jobs):
-                pass
+            # a task for each class would spend more on threads than on some blocks: 19.4 s and not 14 to 16 s for 200 MB
+            list(parallel_map(visit, [fits[n :: self._jobs] for n in range(self._jobs)], jobs=self._jobs))
 
     def _weigh_singles(
         self, fits: list[Fit], factors: BlockFactors, C: float
