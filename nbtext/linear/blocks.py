@@ -374,7 +374,7 @@ class BlockedOneVsRest(OneVsRest):
                         seed = (solver.seed + fit.n_iter * self._n_blocks + block.number) % 2**64
                         fit.kernel.visit(*problem, tolerance=stage.tolerance, n_iter=fit.n_iter, seed=seed)
 
-            # a task for each class would spend more on threads than on some blocks: 19.4 s and not 14 to 16 s for 200 MB
+            # a task for each class would spend more on threads than on some blocks: 19 s and not 14 to 16 s for 200 MB
             list(parallel_map(visit, [fits[n :: self._jobs] for n in range(self._jobs)], jobs=self._jobs))
 
     def _weigh_singles(
