@@ -50,7 +50,7 @@ from nbtext.records import dataclass
 WORDS, PAIRS, TRIPLES, CHARACTERS = "words", "pairs", "triples", "characters"  # feature sets
 BOTH = "pairs, characters"  # in two views
 MORE = (TRIPLES, CHARACTERS, BOTH)  # those that take more time than pairs
-# options that say what a feature is
+# options that define the features; if one of them is given, the search tries no other features
 OWN_FEATURES = ("ngrams", "analyzer", "view", "token_pattern", "vocabulary", "hash_bits")
 MAX_WEIGHTS = 1 << 26  # features times classes of a linear model: 0.5 GB
 SHORT = 48.0  # mean number of words and marks in a document, up to which n-grams of higher order are tried

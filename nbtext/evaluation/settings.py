@@ -12,8 +12,8 @@ from nbtext.settings import Excludes, check_settings, choices_of, parse_names, p
 
 TIME_STEPS = 10  # of a time-series split, if --folds does not say
 GIVEN = "given"  # the name of a feature set, or a weighting, that the user of a model search chose
-# Documents of a search on a cluster, in bytes or files. With 33 MB, a search takes 0.7 GB of memory. On one machine,
-# larger corpora are searched in full up to a limit, where it takes about eight times as much.
+# Size of the sample of a search, in bytes or files, on which a search takes 0.5 GB of memory (IMDB). On a cluster, each
+# larger corpus is sampled; on one machine, each that exceeds MAX_SIZES, because memory grows with what is searched.
 SAMPLE_SIZES = {"bytes": 1 << 25, "files": 1 << 14}
 MAX_SIZES = {"bytes": 1 << 28, "files": 1 << 17}
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}

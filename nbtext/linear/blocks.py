@@ -36,7 +36,7 @@ MAX_WEIGHT_BYTES = 1 << 28  # of the classes that are solved at once: 8 for each
 # Fewer blocks need more passes, because the solution follows each of them: on 300 MB of tests/benchmarks/scale.py, made
 # unique, 6 blocks need 1,031 passes of 20 classes, 12 need 865, 23 need 777, and 46 need 717.
 MIN_BLOCKS = 64
-RANGES = 2  # of hashes, which are in memory when the blocks are written, for each block that the solver visits
+RANGES = 2  # ranges of hashes for each block, at most; a thread that writes the blocks has one range in memory
 NO_DOCUMENTS = np.zeros(0, dtype=np.int32)
 ROW_BYTES = 8  # of what the solver keeps for a document and a class, beside its dual variable
 ADD, PASS, MEASURE, DONE = "add", "pass", "measure", "done"  # what a class needs from the next visits to all blocks

@@ -271,6 +271,11 @@ class CompactMatrix:
         check_finite(shared)
         return cls(columns, ends, features, shared, rows, indices[single], values[single])
 
+    def split_singles(self) -> Iterator[slice]:
+        """Yield parts of the features of one document, AT_ONCE of them."""
+        for first in range(0, len(self.single_rows), AT_ONCE):
+            yield slice(first, min(first + AT_ONCE, len(self.single_rows)))
+
     @cached_property
     def squares(self) -> NDArray[np.float32]:
         """The sum of the squares of each shared feature's values, (n_shared,)."""

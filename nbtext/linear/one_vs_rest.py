@@ -26,16 +26,7 @@ from nbtext.bayes.settings import LinearSettings
 from nbtext.features.csr import running_sums
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.kernel import HAS_KERNEL, warn_if_missing
-from nbtext.linear.data import (
-    AT_ONCE,
-    NO_FOLD,
-    CompactMatrix,
-    Floats,
-    LinearModel,
-    SolverSettings,
-    TrainingData,
-    check_finite,
-)  # fmt: skip
+from nbtext.linear.data import NO_FOLD, CompactMatrix, Floats, LinearModel, SolverSettings, TrainingData, check_finite
 from nbtext.parallel import parallel_map
 
 # Dual coordinate descent is slow where C |x|² is large. Solutions for smaller C, a factor of STRIDE apart and only
@@ -352,10 +343,10 @@ class OneVsRest:
         weights, by_row = np.zeros(self._n_features), np.zeros(len(data))
         weights[compact.columns] = shared
         by_row[documents] = C * solution.dual * (data.signs(own_class) * data.document_weights)[documents]
-        for start in range(0, len(compact.single_rows), AT_ONCE):
-            by_entry = by_row[compact.single_rows[start : start + AT_ONCE]]
+        for entries in compact.split_singles():
+            by_entry = by_row[compact.single_rows[entries]]
             is_used = by_entry != 0
-            single = start + np.flatnonzero(is_used)
+            single = entries.start + np.flatnonzero(is_used)
             own = by_entry[is_used] * factors.of_single(own_class, single) ** 2
             weights[compact.single_columns[single]] = own * compact.single_values[single]
         return weights
