@@ -251,6 +251,24 @@ def improve_binary(
     ValueError : the arrays do not fit together
     """
 
+class BlockDocuments:
+    """The documents of a block in the problems of one fold.
+
+    matrix   their values of the features that have weights
+    classes  (n_rows,)
+    weights  (n_rows,), of each in the loss; 0: it is not fitted
+    squares  (1, n_rows) or (3, n_rows), from which the diagonal of `fit_binary` is computed; see `nbsvm.Ratios`
+
+    raises  ValueError: the arrays do not fit together
+    """
+
+    matrix: CheckedMatrix
+    def __init__(
+        self, matrix: CheckedMatrix, classes: NDArray[np.int32], weights: Floats, squares: Singles
+    ) -> None: ...
+    def sum_diagonal(self, own_class: int, offset: float) -> float:
+        """Return the sum of the diagonals of all rows in the problem of a class, whose factors have this offset."""
+
 class BlockFit:
     """A class against the rest whose documents are in blocks; `fit_binary` says what is minimized.
 
@@ -259,33 +277,31 @@ class BlockFit:
     and `visit` for each block. Or it measures: `forget_gap`, and `measure` for each block, right after it has added.
 
     features   (n_features, 2), the weight and the scale of each feature
+    offset     of the factors of the class
     n_rows     the number of rows of all blocks that are fitted
     gap        the sum of the parts of the duality gap since `begin` or `forget_gap`
     objective  the dual objective
 
-    The parameters of a block are those of `fit_binary`: strengths, diagonal and dual, (n_rows,), and what the solver
-    keeps of each row, (8 · n_rows,) bytes, at first 0. `n_iter` is the number of the pass, from 1 for each problem; a
-    full pass skips no row.
+    For each row, a block has a dual variable, (n_rows,), and in how many passes the row is skipped from now on, and was
+    skipped last, (2, n_rows), at first 0. C is the strength of the loss, and `n_iter` the number of the pass, from 1
+    for each problem.
 
     raises  ValueError: the arrays do not fit together
     """
 
     gap: float
     objective: float
-    def __init__(self, features: Singles, *, n_rows: int, is_logistic: bool) -> None: ...
+    def __init__(self, features: Singles, *, own_class: int, offset: float, n_rows: int, is_logistic: bool) -> None: ...
     def begin(self) -> None: ...
     def end(self) -> None: ...
     def forget_gap(self) -> None: ...
-    def add(
-        self, matrix: CheckedMatrix, strengths: Floats, diagonal: Singles, dual: Floats, rows: NDArray[np.uint8]
-    ) -> None: ...
+    def add(self, documents: BlockDocuments, dual: Singles, waits: NDArray[np.uint8], *, C: float) -> None: ...
     def visit(
-        self, matrix: CheckedMatrix, strengths: Floats, diagonal: Singles, dual: Floats, rows: NDArray[np.uint8],
-        *, tolerance: float, n_iter: int, seed: int,
+        self, documents: BlockDocuments, dual: Singles, waits: NDArray[np.uint8], *, C: float, tolerance: float,
+        n_iter: int, seed: int,
     ) -> None: ...  # fmt: skip
     def measure(
-        self, matrix: CheckedMatrix, strengths: Floats, diagonal: Singles, dual: Floats, rows: NDArray[np.uint8],
-        *, tolerance: float,
-    ) -> None: ...  # fmt: skip
-    def scores(self, matrix: CheckedMatrix) -> Floats:
-        """Return x·w of each row of a block, (n_rows,)."""
+        self, documents: BlockDocuments, dual: Singles, waits: NDArray[np.uint8], *, C: float, tolerance: float
+    ) -> None: ...
+    def scores(self, matrix: CheckedMatrix, rows: NDArray[np.int64]) -> Floats:
+        """Return x·w of some rows of a block, (len(rows),)."""

@@ -28,7 +28,7 @@ from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.features.stored_documents import MappedArrays, StoredDocuments
 from nbtext.features.weighting import Weighting
 from nbtext.linear.data import CompactMatrix, Floats, LinearModel, SolverSettings, check_finite, order_features
-from nbtext.linear.nbsvm import log_shares, square_factors, sum_single_squares
+from nbtext.linear.nbsvm import log_shares, square_factors
 from nbtext.linear.one_vs_rest import START_DUAL, ClassSolution, OneVsRest, Solution, continuation
 from nbtext.parallel import parallel_map
 
@@ -38,7 +38,9 @@ MAX_WEIGHT_BYTES = 1 << 28  # of the classes that are solved at once: 8 for each
 MIN_BLOCKS = 64
 RANGES = 2  # ranges of hashes for each block, at most; a thread that writes the blocks has one range in memory
 NO_DOCUMENTS = np.zeros(0, dtype=np.int32)
-ROW_BYTES = 8  # of what the solver keeps for a document and a class, beside its dual variable
+# Passes after a measured gap was too large, before it is measured again. On 5 GB, to measure takes as long as 9 passes,
+# and without a wait, three quarters of the measurements are in vain.
+WAIT = 5
 ADD, PASS, MEASURE, DONE = "add", "pass", "measure", "done"  # what a class needs from the next visits to all blocks
 
 
@@ -78,8 +80,8 @@ class Block(NamedTuple):
 
     matrix          the shared features
     single_indptr   (n + 1,), where the features of one document of each document are in the two arrays after it
-    duals           (n_problems, n) float64, the dual variables divided by C
-    rows            (n_problems, n * ROW_BYTES) uint8, what the solver keeps of each document
+    duals           (n_problems, n) float32, the dual variables divided by C
+    waits           (n_problems, 2, n) uint8, the passes in which each document is skipped from now on, and was last
     """
 
     number: int
@@ -89,8 +91,8 @@ class Block(NamedTuple):
     single_indptr: NDArray[np.int64]
     single_columns: NDArray[np.int32]
     single_values: Floats
-    duals: Floats
-    rows: NDArray[np.uint8]
+    duals: NDArray[np.float32]
+    waits: NDArray[np.uint8]
 
     @property
     def single_rows(self) -> NDArray[np.int64]:
@@ -99,14 +101,14 @@ class Block(NamedTuple):
 
 
 class BlockFactors(NamedTuple):
-    """What the factors of all features in the problems of one fold are computed from; see `nbsvm.Ratios`.
+    """The problems of one fold: its documents, and what the factors of all features are computed from (`nbsvm.Ratios`).
 
-    is_fitted  (n_documents,), whether each document is not in the fold
-    squares    (m, n_documents) float32, Σ x² l^j for j < m over the single features of a document; m is 1 or 3
+    weights    of the documents of each block, (n,): their class weights; 0 in the fold
+    documents  of each block, a `BlockDocuments` of the kernel
     """
 
-    is_fitted: NDArray[np.bool_]
-    squares: NDArray[np.float32]
+    weights: list[Floats]
+    documents: list[Any]
     totals: Floats
     total: float = 0.0
     n_features: int = 0
@@ -128,9 +130,10 @@ class Fit:
         from nbtext._kernel import BlockFit
 
         self.place, self.own_class, self.offset, self.features = place, own_class, offset, features
-        self.kernel = BlockFit(features, n_rows=n_fitted, is_logistic=is_logistic)
+        self.kernel = BlockFit(features, own_class=own_class, offset=offset, n_rows=n_fitted, is_logistic=is_logistic)
         self.stages, self.n_iter, self.action = list(stages), 0, ADD
         self.is_measured = self.is_converged = False
+        self.first_measured = 0  # the pass from which on the gap is measured
 
     @property
     def stage(self) -> SolverSettings:
@@ -157,15 +160,18 @@ class Fit:
         elif is_within and (self.action == MEASURE or is_trusted):
             check_finite(kernel.gap)
             self._end_stage(is_converged=True)
-        elif is_within:  # the gap of a pass is of each document when it was visited, and lacks those that it skips
+        elif is_within and self.n_iter >= self.first_measured:
+            # the gap of a pass is of each document when it was visited, and lacks those that it skips
             self.action, self.is_measured = ADD, True
         elif self.n_iter >= stage.max_iter:
             self._end_stage(is_converged=False)
         else:
+            if self.is_measured:
+                self.first_measured = self.n_iter + WAIT
             self.action, self.is_measured = PASS, False
 
     def _end_stage(self, *, is_converged: bool) -> None:
-        self.is_converged, self.is_measured, self.n_iter = is_converged, False, 0
+        self.is_converged, self.is_measured, self.n_iter, self.first_measured = is_converged, False, 0, 0
         self.action = ADD if len(self.stages) > 1 else DONE
         if len(self.stages) > 1:
             del self.stages[0]
@@ -185,7 +191,7 @@ class BlockedOneVsRest(OneVsRest):
         frequencies = np.append(data.frequencies, len(data)) if has_intercept else data.frequencies
         self._columns, self._places = order_features(frequencies)
         self._n_blocks = min(max(MIN_BLOCKS, len(data.blocks) // RANGES), len(data))
-        self._shared_squares, self._single_squares = np.zeros(len(self._columns)), np.zeros(len(data), dtype=np.float32)
+        self._shared_squares = np.zeros(len(self._columns))
         is_shared, folder = self._places >= 0, data.blocks.spill.folder
         sizes = np.zeros((2, len(data)), dtype=np.int64)
         for number, features in enumerate((is_shared, ~is_shared)):
@@ -202,7 +208,7 @@ class BlockedOneVsRest(OneVsRest):
         del self._places
         data.blocks.spill.close()  # whose documents are stored as blocks now
         duals = [len(self._classes) * (len(shared) - 1) for shared, _ in self._bounds]
-        self._state = MappedArrays(folder, [((np.float64, n), (np.uint8, n * ROW_BYTES)) for n in duals])
+        self._state = MappedArrays(folder, [((np.float32, n), (np.uint8, 2 * n)) for n in duals])
         self._blocks = [self._make_block(number) for number in range(self._n_blocks)]
 
     def _documents(self, block: int) -> slice:
@@ -216,9 +222,7 @@ class BlockedOneVsRest(OneVsRest):
         order = np.argsort(blocks, kind="stable")
         entries = self._blocked.load(number, order)
         own = CompactMatrix.split(*entries, self._columns, self._places, is_adding=self._has_intercept)
-        squares = own.single_values**2
-        check_finite(dot(own.values, own.values) + squares.sum())
-        self._single_squares[first + order] = np.bincount(own.single_rows, squares, minlength=last - first)
+        check_finite(dot(own.values, own.values) + dot(own.single_values, own.single_values))
         singles = running_sums(np.bincount(own.single_rows, minlength=last - first))
         starts = np.searchsorted(blocks[order], np.arange(self._n_blocks + 1)).tolist()
         for block, (begin, end) in enumerate(pairwise(starts)):
@@ -236,14 +240,15 @@ class BlockedOneVsRest(OneVsRest):
 
         documents, (indptr, single_indptr) = self._documents(number), self._bounds[number]
         features, values, single_columns, single_values = self._entries.groups[number]
-        duals, rows = (each.reshape(len(self._classes), -1) for each in self._state.groups[number])
+        n, (duals, waits) = len(self._classes), self._state.groups[number]
+        duals, waits = duals.reshape(n, -1), waits.reshape(n, 2, -1)
         if self._is_logistic:
             duals[:] = START_DUAL
         matrix = CheckedMatrix(indptr, features, values, len(self._columns))
         self._entries.release(number)
         self._state.release(number)
         classes = self._blocked.classes[documents].copy()
-        return Block(number, documents, matrix, classes, single_indptr, single_columns, single_values, duals, rows)
+        return Block(number, documents, matrix, classes, single_indptr, single_columns, single_values, duals, waits)
 
     def _load(self, order: Iterable[int] | None = None) -> Iterator[Block]:
         """Yield the blocks, in an order if it matters; one is in memory."""
@@ -254,13 +259,27 @@ class BlockedOneVsRest(OneVsRest):
             for file in (self._entries, self._state):
                 file.release(number)
 
-    def _weights(self, block: Block) -> Floats:
-        """Return the class weights of the documents of a block."""
-        return self._blocked.class_weights[block.classes]
+    def _fitted_weights(self, is_fitted: NDArray[np.bool_]) -> list[Floats]:
+        """Return the class weights of the documents of each block; 0 of those that are not fitted."""
+        return [self._blocked.class_weights[block.classes] * is_fitted[block.documents] for block in self._blocks]
 
     def _factors(self, is_fitted: NDArray[np.bool_]) -> BlockFactors:
-        """Return the sums over the fitted documents from which factors are computed. Here each factor is 1."""
-        return BlockFactors(is_fitted, self._single_squares[None], np.zeros(0))
+        """Return the documents, and the sums from which factors are computed. Here each factor is 1."""
+        weights = self._fitted_weights(is_fitted)
+        return BlockFactors(weights, self._make_documents(weights, 1), np.zeros(0))
+
+    def _make_documents(self, weights: list[Floats], n_powers: int, pseudo_count: float = 0.0) -> list[Any]:
+        """Return the documents of each block with their sums of squares; see `nbsvm.Ratios`."""
+        from nbtext._kernel import BlockDocuments
+
+        found = []
+        for block in self._load():
+            values, rows, n = block.single_values, block.single_rows, len(block.classes)
+            shares = log_shares(np.abs(values) * weights[block.number][rows], pseudo_count)
+            sums = [np.bincount(rows, values**2 * shares**power, minlength=n) for power in range(n_powers)]
+            squares = np.array(sums, dtype=np.float32)
+            found.append(BlockDocuments(block.matrix, block.classes, weights[block.number], squares))
+        return found
 
     def _scale(self, classes: Sequence[int], factors: BlockFactors) -> tuple[NDArray[np.float32], Floats]:
         """Return the weights (0) and squared factors of shared features, (n_classes, n_shared, 2), and the offsets."""
@@ -271,10 +290,6 @@ class BlockedOneVsRest(OneVsRest):
     def _single_factors(self, signs: Floats, magnitudes: Floats, offset: float, factors: BlockFactors) -> Floats:
         """Return the squared factors of features of one document; `signs` and `magnitudes` are of its values."""
         return np.ones(len(signs))
-
-    def _diagonal(self, squares: NDArray[np.float32], is_own: NDArray[np.bool_], offset: float) -> NDArray[np.float32]:
-        """Return Σ (x f)² over the features of one document, from `BlockFactors.squares` of some documents."""
-        return np.asarray(squares[0])
 
     def solve(
         self, solver: SolverSettings, start: Solution | None = None, *, classes: Iterable[int] | None = None,
@@ -310,9 +325,8 @@ class BlockedOneVsRest(OneVsRest):
             def keep(fits: list[Fit], is_own: NDArray[np.bool_] = is_own) -> None:
                 for block in self._load():
                     rows = np.flatnonzero(is_own[block.documents])
-                    for fit in fits if len(rows) else ():
-                        own = fit.kernel.scores(block.matrix)
-                        scores[places[block.documents][rows], fit.own_class] = own[rows]
+                    for fit in fits:
+                        scores[places[block.documents][rows], fit.own_class] = fit.kernel.scores(block.matrix, rows)
 
             self._solve_groups(list(start.classes), factors, solver, keep)
 
@@ -327,13 +341,13 @@ class BlockedOneVsRest(OneVsRest):
 
     def _solve_group(self, classes: list[int], factors: BlockFactors, solver: SolverSettings) -> list[Fit]:
         features, offsets = self._scale(classes, factors)
-        n_fitted, largest = int(factors.is_fitted.sum()), float(self._blocked.class_weights.max())
+        n_fitted = sum(int(np.count_nonzero(own)) for own in factors.weights)
+        largest = float(self._blocked.class_weights.max())
         fits: list[Fit] = []
         for own_class, own, offset in zip(classes, features, offsets.tolist(), strict=True):
             stages = [solver]
             if not self._is_started:
-                diagonal = self._diagonal(factors.squares, self._blocked.classes == own_class, offset)
-                squares = float(diagonal.sum(dtype=np.float64))
+                squares = sum(each.sum_diagonal(own_class, offset) for each in factors.documents)
                 squares += dot(own[:, 1], self._shared_squares)
                 check_finite(squares)
                 stages = list(continuation(solver, squares / n_fitted * largest))
@@ -357,22 +371,18 @@ class BlockedOneVsRest(OneVsRest):
         order = np.random.default_rng((solver.seed, n_visits)).permutation(self._n_blocks)
         for block in self._load(order.tolist()):
             solver.check()
-            weights = self._weights(block) * factors.is_fitted[block.documents]
-            squares = np.ascontiguousarray(factors.squares[:, block.documents])
 
-            def visit(own: list[Fit], block: Block = block, weights: Floats = weights, squares: Any = squares) -> None:
+            def visit(own: list[Fit], block: Block = block) -> None:
                 for fit in own:
-                    stage, is_own = fit.stage, block.classes == fit.own_class
-                    strengths = np.where(is_own, stage.C, -stage.C) * weights
-                    squared = self._diagonal(squares, is_own, fit.offset)
-                    problem = block.matrix, strengths, squared, block.duals[fit.place], block.rows[fit.place]
+                    C, tolerance = fit.stage.C, fit.stage.tolerance
+                    problem = factors.documents[block.number], block.duals[fit.place], block.waits[fit.place]
                     if fit.action == ADD:
-                        fit.kernel.add(*problem)
+                        fit.kernel.add(*problem, C=C)
                     elif fit.action == MEASURE:
-                        fit.kernel.measure(*problem, tolerance=stage.tolerance)
+                        fit.kernel.measure(*problem, C=C, tolerance=tolerance)
                     else:
                         seed = (solver.seed + fit.n_iter * self._n_blocks + block.number) % 2**64
-                        fit.kernel.visit(*problem, tolerance=stage.tolerance, n_iter=fit.n_iter, seed=seed)
+                        fit.kernel.visit(*problem, C=C, tolerance=tolerance, n_iter=fit.n_iter, seed=seed)
 
             # a task for each class would spend more on threads than on some blocks: 19 s and not 14 to 16 s for 200 MB
             list(parallel_map(visit, [fits[n :: self._jobs] for n in range(self._jobs)], jobs=self._jobs))
@@ -383,7 +393,7 @@ class BlockedOneVsRest(OneVsRest):
         """Return the columns and the weights of features of one document that are not 0, by class."""
         found: dict[int, list[tuple[NDArray[np.int32], Floats]]] = {fit.own_class: [] for fit in fits}
         for block in self._load():
-            weights, single_rows = self._weights(block), block.single_rows
+            weights, single_rows = factors.weights[block.number], block.single_rows
             for fit in fits:
                 signs = np.where(block.classes == fit.own_class, 1.0, -1.0)
                 by_entry = (C * block.duals[fit.place] * signs * weights)[single_rows]
@@ -404,8 +414,9 @@ class BlockedNbSvm(BlockedOneVsRest):
         from nbtext._kernel import add_by_fold
 
         totals, total, n_single, n_entries = np.zeros((1, len(self._columns))), 0.0, 0, 0.0
+        fitted = self._fitted_weights(is_fitted)
         for block in self._load():
-            weights, rows = self._weights(block) * is_fitted[block.documents], block.single_rows
+            weights, rows = fitted[block.number], block.single_rows
             add_by_fold(block.matrix, weights, np.zeros(len(weights), dtype=np.int32), totals)
             total += float(np.sum(np.abs(block.single_values) * weights[rows]))
             n_single += int(((weights[rows] > 0) & (block.single_values != 0)).sum())
@@ -413,14 +424,9 @@ class BlockedNbSvm(BlockedOneVsRest):
             n_entries += dot(np.diff(shared + single), weights)
         total += float(totals.sum())
         pseudo_count = self._settings.ratio_smoothing * total / (n_entries or 1.0)
-        squares = np.zeros((3, len(self._blocked)), dtype=np.float32)
-        for block in self._load():
-            values, rows, n = block.single_values, block.single_rows, len(block.classes)
-            shares = log_shares(np.abs(values) * self._weights(block)[rows], pseudo_count)
-            for power in range(3):
-                squares[power, block.documents] = np.bincount(rows, values**2 * shares**power, minlength=n)
+        documents = self._make_documents(fitted, 3, pseudo_count)
         n_features = int((totals > 0).sum()) + n_single
-        return BlockFactors(is_fitted, squares, totals[0], total, n_features, pseudo_count)
+        return BlockFactors(fitted, documents, totals[0], total, n_features, pseudo_count)
 
     def _scale(self, classes: Sequence[int], factors: BlockFactors) -> tuple[NDArray[np.float32], Floats]:
         from nbtext._kernel import add_by_fold
@@ -430,7 +436,7 @@ class BlockedNbSvm(BlockedOneVsRest):
         numbers = np.full(self._n_classes, -1, dtype=np.int32)
         numbers[classes] = np.arange(len(classes), dtype=np.int32)
         for block in self._load():
-            weights, rows = self._weights(block) * factors.is_fitted[block.documents], block.single_rows
+            weights, rows = factors.weights[block.number], block.single_rows
             add_by_fold(block.matrix, weights, numbers[block.classes], sums)
             magnitudes = np.abs(block.single_values) * weights[rows]
             single += np.bincount(block.classes[rows], magnitudes, self._n_classes)
@@ -445,6 +451,3 @@ class BlockedNbSvm(BlockedOneVsRest):
 
     def _single_factors(self, signs: Floats, magnitudes: Floats, offset: float, factors: BlockFactors) -> Floats:
         return np.asarray((signs * log_shares(magnitudes, factors.pseudo_count) + offset) ** 2)
-
-    def _diagonal(self, squares: NDArray[np.float32], is_own: NDArray[np.bool_], offset: float) -> NDArray[np.float32]:
-        return sum_single_squares(squares, np.where(is_own, np.float32(1), np.float32(-1)), offset)

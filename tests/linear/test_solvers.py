@@ -306,18 +306,30 @@ def test_rows_and_sums_that_do_not_fit_are_refused() -> None:
 @needs_kernel
 def test_blocks_that_do_not_fit_are_refused() -> None:
     """They are a ValueError and no crash."""
-    from nbtext._kernel import BlockFit
+    from nbtext._kernel import BlockDocuments, BlockFit
+
+    def make_fit(*shape: int) -> BlockFit:
+        return BlockFit(np.zeros(shape, np.float32), own_class=0, offset=0.0, n_rows=2, is_logistic=False)
 
     matrix = problem(np.ones((2, 5)), [0, 1])["matrix"]
     with pytest.raises(ValueError, match="a weight and a scale"):
-        BlockFit(np.zeros((5, 3), np.float32), n_rows=2, is_logistic=False)
-    fitting = (np.ones(2), np.zeros(2, np.float32), np.zeros(2), np.zeros(16, np.uint8))
-    for place in range(4):
-        arrays = [each[:-1].copy() if number == place else each for number, each in enumerate(fitting)]
+        make_fit(5, 3)
+    of_rows = (np.zeros(2, np.int32), np.ones(2), np.zeros((1, 2), np.float32))
+    documents, duals, waits = BlockDocuments(matrix, *of_rows), np.zeros(2, np.float32), np.zeros((2, 2), np.uint8)
+    for place in range(3):
+        arrays = [each[..., :-1].copy() if number == place else each for number, each in enumerate(of_rows)]
+        with pytest.raises(ValueError, match="for each row"):
+            BlockDocuments(matrix, *arrays)
+    with pytest.raises(ValueError, match="one or three sums of squares"):
+        BlockDocuments(matrix, *of_rows[:2], np.zeros((2, 2), np.float32))
+    for state in ((duals[:-1], waits), (duals, waits[:, :-1].copy()), (duals, waits[:-1])):
         with pytest.raises(ValueError, match="one element for each row"):
-            BlockFit(np.zeros((5, 2), np.float32), n_rows=2, is_logistic=False).add(matrix, *arrays)
+            make_fit(5, 2).add(documents, *state, C=1.0)
     with pytest.raises(ValueError, match="a weight for each feature"):
-        BlockFit(np.zeros((4, 2), np.float32), n_rows=2, is_logistic=False).add(matrix, *fitting)
+        make_fit(4, 2).add(documents, duals, waits, C=1.0)
+    for rows in ([2], [-1]):
+        with pytest.raises(ValueError, match="not rows of the CSR matrix"):
+            make_fit(5, 2).scores(matrix, np.array(rows))
 
 
 @needs_kernel
