@@ -62,8 +62,8 @@ def format_repeated(name: str, together: float, separate: float) -> str:
 
 
 def format_json(value: Any, *, indent: int | None = None) -> str:
-    """Format a dictionary or a dataclass as JSON, on one line or indented."""
-    plain, encode = value if isinstance(value, dict) else asdict(value), _encoder(indent)
+    """Format a dictionary, a list, None or a dataclass as JSON, on one line or indented."""
+    plain, encode = value if isinstance(value, dict | list | None) else asdict(value), _encoder(indent)
     try:
         return encode(plain)
     except ValueError:  # JSON has no NaN and no infinity

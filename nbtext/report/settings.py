@@ -9,6 +9,7 @@ from typing import Any
 from nbtext.documents.formats import WRITABLE_NAMES
 from nbtext.errors import SettingsError
 from nbtext.records import dataclass
+from nbtext.report.records import field_text, format_json
 from nbtext.settings import Needs, check_settings, parse_names, setting
 
 COLUMNS = ("label", "probability")
@@ -31,32 +32,18 @@ class Field:
     is_several: bool | None = None
 
 
-def _number_cell(value: float | None) -> str:
-    return "" if value is None else f"{value:.6f}"
-
-
-def _text_cell(value: str | None) -> str:
-    return value or ""
-
-
-def _json_cell(value: Any) -> str:
-    import json  # only needed here: json is slow to import
-
-    return json.dumps(value, ensure_ascii=False)
-
-
 LABEL_LIST = Field("labels", str, is_list=True)
 FIELDS = {
-    "label": Field("text", _text_cell, is_several=False),
-    "probability": Field("number", _number_cell, is_several=False),
+    "label": Field("text", field_text, is_several=False),
+    "probability": Field("number", field_text, is_several=False),
     "labels": replace(LABEL_LIST, is_several=True),
-    "probabilities": Field("numbers", _number_cell, is_list=True, is_several=True),
-    "known": Field("number", _number_cell),
+    "probabilities": Field("numbers", field_text, is_list=True, is_several=True),
+    "known": Field("number", field_text),
     "outlier": Field("boolean", lambda value: "" if value is None else str(value).lower()),
     "typicality": Field("number", lambda value: "" if value is None else f"{value:g}", is_several=False),
-    "reason": Field("text", _text_cell),
+    "reason": Field("text", field_text),
 }
-SCORES, EXPLANATION = Field("scores", _json_cell), Field("contributions", _json_cell)
+SCORES, EXPLANATION = Field("scores", format_json), Field("contributions", format_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
