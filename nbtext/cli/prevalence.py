@@ -62,7 +62,6 @@ def prevalence(given: Prevalence) -> None:
     trained_on = trained.fitted.input
     with running.open_documents(given.sources, input_settings, given.run, trained_on=trained_on) as (source, on_batch):
         found = estimate_prevalence(trained, source, jobs=given.run.jobs, on_batch=on_batch)
-    for line in describe_doubts(found):
-        running.say(line, quiet=given.run.quiet)
+    running.say(*describe_doubts(found), quiet=given.run.quiet)
     grouped = found if given.group_field is not None else found[""]
     running.write_result(prevalence_result(grouped), given.result, chosen)

@@ -106,8 +106,7 @@ def review(given: Review) -> None:
         raise InputError("SOURCE has no documents to review")
     found, wanted = review_corpus(corpus, judge, jobs=given.run.jobs), given.only or FINDINGS
     found = replace(found, findings=tuple(each for each in found.findings if each.finding in wanted))
-    for line in summarize_review(found):
-        running.say(line, quiet=given.run.quiet)
+    running.say(*summarize_review(found), quiet=given.run.quiet)
     if given.report is not None:  # the texts are read again
         from nbtext.report.page.rendering import write_page
         from nbtext.report.review_page import render_review_page, shown_findings

@@ -44,10 +44,10 @@ SUFFIXES = {  # the format of an output file, by its suffix
 }  # fmt: skip
 
 
-def say(sentence: str, *, quiet: bool = False) -> None:
-    """Print a line for people on standard error."""
+def say(*sentences: str, quiet: bool = False) -> None:
+    """Print a line for people on standard error for each sentence."""
     if not quiet:
-        sys.stderr.write(printable(sentence) + "\n")
+        sys.stderr.write("".join(f"{printable(each)}\n" for each in sentences))
 
 
 def is_watched(output: str = "-") -> bool:
@@ -169,8 +169,7 @@ def save(model: TrainedModel, target: str, *, quiet: bool) -> None:
     from nbtext.report.training import format_approximation, format_decisions, format_training_summary
 
     save_model(model, target)
-    for line in (format_training_summary(model), *format_decisions(model)):
-        say(line, quiet=quiet)
+    say(format_training_summary(model), *format_decisions(model), quiet=quiet)
     if note := format_approximation(model):
         say(note, quiet=quiet)
 
@@ -286,8 +285,7 @@ def open_documents(
             if isinstance(error, InputError) and first_id is None and not (error.where or error.hint):  # no documents
                 error.hint = ", ".join(list_skipped())
             raise
-    for line in list_skipped():
-        say(line, quiet=run.quiet)
+    say(*list_skipped(), quiet=run.quiet)
     n_listed, n_excluded = len(settings.exclude_ids), source.skipped[EXCLUDED_IDS]
     if n_excluded < n_listed:
         say(f"--exclude-ids lists {number_of(n_listed, 'id')}, and {number_of(n_excluded, 'document')} had one of them"

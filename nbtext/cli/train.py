@@ -122,8 +122,7 @@ def train(given: Train) -> None:
 
             estimate = saved.fitted.estimate
             accuracy = (estimate.accuracy, estimate.documents) if isinstance(estimate, LeaveOneOutEstimate) else None
-            for line in format_first_look(look_at(trained.counts), accuracy):
-                running.say(line)
+            running.say(*format_first_look(look_at(trained.counts), accuracy))
         if evaluation is not None:
             from nbtext.report.evaluation import evaluation_result
 
@@ -276,8 +275,7 @@ def _learn_keywords(given: Train, keywords: Keywords) -> TrainedModel:
         keywords, counts, features, ModelSettings(**given.model_settings),
         labeled=labeled, steps=given.learning.em or 0, jobs=jobs,
     )  # fmt: skip
-    for line in format_keywords(found, len(counts.sample)):
-        running.say(line, quiet=quiet)
+    running.say(*format_keywords(found, len(counts.sample)), quiet=quiet)
     return replace(found.model, fitted=replace(found.model.fitted, input=model_input))
 
 
