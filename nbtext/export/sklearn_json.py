@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtext.bayes.event_model import SklearnClass
 from nbtext.bayes.event_models import EVENT_MODELS
@@ -31,7 +30,7 @@ def check_sklearn(model: FittedModel) -> None:
     same = sklearn_class(model)
     if same is not None and same.needs_smoothing and model.hyperparameters.smoothing == 0:
         raise ModelError(f"scikit-learn's {same.name} needs smoothing", hint="train with --smoothing 1e-10")
-    if model.model_settings.is_linear and model.task.is_exclusive and len(model.labels) == 1:
+    if same is None and model.task.is_exclusive and len(model.labels) == 1:
         raise ModelError("scikit-learn has no linear model with a single label", hint="train with two labels or more")
 
 
@@ -67,7 +66,7 @@ def sklearn_json(model: FittedModel) -> Iterator[bytes]:
     yield json.dumps(document, allow_nan=False).encode("ascii") + b"\n"
 
 
-def _step(name: str, params: dict[str, Any], **attributes: NDArray[Any] | int | str) -> Step:
+def _step(name: str, params: dict[str, Any], **attributes: Any) -> Step:
     plain = {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in attributes.items()}
     return {"class": name, "params": params, "attributes": plain}
 
@@ -102,8 +101,6 @@ def _estimator(model: FittedModel) -> Step:
         log_prob = same.feature_log_prob(weights)
         return _step(same.name, parameters, class_log_prior_=model.log_prior, feature_log_prob_=log_prob, **shared)
     bias = scorer.bias
-    if len(bias) == 1:
-        raise ModelError("scikit-learn has no linear model with a single label", hint="train with two labels or more")
     if len(bias) == 2:  # LogisticRegression has one weight vector for two labels
         weights, bias = weights[-1:] - weights[:1], bias[-1:] - bias[:1]
     return _step("LogisticRegression", {}, coef_=weights, intercept_=bias, **shared)
@@ -115,20 +112,17 @@ def _label_estimators(model: FittedModel) -> Step:
     weights, bias = model.scorer.weights()[:n_labels], model.scorer.bias[:n_labels]
     if isinstance(fit, ScoreScaling):
         weights, bias = fit.scale * weights, fit.scale * bias + fit.intercept + fit.biases
-    n_features = model.scorer.n_features
+    fitted = {"n_features_in_": model.scorer.n_features}
     binarizer = _step(
         "LabelBinarizer", {"sparse_output": True}, y_type_="multilabel-indicator", sparse_input_=False,
         classes_=np.array(model.labels),
     )  # fmt: skip
-    fitted = {"classes_": [0, 1], "n_features_in_": n_features}
     estimators = [
-        {"class": "LogisticRegression", "params": {},
-         "attributes": {"coef_": [row.tolist()], "intercept_": [value], **fitted}}
-        for row, value in zip(weights, bias.tolist(), strict=True)
-    ]  # fmt: skip
-    attributes = {"label_binarizer_": binarizer, "estimators_": estimators, "n_features_in_": n_features}
-    params = {"estimator": {"class": "LogisticRegression", "params": {}, "attributes": {}}}
-    return {"class": "OneVsRestClassifier", "params": params, "attributes": attributes}
+        _step("LogisticRegression", {}, coef_=row[None], intercept_=value[None], classes_=[0, 1], **fitted)
+        for row, value in zip(weights, bias, strict=True)
+    ]
+    params = {"estimator": _step("LogisticRegression", {})}
+    return _step("OneVsRestClassifier", params, label_binarizer_=binarizer, estimators_=estimators, **fitted)
 
 
 def _label_probabilities(model: FittedModel) -> dict[str, Any]:
