@@ -18,9 +18,10 @@ import numpy as np
 
 from nbtext.documents.appended_file import AppendedFile
 from nbtext.documents.batch import Batch, check_label
-from nbtext.errors import InputError, NbtextError, OutputError
+from nbtext.errors import InputError, NbtextError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
+from nbtext.output import convert_errors
 
 AT_ONCE = 512  # documents that are counted together
 HINT = "name another file with -o"
@@ -65,11 +66,10 @@ def read_pool(batches: Iterable[Batch], features: FeatureSettings, size: int) ->
 def count_documents(documents: list[PoolDocument], features: FeatureSettings) -> CorpusCounts:
     """Return the counts of documents, all of which are retained, in order, without labels."""
     counter = CorpusCounter(features, sample_size=None)
-    for start in range(0, len(documents), AT_ONCE):
-        part = documents[start : start + AT_ONCE]
-        places = [str(start + row) for row in range(len(part))]  # as groups, by which the rows are put in order
-        columns = tuple(map(list, zip(*(document.texts for document in part), strict=True)))
-        counter.add(Batch(places, columns, [""] * len(part), groups=places))
+    places = list(map(str, range(len(documents))))  # as groups, by which the rows are put in order
+    columns = tuple([document.texts[k] for document in documents] for k in range(max(1, len(features.fields))))
+    for batch in Batch(places, columns, [""] * len(documents), groups=places).split(AT_ONCE):
+        counter.add(batch)
     counts = counter.finish()
     if counts.sample.groups is None:
         return counts
@@ -136,11 +136,8 @@ class AnswerFile:
             line = json.dumps(record, ensure_ascii=False).encode() + b"\n"
         except UnicodeEncodeError:  # a lone surrogate, which is written as an escape
             line = json.dumps(record).encode() + b"\n"
-        try:
+        with convert_errors(self.path):
             self._file.append(line)
-        except OSError as error:
-            what = f"cannot be written: {(error.strerror or str(error)).lower()}"
-            raise OutputError(what, where=self.path) from None
         self.answers.append(Answer(document, labels, line))
 
     def remove_last(self) -> Answer:

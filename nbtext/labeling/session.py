@@ -169,10 +169,9 @@ class Session:
         self.file, self.learner, self.pool = file, learner, pool
         self.labels = list(dict.fromkeys((*labels, *learner.labels)))
         self._search: NDArray[np.bool_] | None = None
-        rows: dict[PoolDocument, list[int]] = defaultdict(list)
+        self._rows: dict[PoolDocument, list[int]] = defaultdict(list)
         for row, document in enumerate(pool.documents):
-            rows[document].append(row)
-        self._rows = dict(rows)
+            self._rows[document].append(row)
         self._skipped: set[int] = set()
         self._last_skipped: list[PoolDocument] = []  # since the last answer
         self._is_open = np.ones(len(pool.documents), dtype=bool)

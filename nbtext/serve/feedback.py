@@ -13,6 +13,7 @@ from nbtext.documents.appended_file import AppendedFile
 from nbtext.documents.batch import Batch, check_label
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import NbtextError, OutputError
+from nbtext.output import convert_errors
 from nbtext.serve.guard import dumps
 from nbtext.serve.models import ServedModel
 from nbtext.serve.requests import in_http_terms, without_place
@@ -107,9 +108,8 @@ class FeedbackFile:
             pending, self._pending = self._pending, []
             data, error = b"".join(lines for lines, _ in pending), None
             try:
-                await asyncio.get_running_loop().run_in_executor(self._pool, self._file.append, data)
-            except OSError as problem:
-                error = OutputError(f"cannot be written: {(problem.strerror or str(problem)).lower()}")
+                with convert_errors(self._file.path):
+                    await asyncio.get_running_loop().run_in_executor(self._pool, self._file.append, data)
             except OutputError as problem:
                 error = problem
             for _, done in pending:
