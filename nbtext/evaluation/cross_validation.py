@@ -34,7 +34,7 @@ from nbtext.model.fitting import align_to_vocabulary, fit_model
 from nbtext.model.predictions import Labels, Predictions
 from nbtext.model.predictor import MOST_PROBABLE, Predictor, predict_counts
 from nbtext.model.settings import DecisionSettings
-from nbtext.model.source_counting import OnBatch, count_blocks, count_source
+from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor, count_source, read_batches
 from nbtext.model.source_prediction import MAX_PROBABILITIES
 from nbtext.model.training import check_hashing, count_for_model, sample_size
 from nbtext.parallel import parallel_map
@@ -82,16 +82,11 @@ def cross_validate(
     needs_all = model_settings.optimize is not None or model_settings.has_targets or decisions.coverage is not None
     if size is not None and not needs_all:
         size = min(size, N_CALIBRATED)
-    has_own_vocabulary = corpus.vocabulary is not None and features.vocabulary is None
 
     def predict_fold(split: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Iterator[Predictions]:
         is_training, is_held_out = split
         training = everything.without(~is_training, sample_size=size)
         held_out = everything.sample.take(np.flatnonzero(is_held_out))
-        if has_own_vocabulary:
-            columns = training.statistics.used_features  # features that the training documents have
-            training = training.restrict(columns)
-            held_out = held_out.restrict(columns, everything.statistics.n_features)
         return predict_documents(
             training, held_out, corpus.sets, features=features, model_settings=model_settings, decisions=decisions
         )
@@ -109,6 +104,8 @@ def predict_documents(
 ) -> Iterator[Predictions]:  # fmt: skip
     """Train a model on a counted corpus, and predict other documents over the same features.
 
+    Features that no training document has are dropped first, unless the settings give the vocabulary.
+
     Parameters
     ----------
     training : CorpusCounts
@@ -117,6 +114,9 @@ def predict_documents(
     labels : sequence of tuple of str
         The labels of each class of the documents to predict.
     """
+    if training.vocabulary is not None and features.vocabulary is None:
+        columns = training.statistics.used_features
+        training, held_out = training.restrict(columns), held_out.restrict(columns, training.statistics.n_features)
     model = fit_model(training, features, model_settings)
     if model.columns is not None:
         held_out = held_out.restrict(model.columns, training.statistics.n_features)
@@ -203,15 +203,12 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
     """
     batches, found_groups, n_read = list[Batch](), list[str](), 0
     counter = CorpusCounter(features, sample_size=None)
-    for block in source.blocks():
-        batch = block.batch()
+    for batch in read_batches(source, on_batch):
         counter.add(replace(batch, groups=[str(n_read + row) for row in range(len(batch))]))
         batch.labels, batch.label_lists = batch.single_labels(), None
         batches.append(batch)
         found_groups += batch.groups or ()
         n_read += len(batch)
-        if on_batch is not None:
-            on_batch(block, batch)
     documents, corpus = join_batches(batches), counter.finish()
     del batches
     if on_corpus is not None:
@@ -226,7 +223,7 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
         training = documents.take(np.flatnonzero(is_training).tolist()).split(BLOCK_SIZE)
 
         def count(features: FeatureSettings, batches: list[Batch] = training) -> CorpusCounts:
-            return count_blocks(map(Batch.block, batches), features, jobs=jobs, sample_size=None)
+            return ThreadExecutor(jobs).count_blocks(map(Batch.block, batches), CountingTask(features, None), None)
 
         predictor = Predictor(search(count).fitted)
         for batch in documents.take(np.flatnonzero(is_held_out).tolist()).split(BLOCK_SIZE):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from nbtext.bayes.scorer import Floats
+from nbtext.bayes.scorer import Floats, log_posterior
 from nbtext.documents.batch import Batch
 from nbtext.evaluation.bootstrap import Estimate, compute_intervals, totals_of
 from nbtext.evaluation.curves import (
@@ -351,8 +351,7 @@ class ErrorLog:
         self._probabilities.add(rows)
         if batch.scores is not None:
             # the probabilities of the same labels without calibration
-            exponentials = np.exp(batch.scores - batch.scores.max(axis=1, keepdims=True))
-            uncalibrated = exponentials[np.arange(len(rows)), predictions.label_classes] / exponentials.sum(axis=1)
+            uncalibrated = np.exp(log_posterior(batch.scores))[np.arange(len(rows)), predictions.label_classes]
             self.before_calibration = self.before_calibration or Reliability()
             self.before_calibration.add(uncalibrated, outcomes.is_chosen_right)
         self.has_texts |= batch.columns is not None

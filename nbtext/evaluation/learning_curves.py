@@ -98,14 +98,10 @@ def compute_learning_curves(
         other = align_to_vocabulary(test, features)
         tested = align_documents(other.sample, other.vocabulary, everything.vocabulary)
         labels = test.labels
-    has_own_vocabulary = everything.vocabulary is not None and features.vocabulary is None
 
     def evaluate(documents: tuple[NDArray[np.int64], NDArray[np.int64]]) -> list[Evaluation]:
         """Train each model on documents of the corpus, and evaluate it on others; both are positions."""
-        training, columns = part_of(everything, np.sort(documents[0]), has_own_vocabulary=has_own_vocabulary)
-        held_out, evaluations = tested.take(documents[1]), []
-        if has_own_vocabulary:
-            held_out = held_out.restrict(columns, everything.statistics.n_features)
+        training, held_out, evaluations = everything.take(np.sort(documents[0])), tested.take(documents[1]), []
         for each in model_settings:
             evaluator = Evaluator()
             sets = [(label,) for label in labels]
@@ -161,20 +157,3 @@ def _sizes(wanted: tuple[int, ...] | None, n_documents: int, *, has_test: bool) 
     largest = n_documents if has_test else max(1, int(LARGEST_SHARE * n_documents))
     doubled = [FIRST_SIZE << step for step in range(40) if FIRST_SIZE << step < largest]
     return [*doubled, largest]
-
-
-def part_of(
-    everything: CorpusCounts, documents: NDArray[np.int64], *, has_own_vocabulary: bool
-) -> tuple[CorpusCounts, NDArray[np.int64]]:
-    """Count some documents of the sample alone, and return the columns that were kept.
-
-    Parameters
-    ----------
-    documents : array of int64
-        Their positions in the sample, ascending.
-    has_own_vocabulary : bool
-        Drop the features that these documents do not have.
-    """
-    part = everything.take(documents)
-    columns = part.statistics.used_features if has_own_vocabulary else np.arange(part.statistics.n_features)
-    return part.restrict(columns), columns

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.class_statistics import ClassStatistics, log_prior
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.leave_one_out import AT_ONCE
-from nbtext.bayes.scorer import LinearScorer
+from nbtext.bayes.scorer import LinearScorer, log_posterior
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import Selection
 from nbtext.bayes.unlabeled import NEGLIGIBLE, ExpectationMaximization
@@ -239,8 +239,7 @@ def _posteriors_of_keywords(documents: DocumentCounts, found: KeywordColumns, le
     parts = []
     for start in range(0, len(documents), AT_ONCE):
         scores = (occurrences[start : start + AT_ONCE] @ weights).toarray()
-        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-        shares /= shares.sum(axis=1, keepdims=True)
+        shares = np.exp(log_posterior(scores))
         shares[shares < NEGLIGIBLE] = 0
         shares[scores.max(axis=1) <= 0] = 0
         parts.append(csr_array(shares))

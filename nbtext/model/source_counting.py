@@ -133,13 +133,6 @@ def _set_single_labels(batch: Batch) -> Batch:
     return batch
 
 
-def count_blocks(
-    blocks: Iterator[Block], settings: FeatureSettings, *, jobs: int, sample_size: int | None
-) -> CorpusCounts:
-    """Return the counts of all documents of some blocks, as `count_source` does."""
-    return ThreadExecutor(jobs).count_blocks(blocks, CountingTask(settings, sample_size), None)
-
-
 def read_batches(source: Source, on_batch: OnBatch | None = None) -> Iterator[Batch]:
     """Yield the batches of a source, in order and in this thread; `on_batch` is called after each was used."""
     for block in source.blocks():

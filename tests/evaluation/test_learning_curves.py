@@ -13,7 +13,7 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import SettingsError
-from nbtext.evaluation.learning_curves import _sizes, compute_learning_curves, growing_order, part_of
+from nbtext.evaluation.learning_curves import _sizes, compute_learning_curves, growing_order
 from nbtext.evaluation.settings import CurveSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
@@ -60,7 +60,7 @@ def test_a_part_is_what_training_on_it_alone_gives(model: str, options: dict[str
     features, model_settings = FeatureSettings(**options), ModelSettings(model=model)  # type: ignore[arg-type]
     everything = corpus_of_texts(texts, labels, features)
     documents = np.arange(0, 40, 2)
-    part, _ = part_of(everything, documents, has_own_vocabulary=everything.vocabulary is not None)
+    part = everything.take(documents).drop_unused_features()
     if everything.vocabulary is not None:
         assert part.vocabulary is not None
         chosen = [int(term[2:]) for term in part.vocabulary.terms if term.startswith("id")]
