@@ -143,12 +143,13 @@ def _name_training(given: Label, trained_on: ModelInput | None, names: tuple[str
 
     names  the keys of the texts of an answer
     """
-    from nbtext.documents.settings import DEFAULT_LABEL
+    from nbtext.documents.settings import DEFAULT_LABEL, UNKNOWN_INPUT
 
     model, output, keywords = given.model, given.output, given.keywords
     if model is not None:
         fields = ("--text-field", join_list(names), "--label-field", DEFAULT_LABEL)
-        is_named = trained_on is not None and (trained_on.text_field, trained_on.label_field) != (names, DEFAULT_LABEL)
+        known = trained_on or UNKNOWN_INPUT
+        is_named = (known.text_field, known.label_field, known.label_fields) != (names, DEFAULT_LABEL, ())
         return shlex.join(("nbtext", "update", model, output, *(fields if is_named else ()), "-o", "model.joblib"))
     started: tuple[str, ...] = ()
     if keywords is not None and given.input.text_field == names:  # else no field has the texts of both

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from starlette.exceptions import HTTPException
 
 from nbtext.documents.appended_file import AppendedFile
 from nbtext.documents.batch import Batch, check_label
+from nbtext.documents.rows import name_labels
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import NbtextError, OutputError
 from nbtext.output import convert_errors
@@ -33,6 +35,7 @@ def feedback_lines(batch: Batch, model: ServedModel, settings: InputSettings, *,
         400: a document has no text or no label, or the model does not know the label.
     """
     time = datetime.now(UTC).isoformat(timespec="seconds")
+    stored = replace(settings, label_fields=model.input.label_fields)
     first, lines = settings.text_field[0], []
     empty = dict.fromkeys(settings.text_field, "")
     has_several = not model.fitted.task.is_exclusive
@@ -53,12 +56,14 @@ def feedback_lines(batch: Batch, model: ServedModel, settings: InputSettings, *,
                 check_label(label)
                 if not new_labels:
                     model.fitted.class_of(label)
+            named = name_labels(list(labels) if has_several else labels[0], stored, is_list=False)
         except NbtextError as error:
             raise HTTPException(400, f"{where}{in_http_terms(error)}") from None
         texts = [column[row] for column in batch.columns]
         fields = dict(zip(settings.text_field, texts, strict=True)) if settings.separate_fields else {first: texts[0]}
-        given = labels if has_several else labels[0]
-        lines.append(dumps({ID: batch.ids[row], **empty, **fields, settings.label_field: given, TIME: time}) + b"\n")
+        record = {ID: batch.ids[row], **empty, **fields, **named}
+        record.setdefault(TIME, time)  # unless the model has a key of this name
+        lines.append(dumps(record) + b"\n")
     return b"".join(lines)
 
 

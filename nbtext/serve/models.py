@@ -203,15 +203,19 @@ class ServedModel:
     engine: LocalEngine | ProcessEngine
     loaded_at: float
 
-    def input_settings(self, max_document_bytes: int) -> InputSettings:
-        """Return how documents are read for this model: by the keys of the rows that it was trained on.
+    @property
+    def input(self) -> ModelInput:
+        """The keys of the rows that it was trained on.
 
         They are `text` and `label` if it was trained on other documents, or on columns without names.
         """
         known = self.fitted.input
-        if known.unit != "row" or any(name.isdecimal() for name in (*known.text_field, known.label_field)):
-            known = ModelInput()
-        fields = self.fitted.feature_settings.fields
+        has_numbers = any(name.isdecimal() for name in (*known.text_field, known.label_field))
+        return known if known.unit == "row" and not has_numbers else ModelInput()
+
+    def input_settings(self, max_document_bytes: int) -> InputSettings:
+        """Return how documents are read for this model: by the keys of `input`; several labels are one list."""
+        known, fields = self.input, self.fitted.feature_settings.fields
         return InputSettings(
             text_field=fields or known.text_field, label_field=known.label_field, separate_fields=bool(fields),
             max_document_bytes=max_document_bytes,

@@ -278,6 +278,8 @@ def test_keywords_of_two_labels_that_are_one_feature(start: Start, tmp_path: Pat
         (("-m", "m.joblib"), "nbtext update m.joblib labels.jsonl -o model.joblib"),
         (("-m", "b.joblib", "--text-field", "text"),
          "nbtext update b.joblib labels.jsonl --text-field text --label-field label -o model.joblib"),
+        (("-m", "c.joblib"),
+         "nbtext update c.joblib labels.jsonl --text-field text --label-field label -o model.joblib"),
     ],
 )  # fmt: skip
 def test_the_command_at_the_end(
@@ -292,11 +294,17 @@ def test_the_command_at_the_end(
         nbtext("train", "train.jsonl", "-o", "m.joblib").ok()
         fields = ("--text-field", "body", "--label-field", "kind")
         nbtext("train", "others.jsonl", *fields, "-o", "b.joblib").ok()
+        columns = [
+            {label: int(label == line["label"]) for label in LABELS.values()} | {"text": line["text"]} for line in lines
+        ]
+        (tmp_path / "columns.jsonl").write_text("".join(json.dumps(line) + "\n" for line in columns))
+        nbtext("train", "columns.jsonl", "--label-fields", ",".join(LABELS.values()), "-o", "c.joblib").ok()
     (tmp_path / "words.csv").write_text("sport,match\nbaking,oven,flour\nspace,orbit\n")
     terminal = start("--labels", "sport,baking", *options)
     terminal.wait("left")
-    terminal.press("1", "1 answer")
-    terminal.press("2", "2 answers")
+    keys = ("\r", "\r") if "c.joblib" in options else ("1", "2")  # of several labels, Enter saves an answer
+    terminal.press(keys[0], "1 answer")
+    terminal.press(keys[1], "2 answers")
     assert terminal.end("q") == 0
     shown = " ".join(terminal.shown.split("to train a model: ")[1].split())
     assert shown.startswith(command)

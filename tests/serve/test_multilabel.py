@@ -108,6 +108,25 @@ def test_options_of_several_labels(start: Callable[..., Any], model: Path) -> No
         assert (answer.status, "cannot be used with a single-label model" in answer.value["error"]) == (400, True)
 
 
+def test_feedback_of_a_column_for_each_label(start: Callable[..., Any], tmp_path: Path) -> None:
+    """`nbtext update` reads the columns that the model was trained on, also one whose name is a key of each line."""
+    rows = ["red,1,0", "blue,0,1", "red blue,1,1", "green,0,0"] * 3
+    (tmp_path / "t.csv").write_text("\n".join(["text,warm,time", *rows, ""]))
+    nbtext = [sys.executable, "-m", "nbtext"]
+    options = ("--label-fields", "warm,time", "-q", "-o", "m.joblib")
+    subprocess.run([*nbtext, "train", "t.csv", *options], cwd=tmp_path, check=True)
+    service = start("-m", tmp_path / "m.joblib", "--feedback-dir", tmp_path, "--new-labels")
+    sent = [{"text": "orange", "label": ["warm"]}, {"text": "dusk", "label": ["time", "warm"]}]
+    assert service.post("/v1/models/m/feedback", [*sent, {"text": "grey", "label": []}]).value == {"stored": 3}
+    refused = service.post("/v1/models/m/feedback", {"text": "x", "label": ["cold"]})
+    assert (refused.status, refused.value["error"]) == (400, "the label 'cold' has no column")
+    stored = [json.loads(line) for line in (tmp_path / "m.jsonl").read_text().splitlines()]
+    assert [(each["text"], each["warm"], each["time"]) for each in stored] == [
+        ("orange", 1, 0), ("dusk", 1, 1), ("grey", 0, 0)
+    ]  # fmt: skip
+    subprocess.run([*nbtext, "update", "m.joblib", "m.jsonl", "-q"], cwd=tmp_path, check=True)
+
+
 def test_feedback_is_learned(start: Callable[..., Any], topics: Path, tmp_path: Path) -> None:
     """Feedback has lists of labels, which the model learns; an empty list is a document without label."""
     model = tmp_path / "topics.joblib"
