@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import Field, fields
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -66,7 +67,25 @@ NAMED = "nbtext.files"  # the key under which click keeps the files of the comma
 STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 
-class FileType(ParamType):
+class Parsed(ParamType):
+    """The type of an option or argument whose text is parsed.
+
+    parse  raises ValueError for a wrong value
+    """
+
+    name = "text"
+
+    def __init__(self, parse: Callable[[str], Any] = str) -> None:
+        self.parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return self.parse(value) if isinstance(value, str) else value
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class FileType(Parsed):
     """The value of an option or argument that names a file; the command remembers it for `check_files`.
 
     is_output     whether the command writes it
@@ -76,30 +95,25 @@ class FileType(ParamType):
 
     name = "file"
 
-    parse: Callable[[str], Any] = str  # raises ValueError for a wrong value
     not_files: tuple[str, ...] = ()  # values that are not files
 
     def __init__(
         self, metavar: str = "FILE", *, is_output: bool = False, is_model: bool = False, is_rewritten: bool = False
     ) -> None:
+        super().__init__()
         self.metavar, self.is_output, self.is_model, self.is_rewritten = metavar, is_output, is_model, is_rewritten
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         return "|".join((*self.not_files, self.metavar))
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str):
-            return value
-        if ctx is not None and param is not None and value not in self.not_files:
+        if isinstance(value, str) and ctx is not None and param is not None and value not in self.not_files:
             option = param.opts[0] if isinstance(param, click.Option) else (param.human_readable_name or "").rstrip(".")
             if not value:
                 kind = {"SOURCE": "file or directory", "DIR": "directory"}.get(self.metavar.rstrip("."), "file")
                 raise SettingsError("the path is empty", where=option, hint=f"name a {kind}")
             ctx.meta.setdefault(NAMED, []).append(NamedFile(value, option, self))
-        try:
-            return self.parse(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
+        return super().convert(value, param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
@@ -265,30 +279,15 @@ def complete_models(ctx: click.Context, parameter: click.Parameter, incomplete: 
 COMPLETIONS: dict[str, Complete] = {"labels": complete_labels, "models": complete_models}
 
 
-class Parsed(ParamType):
-    """The type of an option whose text is parsed by its setting."""
-
-    name = "text"
-
-    def __init__(self, field: Field[Any], found: Setting) -> None:
-        self._field, self._found = field, found
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str):
-            return value
-        try:
-            return parse_value(self._field, self._found, value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-
 def _type_of(field: Field[Any], found: Setting) -> Any:
     """Return the type of the parameter of a setting, for click."""
     if found.file:
         kind = copy(ROLES[found.file])
         kind.metavar, kind.parse, kind.not_files = found.metavar or kind.metavar, found.parse or str, found.names
         return kind
-    return click.Choice(found.choices) if found.choices and found.parse is None else Parsed(field, found)
+    if found.choices and found.parse is None:
+        return click.Choice(found.choices)
+    return Parsed(partial(parse_value, field, found))
 
 
 class Option(click.Option):

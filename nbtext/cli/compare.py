@@ -102,7 +102,7 @@ def compare(given: Compare) -> None:
         refuse_settings(CurveSettings, SearchSettings, FeatureSettings, ModelSettings, because=because)
         if is_svg:
             raise refuse("report", "only learning curves are written as SVG")
-        compared = _compare_models(sources, models, given.input, given.run)
+        compared = _compare_models(given, sources, models)
         page = partial(render_comparison_page, compared, subject=", ".join(sources))
         outcome: Result[Any] = comparison_result(compared)
     elif given.curves.is_search:
@@ -123,9 +123,7 @@ def compare(given: Compare) -> None:
     running.write_result(outcome, given.result, chosen)
 
 
-def _compare_models(
-    sources: tuple[str, ...], models: tuple[str, ...], input_settings: InputSettings, run: options.RunSettings
-) -> Comparison:
+def _compare_models(given: Compare, sources: tuple[str, ...], models: tuple[str, ...]) -> Comparison:
     """Compare trained models by their predictions for the same documents."""
     from time import thread_time
 
@@ -138,8 +136,8 @@ def _compare_models(
     candidates = [Candidate(path, load_model(path), size(path)) for path in models]
     inputs = {candidate.model.fitted.input for candidate in candidates}
     trained_on = inputs.pop() if len(inputs) == 1 else None
-    with running.open_documents(sources, input_settings, run, trained_on=trained_on) as (source, on_batch):
-        return compare_models(candidates, source, clock=thread_time, jobs=run.jobs, on_batch=on_batch)
+    with running.open_documents(sources, given.input, given.run, trained_on=trained_on) as (source, on_batch):
+        return compare_models(candidates, source, clock=thread_time, jobs=given.run.jobs, on_batch=on_batch)
 
 
 def _compute_curves(given: Compare) -> LearningCurves:
@@ -153,8 +151,8 @@ def _compute_curves(given: Compare) -> LearningCurves:
     settings = [ModelSettings(**given.model_settings, model=name) for name in names]
     for each in settings:
         check_hashing(given.features, each)
-    corpus, features = _count(given.sources, given.input, given.features, given.run)
-    others = _count((given.test,), given.input, features, given.run)[0] if given.test is not None else None
+    corpus, features = _count(given, given.sources, given.features)
+    others = _count(given, (given.test,), features)[0] if given.test is not None else None
     is_wanted = not (given.run.quiet or given.run.no_progress)
     return compute_learning_curves(
         corpus, given.curves, features=features, model_settings=settings, test=others, jobs=given.run.jobs,
@@ -162,19 +160,17 @@ def _compute_curves(given: Compare) -> LearningCurves:
     )  # fmt: skip
 
 
-def _count(
-    sources: tuple[str, ...], input_settings: InputSettings, features: FeatureSettings, run: options.RunSettings
-) -> tuple[CorpusCounts, FeatureSettings]:
+def _count(given: Compare, sources: tuple[str, ...], features: FeatureSettings) -> tuple[CorpusCounts, FeatureSettings]:
     """Count some sources; return the counts, and the feature settings."""
     from nbtext.documents.matrix import load_matrix
     from nbtext.model.matrices import matrix_counts, matrix_features
     from nbtext.model.source_counting import count_source
 
-    if running.is_matrix_alone(sources, input_settings):
+    if running.is_matrix_alone(sources, given.input):
         options.refuse_for_counts("a matrix")
         matrix = load_matrix(sources[0])
         features = matrix_features(matrix)
         return matrix_counts(matrix, features), features
-    with running.open_documents(sources, input_settings, run) as (source, on_batch):
+    with running.open_documents(sources, given.input, given.run) as (source, on_batch):
         features = replace(features, fields=source.field_names)
-        return count_source(source, features, jobs=run.jobs, sample_size=None, on_batch=on_batch), features
+        return count_source(source, features, jobs=given.run.jobs, sample_size=None, on_batch=on_batch), features

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings
 from nbtext.documents.formats import FORMATS, check_suffix
-from nbtext.errors import InputError, ModelError, SettingsError, number_of
+from nbtext.errors import InputError, SettingsError, number_of
 from nbtext.features.settings import FeatureSettings
 from nbtext.output import STANDARD_OUTPUT
 from nbtext.records import dataclass
@@ -78,7 +78,7 @@ def label(given: Label) -> None:
     from nbtext.features.analyzer import Locator
     from nbtext.labeling.pool import AnswerFile, read_pool
     from nbtext.labeling.session import Learner, Session
-    from nbtext.model.growth import check_growth
+    from nbtext.model.growth import check_growth, locate_error
     from nbtext.model.keyword_file import read_keywords
     from nbtext.model.keywords import extend_ngrams, train_with_keywords
     from nbtext.model.source_counting import read_batches
@@ -98,10 +98,8 @@ def label(given: Label) -> None:
     if given.model is not None:
         refuse_settings(FeatureSettings, because="the model has its features")
         trained = load_model(given.model)
-        try:
+        with locate_error(given.model):
             check_growth(trained)
-        except ModelError as error:
-            raise error.locate(given.model) from None
     elif given.keywords is not None:
         words = read_keywords(given.keywords)
     trained_on = trained.fitted.input if trained is not None else None

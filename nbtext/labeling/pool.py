@@ -18,7 +18,7 @@ import numpy as np
 
 from nbtext.documents.appended_file import AppendedFile
 from nbtext.documents.batch import Batch, check_label
-from nbtext.errors import InputError, NbtextError
+from nbtext.errors import InputError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.output import convert_errors
@@ -165,10 +165,7 @@ class AnswerFile:
         labels = tuple(given) if isinstance(given, list) else (given,)
         if not all(isinstance(label, str) for label in labels):
             raise InputError("is not an answer of nbtext label: it has no label", where=where, hint=HINT)
-        try:
-            for label in labels:
-                check_label(label)
-        except NbtextError as error:
-            raise error.locate(where) from None
+        for label in labels:
+            check_label(label, where=where)
         document = PoolDocument(record[ID], tuple(map(str, texts)))
         return Answer(document, tuple(dict.fromkeys(labels)), line.removesuffix(b"\n") + b"\n")

@@ -145,10 +145,10 @@ def merge(models: Sequence[TrainedModel], *, names: Sequence[str] = (), jobs: in
     if not others:
         return first
     for number, other in enumerate(others, 1):
-        with _locate_error(" and ".join((names[0], names[number])) if names else ""):
+        with locate_error(" and ".join((names[0], names[number])) if names else ""):
             check_settings(first, other)
     for number, model in enumerate(models):
-        with _locate_error(names[number] if names else ""):
+        with locate_error(names[number] if names else ""):
             check_growth(model)
             check_undecayed(model)
     largest = max(models, key=_size)
@@ -161,12 +161,12 @@ def merge(models: Sequence[TrainedModel], *, names: Sequence[str] = (), jobs: in
 
 
 @contextmanager
-def _locate_error(where: str) -> Iterator[None]:
+def locate_error(where: str) -> Iterator[None]:
     """Add the names of the models to a ModelError."""
     try:
         yield
     except ModelError as error:
-        raise ModelError(error.what, where=where, hint=error.hint) from None
+        raise error.locate(where) from None
 
 
 def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> TrainedModel:

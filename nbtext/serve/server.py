@@ -154,10 +154,9 @@ def serve(
 
     store = ModelStore(files, on_reload)
     batcher = Batcher(threads or available_cpus(), metrics.batches.observe)
-    feedback: dict[str, FeedbackFile] = {}
-    if settings.feedback_dir is not None:
-        for model in files:
-            feedback[model.name] = FeedbackFile(os.path.join(settings.feedback_dir, f"{model.name}.jsonl"))
+    folder = settings.feedback_dir
+    paths = {} if folder is None else {model.name: os.path.join(folder, f"{model.name}.jsonl") for model in files}
+    feedback = {name: FeedbackFile(path) for name, path in paths.items()}
     service = Service(store, settings, batcher=batcher, metrics=metrics, log=log, tokens=tokens, feedback=feedback)
     listener = _listen(settings)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
