@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from nbtext.errors import number_of, printable
+from nbtext.errors import list_some, number_of, printable
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
     from nbtext.model.corpus_counts import CorpusCounts
 
-MAX_LABELS = 10  # that are named
 REPEATED = 0.1  # share of documents that repeat another one, from which it is said
 COMPARED = 20  # documents, from which shares and accuracies say something
 LARGEST = 0.6  # share of the largest label, from which accuracy alone says little
@@ -60,7 +59,7 @@ def format_first_look(look: FirstLook, accuracy: tuple[float, int] | None = None
         lines.append(f"{look.empty:,} of {total} hold no token: they count for their labels, and get no label")
     single = sorted(label for label, n in look.labels.items() if n == 1)
     if single and len(look.labels) > 1 and look.is_training:
-        names = ", ".join(map(printable, single[:MAX_LABELS])) + (", …" if len(single) > MAX_LABELS else "")
+        names = list_some(map(printable, single))
         lines.append(f"{number_of(len(single), 'label')} with only one document: {names}")
     n_repeated, n_compared = look.repeated
     if n_compared >= COMPARED and n_repeated >= REPEATED * n_compared:

@@ -94,13 +94,18 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         found += f", {number_of(inspection.occurrences, 'occurrence')} of features"
     yield "training", found
     if inspection.decisions is not None:
-        yield from _multilabel_lines(inspection, inspection.decisions)
-    elif inspection.parts:
+        yield "labels", "several for a document, or none"
+    if inspection.parts:
         yield "parts", format_parts(inspection.parts)
-    elif inspection.C is None:
-        yield "smoothing", f"{inspection.smoothing:.4g} ({inspection.chosen_by})"
-    else:
+    elif inspection.C is not None:
         yield "C", f"{inspection.C:.4g} ({inspection.chosen_by})"
+    elif inspection.mu is not None:
+        alpha = f", α {inspection.alpha:.4g}" if inspection.alpha is not None else ""
+        yield "smoothing", f"μ {inspection.mu:.4g}{alpha} ({inspection.chosen_by})"
+    else:
+        yield "smoothing", f"{inspection.smoothing:.4g} ({inspection.chosen_by})"
+    if inspection.decisions is not None:
+        yield from _decision_lines(inspection, inspection.decisions)
     if inspection.is_converged is False:
         yield "converged", "no: the solver stopped before it met its tolerance; scale large values down, or lower C"
     if inspection.expected is not None and inspection.decisions is None:
@@ -124,14 +129,8 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         yield "words", "not stored, because features are hashed; --words-from SOURCE looks them up in texts"
 
 
-def _multilabel_lines(inspection: Inspection, decisions: tuple[LabelDecision, ...]) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a multi-label model: its smoothing, its estimate and its thresholds."""
-    yield "labels", "several for a document, or none"
-    if inspection.mu is None:
-        yield "C", f"{inspection.C:.4g} ({inspection.chosen_by})"
-    else:
-        alpha = f", α {inspection.alpha:.4g}" if inspection.alpha is not None else ""
-        yield "smoothing", f"μ {inspection.mu:.4g}{alpha} ({inspection.chosen_by})"
+def _decision_lines(inspection: Inspection, decisions: tuple[LabelDecision, ...]) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a multi-label model about its estimate and its thresholds."""
     found = inspection.expected
     if found is not None:
         scores = (f"{name} {found[key]:.4f}" for name, key in (("micro-F1", "micro_f1"), ("macro-F1", "macro_f1")))

@@ -157,7 +157,7 @@ def _draw_choices(choices: Sequence[tuple[str, str, bool]], screen: Screen, max_
             name = names[place] if cell_len(names[place]) <= size else set_cell_size(names[place], size - 1) + "…"
             line.append(f"{key} ", "bold cyan").append(set_cell_size(name, size), "reverse" if is_on else "")
             line.append("  ")
-        lines.append(_strip(format_screen([line], screen)))
+        lines.append(format_screen([line], screen).rstrip("\n"))
     if shown < len(choices):
         lines[-1] = _line(f"… and {len(choices) - shown + n_columns} more labels: press n and type one", screen, "dim")
     return lines
@@ -169,8 +169,4 @@ def _line(text: str, screen: Screen, style: str) -> str:
 
     shown = Text(printable(text), style, no_wrap=True, overflow="ellipsis")
     shown.truncate(screen.width, overflow="ellipsis")
-    return _strip(format_screen([shown], screen))
-
-
-def _strip(shown: str) -> str:
-    return shown.split("\n", 1)[0]
+    return format_screen([shown], screen).rstrip("\n")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import cache
 from typing import Any
@@ -59,6 +59,13 @@ def field_text(value: str | int | float | None) -> str:
 def format_repeated(name: str, together: float, separate: float) -> str:
     """Format both estimates of a metric where they differ."""
     return f"{name} {together:.4f} for new texts, {separate:.4f} if texts repeat as they do here"
+
+
+def name_lines(title: str, names: Sequence[str], maximum: int = 10) -> Iterator[str]:
+    """Yield a line with the first names, and how many more there are; none without a name."""
+    if names:
+        more = f", and {len(names) - maximum:,} more" if len(names) > maximum else ""
+        yield f"{title}: {', '.join(map(printable, names[:maximum]))}{more}"
 
 
 def format_json(value: Any, *, indent: int | None = None) -> str:

@@ -12,7 +12,7 @@ from nbtext.bayes.settings import AUTO
 from nbtext.errors import list_some, number_of, printable
 from nbtext.evaluation.settings import GIVEN
 from nbtext.model.settings import LARGEST_FALL
-from nbtext.report.records import field_text, format_repeated
+from nbtext.report.records import field_text, format_repeated, name_lines
 from nbtext.report.result import Result
 from nbtext.report.terminal import Screen, new_table, show_features
 
@@ -152,7 +152,7 @@ def format_keywords(found: KeywordFit, n_documents: int) -> list[str]:
     share = found.n_matched / max(1, n_documents)
     lines = [f"keywords: {found.n_matched:,} of {number_of(n_documents, 'document')} contain one ({share:.0%})"]
     if found.missing:
-        lines += _name_lines("keywords that occur in no document", found.missing)
+        lines += name_lines("keywords that occur in no document", found.missing)
     if found.cut:
         names = list_some((f"{printable(word)} as {printable(read)}" for word, read in found.cut), MAX_LABELS)
         lines.append(f"keywords of which only a part is read: {names}; to read every character, give --analyzer char")
@@ -313,11 +313,11 @@ def _difference_parts(difference: Difference, _: Screen) -> Iterator[RenderableT
     for change in (*difference.sizes, *difference.settings):
         table.add_row(change.name.removeprefix("n_").replace("_", " "), *map(printable, _texts(change)))
     yield table
-    yield from _name_lines("new labels", difference.new_labels)
-    yield from _name_lines("lost labels", difference.lost_labels)
+    yield from name_lines("new labels", difference.new_labels)
+    yield from name_lines("lost labels", difference.lost_labels)
     yield f"{number_of(difference.n_common, 'feature')} in both, {difference.n_new:,} new, {difference.n_lost:,} lost"
-    yield from _name_lines("new", [f"{feature} {number:,.6g}" for feature, number in difference.new_features])
-    yield from _name_lines("lost", [f"{feature} {number:,.6g}" for feature, number in difference.lost_features])
+    yield from name_lines("new", [f"{feature} {number:,.6g}" for feature, number in difference.new_features])
+    yield from name_lines("lost", [f"{feature} {number:,.6g}" for feature, number in difference.lost_features])
     if difference.moves:
         shown = show_features([move.feature for move in difference.moves])
         rows = (
@@ -325,9 +325,3 @@ def _difference_parts(difference: Difference, _: Screen) -> Iterator[RenderableT
             for move, feature in zip(difference.moves, shown, strict=True)
         )
         yield new_table("label", "feature", "before", "after", "change", rows=rows, texts=(0, 1))
-
-
-def _name_lines(title: str, names: tuple[str, ...] | list[str]) -> Iterator[str]:
-    if names:
-        more = f", and {len(names) - MAX_LABELS:,} more" if len(names) > MAX_LABELS else ""
-        yield f"{title}: {', '.join(map(printable, names[:MAX_LABELS]))}{more}"

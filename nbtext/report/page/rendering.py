@@ -48,8 +48,8 @@ class Chart:
 
     def plain(self) -> dict[str, Any]:
         """Return what the page's script draws the chart from; numbers have six digits."""
-        path = files("nbtext.report.page") / "charts" / f"{self.specification or self.name}.json"
-        specification = json.loads(path.read_text(encoding="utf-8").replace("METRIC", self.metric))
+        text = _text(f"charts/{self.specification or self.name}.json")
+        specification = json.loads(text.replace("METRIC", self.metric))
         if self.rows_of is not None:
             return {"specification": specification, "rows_of": self.rows_of}
         rows = [[(float(f"{value:.6g}") if isinstance(value, float) else value) for value in row] for row in self.rows]
