@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from nbtext.documents.batch import Rows
 from nbtext.records import dataclass
 
 Labels = tuple[str, ...]
+Label = TypeVar("Label", bound=str | int | float)
 FEW_CLASSES = 256  # so many are sorted at once
 SHARED = {"task", "classes", "thresholds", "separator"}  # attributes of predictions that are not columns
 NO_TOKEN, NO_KNOWN_WORD = "the document holds no token", "the document holds no known word"
@@ -149,9 +151,9 @@ def most_probable(probabilities: Floats, k: int) -> list[list[int]]:
 def select_labels(
     probabilities: Floats, classes: Sequence[str], thresholds: Floats, *, at_least_one: bool = False
 ) -> list[Labels]:
-    """Return the labels of each document whose probability is at least their threshold, the most probable first.
+    """Return the labels of each document whose probability is at least their threshold; see `rank_labels`.
 
-    Ties are in the order of the classes. A document that could not be read has none.
+    A document that could not be read has none.
 
     Parameters
     ----------
@@ -167,7 +169,22 @@ def select_labels(
     if at_least_one and len(classes):
         rows = np.flatnonzero(~is_reached.any(axis=1) & ~np.isnan(probabilities[:, :1]).any(axis=1))
         is_reached[rows, probabilities[rows].argmax(axis=1)] = True
-    rows, columns = np.nonzero(is_reached)
+    return rank_labels(is_reached, probabilities, classes)
+
+
+def rank_labels(
+    is_chosen: NDArray[np.bool_], probabilities: Floats, classes: Sequence[Label]
+) -> list[tuple[Label, ...]]:
+    """Return the chosen labels of each document, the most probable first; ties are in the order of the classes.
+
+    Parameters
+    ----------
+    is_chosen : array of bool
+        Shape (n_documents, n_classes).
+    probabilities : array of float64
+        Shape (n_documents, n_classes).
+    """
+    rows, columns = np.nonzero(is_chosen)
     order = np.lexsort((columns, -probabilities[rows, columns], rows))
     names = [classes[k] for k in columns[order].tolist()]
-    return [tuple(names[start:end]) for start, end in pairwise([0, *np.cumsum(is_reached.sum(axis=1)).tolist()])]
+    return [tuple(names[start:end]) for start, end in pairwise([0, *np.cumsum(is_chosen.sum(axis=1)).tolist()])]

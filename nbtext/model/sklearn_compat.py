@@ -23,6 +23,7 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import MAX_LABEL_COLUMNS, FittedModel
+from nbtext.model.predictions import rank_labels
 from nbtext.model.task import LEAST
 from nbtext.settings import check_rules, list_settings
 
@@ -299,9 +300,7 @@ def decide(model: FittedModel, log_probabilities: Floats, is_known: NDArray[np.b
         return np.array(values)[chosen]
     if model.label_columns is not None:
         return arrange_columns(model, chosen.astype(np.float64), absent=0).astype(np.int64)
-    order = np.argsort(-np.exp(log_probabilities), axis=1, kind="stable").tolist()
-    rows = zip(order, chosen.tolist(), strict=True)
-    return [tuple(values[k] for k in ranked if predicted[k]) for ranked, predicted in rows]
+    return rank_labels(chosen, np.exp(log_probabilities), values)
 
 
 def decision_values(model: FittedModel, log_probabilities: Floats, is_known: NDArray[np.bool_]) -> Floats:

@@ -24,7 +24,7 @@ from nbtext.bayes.scorer import Floats, log_posterior
 from nbtext.bayes.settings import COMBINED, ModelSettings
 from nbtext.errors import SettingsError
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.predictions import Labels, Predictions
+from nbtext.model.predictions import Labels, Predictions, rank_labels
 from nbtext.model.settings import DEFAULT_ERROR_COST, Costs, DecisionSettings, refuse_decisions
 from nbtext.records import dataclass
 
@@ -268,16 +268,11 @@ class OneLabel:
         """
         if self.calibration.nonconformity is None:
             raise no_prediction_sets("train it on at least two documents of each label")
-        if len(predictions) == 0:
-            return replace(predictions, label_sets=[])
         is_read = predictions.is_read
         probabilities = np.where(is_read[:, None], predictions.probabilities, 1.0)
         highest = self.calibration.nonconformity.upper_bound(coverage)
         belongs = (nonconformity(probabilities) <= highest) & is_read[:, None]
-        order = np.argsort(-probabilities, axis=1, kind="stable")
-        kept = np.take_along_axis(belongs, order, axis=1)
-        rows = zip(order.tolist(), kept.tolist(), strict=True)
-        sets = [tuple(self.labels[k] for k, is_in in zip(*row, strict=True) if is_in) for row in rows]
+        sets = rank_labels(belongs, probabilities, self.labels)
         reasons = {
             row: f"the prediction set is empty: no label is probable enough at coverage {coverage:g}"
             for row, each in enumerate(sets)
