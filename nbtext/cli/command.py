@@ -13,8 +13,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from copy import copy
-from dataclasses import Field, fields
+from dataclasses import Field, fields, replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,6 +24,7 @@ from click.core import ParameterSource
 from nbtext.errors import NbtextError, SettingsError
 from nbtext.output import STANDARD_OUTPUT
 from nbtext.parallel import share_heap
+from nbtext.records import dataclass
 from nbtext.settings import (
     KEY,
     Part,
@@ -51,6 +51,7 @@ else:  # before click 8.5 it takes no parameter
 
 TYPED = "nbtext.typed"  # the key under which click keeps the options as they were typed
 AHEAD = "nbtext.ahead"  # the key under which click keeps the sources that are being read
+MODEL_FORMAT = "joblib"  # of a model file, as `nbtext export --to` names it
 MODEL_OPTION = "model_option"  # the parameter of -m, in commands that also accept MODEL as an argument
 SOURCE_HELP = (
     "SOURCE is a directory (DIR/LABEL/**/FILE, or files without labels), a file (.jsonl, .json, .csv, .tsv, .txt, "
@@ -67,6 +68,7 @@ NAMED = "nbtext.files"  # the key under which click keeps the files of the comma
 STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 
+@dataclass(eq=False, kw_only=True)
 class Parsed(ParamType):
     """The type of an option or argument whose text is parsed.
 
@@ -75,8 +77,7 @@ class Parsed(ParamType):
 
     name = "text"
 
-    def __init__(self, parse: Callable[[str], Any] = str) -> None:
-        self.parse = parse
+    parse: Callable[[str], Any] = str
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
@@ -85,23 +86,23 @@ class Parsed(ParamType):
             self.fail(str(error), param, ctx)
 
 
+@dataclass(eq=False, kw_only=True)
 class FileType(Parsed):
     """The value of an option or argument that names a file; the command remembers it for `check_files`.
 
     is_output     whether the command writes it
-    is_model      whether the command writes a model to it
+    is_model      whether the command writes a model to it; None: if that is the format of --to, or of its suffix
     is_rewritten  whether it is a model that the command reads and may replace
+    not_files     values that are not files
     """
 
     name = "file"
 
-    not_files: tuple[str, ...] = ()  # values that are not files
-
-    def __init__(
-        self, metavar: str = "FILE", *, is_output: bool = False, is_model: bool = False, is_rewritten: bool = False
-    ) -> None:
-        super().__init__()
-        self.metavar, self.is_output, self.is_model, self.is_rewritten = metavar, is_output, is_model, is_rewritten
+    metavar: str = "FILE"
+    is_output: bool = False
+    is_model: bool | None = False
+    is_rewritten: bool = False
+    not_files: tuple[str, ...] = ()
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         return "|".join((*self.not_files, self.metavar))
@@ -122,9 +123,10 @@ class FileType(Parsed):
 
 
 ROLES = {  # the types of options that name files, by the role of the file; see `Setting.file`
-    "source": FileType("SOURCE"), "input": FileType(), "output": FileType(is_output=True), "model": FileType("MODEL"),
-    "new model": FileType(is_output=True, is_model=True), "rewritten model": FileType("MODEL", is_rewritten=True),
-    "directory": FileType("DIR"),
+    "source": FileType(metavar="SOURCE"), "input": FileType(), "output": FileType(is_output=True),
+    "model": FileType(metavar="MODEL"), "new model": FileType(is_output=True, is_model=True),
+    "rewritten model": FileType(metavar="MODEL", is_rewritten=True), "directory": FileType(metavar="DIR"),
+    "exported model": FileType(is_output=True, is_model=None),
 }  # fmt: skip
 
 
@@ -142,14 +144,15 @@ def named_outputs() -> tuple[str, ...]:
     return ("-", *(file.path for file in named if file.type.is_output))
 
 
-def check_files(files: Sequence[NamedFile], *, is_forced: bool) -> None:
+def check_files(files: Sequence[NamedFile], *, is_forced: bool, output_format: str | None = None) -> None:
     """Refuse a command that would destroy a file.
 
     An output must not be an input, or a document in an input directory. Files are compared by identity, so links are
     recognized. A model must not replace a file of another kind, and other outputs must not replace a model.
 
-    is_forced  whether --force was given: it allows the replacement of a file of another kind
-    raises     SettingsError: the command is refused
+    is_forced      whether --force was given: it allows the replacement of a file of another kind
+    output_format  the one of --to
+    raises         SettingsError: the command is refused
     """
     inputs = [file for file in files if not file.type.is_output]
     outputs = [file for file in files if file.type.is_output and file.path not in STANDARD_OUTPUT]
@@ -163,7 +166,7 @@ def check_files(files: Sequence[NamedFile], *, is_forced: bool) -> None:
         for each in inputs:
             if not (each.type.is_rewritten and output.type.is_model):
                 _refuse_input(each, _status(output.path), output.option, output.path)
-        _refuse_other_kind(output, is_forced)
+        _refuse_other_kind(output, is_forced, output_format)
     for each in inputs:
         _refuse_input(each, _descriptor_status(1), "standard output", "standard output")
 
@@ -187,7 +190,7 @@ def _refuse_input(file: NamedFile, output: os.stat_result | None, option: str, p
                 raise SettingsError(what, where=option, hint=hint)
 
 
-def _refuse_other_kind(output: NamedFile, is_forced: bool) -> None:
+def _refuse_other_kind(output: NamedFile, is_forced: bool, output_format: str | None) -> None:
     """Raise SettingsError if a model would replace another kind of file, or another output a model."""
     found = _status(output.path)
     if is_forced or found is None or not stat.S_ISREG(found.st_mode) or not found.st_size:
@@ -197,7 +200,10 @@ def _refuse_other_kind(output: NamedFile, is_forced: bool) -> None:
     is_model = False
     with suppress(OSError), open(output.path, "rb") as file:
         is_model = file.read(2) in PICKLE_MAGICS
-    if is_model != output.type.is_model:
+    writes_model = output.type.is_model
+    if writes_model is None:
+        writes_model = (output_format or output.path.rpartition(".")[2].lower()) == MODEL_FORMAT
+    if is_model != writes_model:
         what = "is a model, and would be replaced" if is_model else "is not a model, and a model would replace it"
         hint = "write to another file, or replace it with --force"
         raise SettingsError(f"{output.path} {what}", where=output.option, hint=hint)
@@ -282,12 +288,11 @@ COMPLETIONS: dict[str, Complete] = {"labels": complete_labels, "models": complet
 def _type_of(field: Field[Any], found: Setting) -> Any:
     """Return the type of the parameter of a setting, for click."""
     if found.file:
-        kind = copy(ROLES[found.file])
-        kind.metavar, kind.parse, kind.not_files = found.metavar or kind.metavar, found.parse or str, found.names
-        return kind
+        role = ROLES[found.file]
+        return replace(role, metavar=found.metavar or role.metavar, parse=found.parse or str, not_files=found.names)
     if found.choices and found.parse is None:
         return click.Choice(found.choices)
-    return Parsed(partial(parse_value, field, found))
+    return Parsed(parse=partial(parse_value, field, found))
 
 
 class Option(click.Option):
@@ -440,7 +445,8 @@ class Command(click.Command):
         """Check the files of the command and its rules, and return the settings record of the option values."""
         if ctx.params.get("quiet") and isinstance(ctx.obj, set):
             ctx.obj.add("quiet")  # for the whole run, so that warnings stay away
-        check_files(ctx.meta.get(NAMED, []), is_forced=ctx.params.pop("force", False))
+        is_forced, output_format = ctx.params.pop("force", False), ctx.params.get("to")
+        check_files(ctx.meta.get(NAMED, []), is_forced=is_forced, output_format=output_format)
         if MODEL_OPTION in ctx.params:
             ctx.params["model"] = ctx.params.pop(MODEL_OPTION) or ctx.params.get("model")
             if ctx.params["model"] is None:

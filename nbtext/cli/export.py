@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nbtext.cli import options, running
+from nbtext.cli.command import MODEL_FORMAT as MODEL
 from nbtext.cli.command import command
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError
@@ -11,7 +12,6 @@ from nbtext.output import escape_formulas
 from nbtext.records import dataclass
 from nbtext.settings import Needs, part, refuse, setting
 
-MODEL = "joblib"  # the format of a model file
 SUFFIXES = ", ".join((*(suffix for exporter in EXPORTERS.values() for suffix in exporter.suffixes), f".{MODEL}"))
 
 
@@ -30,7 +30,7 @@ class Export:
         file="source", is_repeated=True, title="Model",
     )  # fmt: skip
     result: options.ResultSettings = part(options.ResultSettings, without=("output", "to"))
-    output: str | None = options.new_model("File to write.", file="output")
+    output: str | None = options.new_model("File to write.", file="exported model")
     input: InputSettings = options.labeled_input()
     run: options.RunSettings = options.run()
 
@@ -71,18 +71,16 @@ def export(given: Export) -> None:
     target, trained = running.binary_output(given.output), load_model(given.model)
     if given.max_model_bytes is not None:
         from nbtext.artifact.reduction import limit_size
-        from nbtext.model.source_counting import check_fields, count_source
+        from nbtext.model.growth import count_documents
         from nbtext.report.training import format_reduction
 
-        counts, features = None, trained.fitted.feature_settings
+        counts = None
         if given.documents:
             documents, trained_on = given.documents, trained.fitted.input
             with running.open_documents(documents, given.input, given.run, trained_on=trained_on) as (source, on_batch):
-                check_fields(features.fields, source.field_names)
-                counts = count_source(
-                    source, features, jobs=given.run.jobs, sample_size=None, on_batch=on_batch,
-                    allows_several=not trained.fitted.task.is_exclusive,
-                )  # fmt: skip
+                counts = count_documents(
+                    trained, source, jobs=given.run.jobs, sample_size=None, on_batch=on_batch, name="--documents"
+                )
         reduction = limit_size(trained, given.max_model_bytes, documents=counts, jobs=given.run.jobs)
         trained = reduction.model
         running.say(format_reduction(reduction), quiet=given.run.quiet)

@@ -121,10 +121,9 @@ def _load(given: Predict) -> FittedModel:
     fitted = trained.fitted
     if not given.adapt_prior:
         return fitted
-    from nbtext.model.prevalence import adapt_prior, check_adaptation, check_prevalence, estimate_prevalence
+    from nbtext.model.prevalence import adapt_prior, check_adaptation, estimate_prevalence
 
     check_adaptation(fitted)
-    check_prevalence(fitted)
     run = replace(given.run, quiet=True)
     with running.open_documents(given.sources, given.input, run, trained_on=fitted.input) as (source, _):
         return adapt_prior(fitted, estimate_prevalence(trained, source, jobs=run.jobs)[""])

@@ -49,12 +49,11 @@ def prevalence(given: Prevalence) -> None:
     prints a 95 % interval. The labels of SOURCE are ignored. If documents have several labels, each has its own share.
     """
     from nbtext.artifact.model import load_model
-    from nbtext.model.prevalence import check_prevalence, estimate_prevalence
+    from nbtext.model.prevalence import estimate_prevalence
     from nbtext.report.prevalence import describe_doubts, prevalence_result
 
     chosen, input_settings = running.result_format(given.result), given.input
     trained = load_model(given.model)
-    check_prevalence(trained.fitted)
     if given.group_field is not None:
         if not given.group_field:
             raise SettingsError("the name of the field is empty", where="group_field")

@@ -489,7 +489,6 @@ class CorpusCounter:
         spill: Spill | None = None,
     ) -> None:  # fmt: skip
         self._counter: Counter = counter(settings)
-        self._is_hashed = settings.hash_bits is not None
         self._settings = settings
         self._sample_size = sample_size
         self._codes: dict[LabelSet, int] = {}
@@ -564,7 +563,7 @@ class CorpusCounter:
         if label_sets is not None:
             statistics = sum_over_sets(statistics, LabelSets.of(sets, labels), len(labels))
         counts = CorpusCounts(
-            labels, None if self._is_hashed else vocabulary, statistics, sample, self._sample_size,
+            labels, vocabulary if self._settings.hash_bits is None else None, statistics, sample, self._sample_size,
             below=self._reservoir.below, label_sets=label_sets,
             empty=None if self._sample_size == 0 else {by_code[code]: n for code, n in self._empty.items()},
             stored=stored,

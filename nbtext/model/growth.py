@@ -63,7 +63,7 @@ def update_source(
     """
     check_growth(model)
     model.fitted.check_takes_texts()
-    counts = _count(model, source, jobs=jobs, sample_size=growth_sample_size(model), on_batch=on_batch)
+    counts = count_documents(model, source, jobs=jobs, sample_size=growth_sample_size(model), on_batch=on_batch)
     return update(model, counts, jobs=jobs, factor=factor)
 
 
@@ -83,7 +83,7 @@ def forget_source(
     check_undecayed(model)
     model.fitted.check_takes_texts()
     size = None if model.counts.sample_size != 0 else 0
-    return forget(model, _count(model, source, jobs=jobs, sample_size=size, on_batch=on_batch), jobs=jobs)
+    return forget(model, count_documents(model, source, jobs=jobs, sample_size=size, on_batch=on_batch), jobs=jobs)
 
 
 def calibrate_source(
@@ -98,7 +98,8 @@ def calibrate_source(
     ModelError
         The model lacks a label of the documents.
     """
-    return calibrate(model, _count(model, source, jobs=jobs, sample_size=SAMPLE_SIZE, on_batch=on_batch), jobs=jobs)
+    counts = count_documents(model, source, jobs=jobs, sample_size=SAMPLE_SIZE, on_batch=on_batch)
+    return calibrate(model, counts, jobs=jobs)
 
 
 def update(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1, factor: float = NO_DECAY) -> TrainedModel:
@@ -340,10 +341,14 @@ def _size(model: TrainedModel) -> tuple[float | str | bytes, ...]:
     return model.counts.statistics.n_documents, model.fitted.hyperparameters.smoothing, *slope, *choice, rest
 
 
-def _count(
-    model: TrainedModel, source: Source, *, jobs: int, sample_size: int | None, on_batch: OnBatch | None
-) -> CorpusCounts:
-    """Return the counts of a source, with the settings of a model."""
+def count_documents(
+    model: TrainedModel, source: Source, *, jobs: int, sample_size: int | None, on_batch: OnBatch | None,
+    name: str = "SOURCE",
+) -> CorpusCounts:  # fmt: skip
+    """Return the counts of a source, with the settings of a model; InputError if there are no documents.
+
+    name  of the source in this error
+    """
     features = model.fitted.feature_settings
     check_fields(features.fields, source.field_names)
     counts = count_source(
@@ -351,7 +356,7 @@ def _count(
         allows_several=not model.fitted.task.is_exclusive,
     )  # fmt: skip
     if not counts.statistics.n_documents:
-        raise InputError("SOURCE has no documents to train on")
+        raise InputError(f"{name} has no labeled documents")
     return counts
 
 

@@ -634,16 +634,14 @@ class TextCollector:
 
     def __init__(self, wanted: frozenset[ReviewedDocument]) -> None:
         self.texts: dict[ReviewedDocument, str] = {}
-        self._ids = {each.id for each in wanted}
-        self._places = {(each.id, each.file, each.line, each.is_other): each for each in wanted}
+        self._wanted, self._ids = wanted, {each.id for each in wanted}
 
     def add(self, batch: Batch, *, is_other: bool) -> None:
         """Keep the texts of the wanted documents of a batch."""
         for row, identity in enumerate(batch.ids):
             if identity in self._ids:
-                found = describe_document(batch, row, is_other=is_other)
-                document = self._places.get((found.id, found.file, found.line, is_other))
-                if document is not None:
+                document = describe_document(batch, row, is_other=is_other)
+                if document in self._wanted:
                     self.texts[document] = "\n".join(column[row] for column in batch.columns)
 
 

@@ -129,6 +129,9 @@ OTHER_KINDS = [
     ("explain d.csv -m m --html n", "is a model"),
     ("sample -m m -o n", "is a model"),
     ("export m --to csv -o n", "is a model"),
+    ("export m --to csv -o n.joblib", "is a model"),
+    ("export m --to joblib --max-model-bytes 9KB -o e.csv", "is not a model"),
+    ("export m --max-model-bytes 9KB -o text.joblib", "is not a model"),
 ]
 
 
@@ -136,6 +139,8 @@ OTHER_KINDS = [
 @pytest.mark.parametrize(("command", "part"), OTHER_KINDS)
 def test_a_file_of_another_kind(nbtext: Any, folder: Path, command: str, part: str) -> None:
     """Only --force replaces a file that is not a model by a model, or a model by something else."""
+    shutil.copy(folder / "n", folder / "n.joblib")
+    shutil.copy(folder / "e.csv", folder / "text.joblib")
     before = contents(folder)
     nbtext(*command.split(), cwd=folder).refused(2, part, "--force")
     assert contents(folder) == before
@@ -148,7 +153,9 @@ def test_a_file_of_the_same_kind(nbtext: Any, folder: Path) -> None:
     (folder / "empty").touch()
     for command in (
         "train d.csv -o n --keep-sample 9", "train d.csv -o empty", "predict d.csv -m m -o p.tsv", "merge m n -o m",
-        "update m e.csv -o n", "update m d.csv", "predict docs -m m -o /dev/null", ):  # fmt: skip
+        "update m e.csv -o n", "update m d.csv", "predict docs -m m -o /dev/null",
+        "export m --to joblib --max-model-bytes 9KB -o n", "export m --max-model-bytes 9KB -o small.joblib",
+        "export m --max-model-bytes 8KB -o small.joblib", ):  # fmt: skip
         nbtext(*command.split(), cwd=folder).ok()
 
 

@@ -126,13 +126,15 @@ def test_make_a_model_smaller(nbtext: Any, letters: Path, tmp_path: Path) -> Non
 
 
 def test_documents_that_cannot_calibrate(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """Documents with several labels are refused, and so is a label that the model lacks."""
+    """Documents with several labels are refused, and so are a label that the model lacks, and none at all."""
     nbtext("train", str(letters / "train"), "--model", "svm", "-o", "full", "-q").ok()
     command = ("export", "full", "-o", "small.joblib", "--max-model-bytes", "12KB", "--documents")
     (tmp_path / "lists.jsonl").write_text('{"text": "a noise", "label": ["noise", "trash"]}\n', encoding="ascii")
     nbtext(*command, "lists.jsonl").refused(1, "lists.jsonl:1: the document has 2 labels (noise, trash)")
     (tmp_path / "new.csv").write_text("text,label\na noise,new\n", encoding="ascii")
     nbtext(*command, "new.csv").refused(1, "the model has no label 'new'")
+    (tmp_path / "empty.csv").write_text("text,label\n", encoding="ascii")
+    nbtext(*command, "empty.csv").refused(1, "--documents has no labeled documents")
     assert not (tmp_path / "small.joblib").exists()
     (tmp_path / "unknown.csv").write_text("text,label\nzyzzyva,noise\n", encoding="ascii")
     assert "estimated accuracy 0.0000 (0.0000 in full)" in nbtext(*command, "unknown.csv").ok().err
