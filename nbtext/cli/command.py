@@ -249,9 +249,6 @@ def _files_in(folder: str, inode: int) -> Iterator[os.stat_result]:
                 continue
 
 
-Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
-
-
 def complete_labels(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the labels of the model on the command line; none if it cannot be read."""
     model = ctx.params.get("model") or ctx.params.get("model_option")
@@ -282,7 +279,7 @@ def complete_models(ctx: click.Context, parameter: click.Parameter, incomplete: 
     return [CompletionItem(f"{before}{comma}{name}") for name in offered if name.startswith(last)]
 
 
-COMPLETIONS: dict[str, Complete] = {"labels": complete_labels, "models": complete_models}
+COMPLETIONS: dict[str, Callable[..., list[CompletionItem]]] = {"labels": complete_labels, "models": complete_models}
 
 
 def _type_of(field: Field[Any], found: Setting) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nbtext.bayes.calibration import TemperatureScaling
 from nbtext.errors import ModelError
 from nbtext.features.analyzer import MARKS_PATTERN, has_own_pattern
 from nbtext.features.formulas import format_formula
@@ -111,12 +112,11 @@ def probability_parameters(model: FittedModel) -> dict[str, Any]:
     """
     task: Any = model.task if model.task.is_exclusive else OneLabel(model.labels, model.log_prior)
     calibration = task.calibration
-    scaling = calibration.temperature
+    scaling = calibration.temperature or TemperatureScaling(1.0, 0.0)
     bias = model.scorer.bias[None, : len(model.labels)]
     unknown = task.log_probabilities(bias, np.zeros(1), np.zeros(1, dtype=np.bool_))
     return {
-        "a": 1.0 if scaling is None else scaling.a, "b": 0.0 if scaling is None else scaling.b,
-        "noise": 0.0 if scaling is None else scaling.noise,
+        "a": scaling.a, "b": scaling.b, "noise": scaling.noise,
         "prior_adjustment": None if calibration.prior_adjustment is None else calibration.prior_adjustment.tolist(),
         "prior": np.exp(unknown)[0].tolist(), "default_class": task.default_class,
         "shift": None if calibration.decision_offsets is None else calibration.decision_offsets.tolist(),

@@ -20,8 +20,12 @@ def read_keywords(path: str) -> dict[str, tuple[str, ...]]:
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             text = file.read()
-    except UnicodeDecodeError:
-        raise _refuse_bytes(path) from None
+    except UnicodeDecodeError:  # a program or an image, or text in another encoding
+        with open(path, "rb") as file:
+            head = file.read(HEAD_BYTES)
+        kind = recognize(head) or (name_binary(head) if b"\0" in head else None)
+        error = InputError("is not UTF-8", where=path, hint="save it as UTF-8") if kind is None else kind.refuse(path)
+        raise error from None
     except (OSError, ValueError) as error:
         what = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot be read: {what}", where=path, hint="check the path") from None
@@ -31,14 +35,6 @@ def read_keywords(path: str) -> dict[str, tuple[str, ...]]:
     if len(found) < 2:
         raise InputError(f"keywords of two labels or more are needed; found {len(found)}", where=path, hint=HINT)
     return {label: tuple(dict.fromkeys(words)) for label, words in sorted(found.items())}
-
-
-def _refuse_bytes(path: str) -> InputError:
-    """Return the error for a file of keywords that is not UTF-8: a program or an image, or text in another encoding."""
-    with open(path, "rb") as file:
-        head = file.read(HEAD_BYTES)
-    kind = recognize(head) or (name_binary(head) if b"\0" in head else None)
-    return InputError("is not UTF-8", where=path, hint="save it as UTF-8") if kind is None else kind.refuse(path)
 
 
 def _read_toml(text: str, path: str) -> dict[str, list[str]]:

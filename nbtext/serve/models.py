@@ -38,7 +38,6 @@ MAX_EXPLAINED_CHARACTERS = 200_000  # of a document; for each, an explanation ma
 MAX_MARKED_CHARACTERS = 50_000  # of a document whose text is marked
 SECONDS_BETWEEN_CHECKS = 0.5
 FileState = tuple[int, int, int, int]  # device, inode, size, time of the last change in nanoseconds
-OnReload = Callable[["ModelSlot"], None]
 
 
 def parse_count(text: str) -> int:
@@ -278,7 +277,7 @@ def _read_state(path: str) -> FileState:
 class ModelStore:
     """All models of the service; a thread watches their files."""
 
-    def __init__(self, files: Sequence[ModelFile], on_reload: OnReload = lambda slot: None) -> None:
+    def __init__(self, files: Sequence[ModelFile], on_reload: Callable[[ModelSlot], None] = lambda slot: None) -> None:
         self.slots = {file.name: ModelSlot(file) for file in files}
         self.default = next(iter(self.slots.values()))
         self._on_reload = on_reload
