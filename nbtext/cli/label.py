@@ -143,13 +143,15 @@ def _name_training(given: Label, trained_on: ModelInput | None, names: tuple[str
     """
     from nbtext.documents.settings import DEFAULT_LABEL, UNKNOWN_INPUT
 
-    model, output, keywords = given.model, given.output, given.keywords
-    if model is not None:
-        fields = ("--text-field", join_list(names), "--label-field", DEFAULT_LABEL)
-        known = trained_on or UNKNOWN_INPUT
-        is_named = (known.text_field, known.label_field, known.label_fields) != (names, DEFAULT_LABEL, ())
-        return shlex.join(("nbtext", "update", model, output, *(fields if is_named else ()), "-o", "model.joblib"))
-    started: tuple[str, ...] = ()
-    if keywords is not None and given.input.text_field == names:  # else no field has the texts of both
-        started = (*(part for source in given.sources for part in ("--unlabeled", source)), "--keywords", keywords)
-    return shlex.join(("nbtext", "train", output, *started, "-o", "model.joblib"))
+    words = ["nbtext", "train", given.output]
+    if given.model is not None:
+        words = ["nbtext", "update", given.model, given.output]
+    elif given.keywords is not None and given.input.text_field == names:  # else no field has the texts of both
+        words += [part for source in given.sources for part in ("--unlabeled", source)]
+        words += ["--keywords", given.keywords]
+    known = trained_on or UNKNOWN_INPUT
+    if known.text_field != names:
+        words += ["--text-field", join_list(names)] + ["--separate-fields"] * given.input.separate_fields
+    if (known.label_field, known.label_fields) != (DEFAULT_LABEL, ()):
+        words += ["--label-field", DEFAULT_LABEL]
+    return shlex.join([*words, "-o", "model.joblib"])

@@ -278,8 +278,10 @@ def test_keywords_of_two_labels_that_are_one_feature(start: Start, tmp_path: Pat
         (("-m", "m.joblib"), "nbtext update m.joblib labels.jsonl -o model.joblib"),
         (("-m", "b.joblib", "--text-field", "text"),
          "nbtext update b.joblib labels.jsonl --text-field text --label-field label -o model.joblib"),
-        (("-m", "c.joblib"),
-         "nbtext update c.joblib labels.jsonl --text-field text --label-field label -o model.joblib"),
+        (("-m", "c.joblib"), "nbtext update c.joblib labels.jsonl --label-field label -o model.joblib"),
+        (("-m", "s.joblib"), "nbtext update s.joblib labels.jsonl --label-field label -o model.joblib"),
+        (("--text-field", "title,text", "--separate-fields"),
+         "nbtext train labels.jsonl --text-field title,text --separate-fields -o model.joblib"),
     ],
 )  # fmt: skip
 def test_the_command_at_the_end(
@@ -287,8 +289,9 @@ def test_the_command_at_the_end(
 ) -> None:
     """It trains on the answers, and on the model or the keywords with which the session started; it works."""
     lines = [{"text": text, "label": LABELS[name[0]]} for name, text in DOCUMENTS.items()]
-    others = [{"body": line["text"], "kind": line["label"]} for line in lines]
-    for name, rows in (("train.jsonl", lines), ("others.jsonl", others)):
+    others = [{"title": "a", "body": line["text"], "text": line["text"], "kind": line["label"]} for line in lines]
+    documents = [{"id": name, "title": "a", "text": text} for name, text in DOCUMENTS.items()]
+    for name, rows in (("train.jsonl", lines), ("others.jsonl", others), ("docs.jsonl", documents)):
         (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in rows))
     if "-m" in options:
         nbtext("train", "train.jsonl", "-o", "m.joblib").ok()
@@ -299,6 +302,8 @@ def test_the_command_at_the_end(
         ]
         (tmp_path / "columns.jsonl").write_text("".join(json.dumps(line) + "\n" for line in columns))
         nbtext("train", "columns.jsonl", "--label-fields", ",".join(LABELS.values()), "-o", "c.joblib").ok()
+        fields = ("--text-field", "title,text", "--separate-fields", "--label-field", "kind")
+        nbtext("train", "others.jsonl", *fields, "-o", "s.joblib").ok()
     (tmp_path / "words.csv").write_text("sport,match\nbaking,oven,flour\nspace,orbit\n")
     terminal = start("--labels", "sport,baking", *options)
     terminal.wait("left")
