@@ -153,20 +153,21 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
         cross_validate, corpus, features=features, decisions=decisions, is_forward=settings.order_field is not None,
         jobs=jobs,
     )  # fmt: skip
-    right = np.zeros(2)
+    evaluator = task.evaluator()
     for part in validate(folds, model_settings=model_settings):
-        right += task.count_right(part)
+        evaluator.add(part)
         yield part
     (n_duplicates, n_repeated), n_documents = count_repeated(corpus.sample), len(corpus.sample)
     if on_repeated is None or settings.split_field is not None or not n_repeated:
         return
-    found, other = float(right[0] / right[1]), None
+    found, other = evaluator.evaluation().metrics[task.main], None
     error = error_of(found, n_documents)
     if n_repeated > error * n_documents and n_duplicates < n_documents - 1:
         swapped = model_settings.swap_duplicates()
         others = assign_folds(corpus.sample, settings, is_separate=swapped.is_separate)
-        right = np.sum([task.count_right(part) for part in validate(others, model_settings=swapped)], axis=0)
-        other = float(right[0] / right[1])
+        evaluator = task.evaluator()
+        evaluator.add_all(validate(others, model_settings=swapped))
+        other = evaluator.evaluation().metrics[task.main]
         other = other if abs(other - found) > error else None
     figures = (None, None) if other is None else (other, found) if model_settings.is_separate else (found, other)
     on_repeated(RepeatedTexts(n_duplicates, model_settings.duplicates, task.main, *figures))

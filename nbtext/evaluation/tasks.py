@@ -13,7 +13,6 @@ from nbtext.evaluation.diagnosis import ErrorLog, SetLog
 from nbtext.evaluation.evaluator import Evaluator, MultilabelEvaluator
 from nbtext.evaluation.metrics import METRICS, MULTILABEL_METRICS, Metric, sum_outcomes
 from nbtext.evaluation.outcomes import join_columns, join_outcomes, measure, measure_sets
-from nbtext.model.predictions import Predictions
 from nbtext.model.several_labels import SeveralLabels
 from nbtext.model.task import OneLabel
 
@@ -27,7 +26,6 @@ class EvaluatedTask:
     main         The name of the metric that stands for all.
     correct      The name of the metric that is the share of correct documents.
     check        Raises InputError if a document of a batch cannot be evaluated.
-    count_right  Returns the numerator and the denominator of the main metric.
     measure      Returns the outcomes of a batch of predictions; numbers all labels.
     join         Returns the outcomes of several batches; the labels are all labels, sorted.
     totals_of    Returns the function that computes the totals of any of the documents of outcomes.
@@ -40,21 +38,11 @@ class EvaluatedTask:
     main: str
     correct: str
     check: Callable[[Batch], object]
-    count_right: Callable[[Predictions], tuple[int, int]]
     measure: Callable[..., Any]
     join: Callable[..., Any]
     totals_of: Callable[..., Any]
     evaluator: Callable[..., Any]
     log: Callable[..., Any]
-
-
-def _count_correct(part: Predictions) -> tuple[int, int]:
-    return sum(true == labels for true, labels in zip(part.true_labels, part.labels, strict=True)), len(part)
-
-
-def _count_pairs(part: Predictions) -> tuple[int, int]:
-    pairs = [(set(true or ()), set(labels)) for true, labels in zip(part.true_labels, part.labels, strict=True)]
-    return 2 * sum(len(a & b) for a, b in pairs), sum(len(a) + len(b) for a, b in pairs)
 
 
 def _check_one_label(batch: Batch) -> None:
@@ -64,12 +52,12 @@ def _check_one_label(batch: Batch) -> None:
 
 TASKS = {
     "one": EvaluatedTask(
-        OneLabel, METRICS, "accuracy", "accuracy", _check_one_label, _count_correct, measure, join_outcomes,
-        totals_of, Evaluator, ErrorLog,
+        OneLabel, METRICS, "accuracy", "accuracy", _check_one_label, measure, join_outcomes, totals_of,
+        Evaluator, ErrorLog,
     ),
     "several": EvaluatedTask(
-        SeveralLabels, MULTILABEL_METRICS, "micro_f1", "subset_accuracy", Batch.known_labels, _count_pairs,
-        measure_sets, lambda parts, numbers, labels: join_columns(parts), partial(partial, sum_outcomes),
+        SeveralLabels, MULTILABEL_METRICS, "micro_f1", "subset_accuracy", Batch.known_labels, measure_sets,
+        lambda parts, numbers, labels: join_columns(parts), partial(partial, sum_outcomes),
         MultilabelEvaluator, SetLog,
     ),
 }  # fmt: skip
