@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 import sys
 from collections import deque
 from contextlib import suppress
@@ -16,24 +17,16 @@ SEQUENCES = {
     "[A": UP, "[B": DOWN, "OA": UP, "OB": DOWN, "[5~": PAGE_UP, "[6~": PAGE_DOWN, "[H": HOME, "[F": END,
     "OH": HOME, "OF": END, "[1~": HOME, "[4~": END,
 }  # fmt: skip
+SEQUENCE = r"\x1b[\[O][^@-~]*[@-~]?|."  # an escape sequence, which ends with a character from @ to ~, or a character
 WINDOWS_KEYS = {"H": UP, "P": DOWN, "I": PAGE_UP, "Q": PAGE_DOWN, "G": HOME, "O": END}
 WAIT = 0.25  # seconds after which a key that was not pressed is no longer waited for
 
 
 def parse_keys(text: str) -> list[str]:
     """Return the keys of what a terminal sends: characters, and names for escape sequences."""
-    keys, place = [], 0
-    while place < len(text):
-        if text[place] != ESCAPE or place + 1 == len(text) or text[place + 1] not in "[O":
-            keys.append({"\n": ENTER, "\b": BACKSPACE}.get(text[place], text[place]))
-            place += 1
-            continue
-        end = place + 2
-        while end < len(text) and not ("@" <= text[end] <= "~"):
-            end += 1
-        keys.append(SEQUENCES.get(text[place + 1 : end + 1], OTHER))
-        place = end + 1
-    return keys
+    characters = {"\n": ENTER, "\b": BACKSPACE}
+    found = re.findall(SEQUENCE, text, re.DOTALL)
+    return [SEQUENCES.get(each[1:], OTHER) if len(each) > 1 else characters.get(each, each) for each in found]
 
 
 class Keyboard:

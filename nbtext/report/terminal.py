@@ -48,7 +48,7 @@ def format_screen(parts: Iterable[RenderableType], screen: Screen) -> str:
     target = io.StringIO()
     console = Console(
         file=target, width=screen.width, force_terminal=screen.is_styled, no_color=not screen.has_color,
-        color_system="standard" if screen.has_color else None if not screen.is_styled else "standard",
+        color_system="standard" if screen.is_styled or screen.has_color else None,
         highlight=False, markup=False, emoji=False, legacy_windows=False,
     )  # fmt: skip
     for part in parts:

@@ -136,21 +136,17 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
     declared = header(scope, b"content-length")
     is_too_large = declared.isdigit() and int(declared) > limit
     body = bytearray()
-    while (message := await receive())["type"] == "http.request":
-        part = message.get("body", b"")
-        body += part
-        usage.bytes_in = len(body)
+    async for data in read_chunks(scope, receive):
+        body += data
         if is_too_large or len(body) > limit:
             what = f"the body has more than {limit:,} bytes; send fewer documents at once, or JSON lines"
             raise HTTPException(413, what, {"Connection": "close"})  # the rest is not read
-        usage.lease.add(len(part))
-        if not message.get("more_body"):
-            return bytes(body)
-    raise Closed
+        usage.lease.add(len(data))
+    return bytes(body)
 
 
 async def read_chunks(scope: Scope, receive: Receive) -> AsyncIterator[bytes]:
-    """Yield the parts of a body of any length as they arrive."""
+    """Yield the parts of a body of any length as they arrive; Closed if the client has gone."""
     usage: Usage = scope[USAGE]
     while True:
         message = await receive()
