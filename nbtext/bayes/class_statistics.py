@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes import plain
+from nbtext.documents.blocks import cut
 from nbtext.errors import ModelError, SettingsError, list_some
-from nbtext.features.csr import entries_of, run_starts, running_sums
+from nbtext.features.csr import entries_of, entry_rows, row_sums, run_starts, running_sums
 from nbtext.features.document_counts import ClassCounts, DocumentCounts
 from nbtext.kernel import choose_version
 from nbtext.records import dataclass
@@ -124,7 +125,7 @@ class ClassStatistics:
     @property
     def entry_features(self) -> NDArray[np.int64]:
         """The feature of each entry."""
-        return np.repeat(np.arange(self.n_features), np.diff(self.indptr))
+        return entry_rows(self.indptr)
 
     def class_sums(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the sum of the entries' values for each class, shape (K,); it is exact for whole numbers."""
@@ -137,7 +138,7 @@ class ClassStatistics:
     def feature_sums(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the sum of the entries' values over the classes for each feature, shape (V,)."""
         if values.dtype.kind == "f":  # differences of cumulative float sums would have rounding errors
-            return np.bincount(self.entry_features, weights=values, minlength=self.n_features)
+            return row_sums(self.indptr, values)
         return np.diff(running_sums(values)[self.indptr])
 
     @cached_property
@@ -346,7 +347,7 @@ class LabelSets:
     @property
     def entry_sets(self) -> NDArray[np.int64]:
         """The set of each entry."""
-        return np.repeat(np.arange(len(self)), np.diff(self.indptr))
+        return entry_rows(self.indptr)
 
 
 def count_label_sets(documents: DocumentCounts, sets: LabelSets, *, n_features: int, n_labels: int) -> ClassStatistics:
@@ -358,13 +359,10 @@ def sum_over_sets(counts: ClassStatistics, sets: LabelSets, n_labels: int) -> Cl
     """Return the statistics by label, with totals, from statistics whose classes are sets of labels."""
     class_documents = np.zeros(n_labels, dtype=np.int64)
     np.add.at(class_documents, sets.classes, counts.class_documents[sets.entry_sets])
-    widths = running_sums(np.diff(sets.indptr)[counts.classes])[counts.indptr]
-    parts, start = [(np.zeros(0, dtype=np.int64), counts.classes[:0], counts.documents[:0], counts.occurrences[:0])], 0
-    while start < counts.n_features:
-        stop = int(np.searchsorted(widths, widths[start] + MAX_AT_ONCE, side="right")) - 1
-        stop = min(max(stop, start + 1), counts.n_features)
+    widths = running_sums(np.diff(sets.indptr)[counts.classes])[counts.indptr[1:]]
+    parts = [(np.zeros(0, dtype=np.int64), counts.classes[:0], counts.documents[:0], counts.occurrences[:0])]
+    for start, stop in cut(widths, counts.n_features, MAX_AT_ONCE):
         parts.append(_sum_features(counts, sets, n_labels, start, stop))
-        start = stop
     lengths, *columns = (np.concatenate(column) for column in zip(*parts, strict=True))
     return ClassStatistics(class_documents, running_sums(lengths), *columns, totals=counts.with_totals().totals)
 
@@ -374,7 +372,7 @@ def _sum_features(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[Any]]:
     """Return, for the features from `start` up to `stop`, the number of entries, and the columns of the entries."""
     entries = slice(counts.indptr[start], counts.indptr[stop])
-    features = np.repeat(np.arange(stop - start), np.diff(counts.indptr[start : stop + 1]))
+    features = entry_rows(counts.indptr[start : stop + 1])
     bounds, members = entries_of(sets.indptr, counts.classes[entries])
     sizes = np.diff(bounds)
     keys = np.repeat(features * n_labels, sizes) + sets.classes[members]

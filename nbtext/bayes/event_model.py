@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.scorer import Derivation, Floats, LinearScorer
+from nbtext.features.csr import entry_rows
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.records import LazyProperty, dataclass
 
@@ -54,7 +55,7 @@ class LeftOut:
     @LazyProperty
     def rows(self) -> NDArray[np.int64]:
         """The content of each pair, (n_pairs,)."""
-        return np.repeat(np.arange(len(self)), np.diff(self.indptr))
+        return entry_rows(self.indptr)
 
     @LazyProperty
     def pairs(self) -> DocumentCounts:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from nbtext.bayes.class_statistics import ClassStatistics, Prior, WeightedPrior, log_prior, log_priors
 from nbtext.bayes.event_model import EventModel, LeftOut
 from nbtext.bayes.scorer import Floats
-from nbtext.features.csr import run_starts
-from nbtext.features.document_counts import EMPTY_HASH, DocumentCounts, concatenate, number_contents
+from nbtext.features.csr import entry_rows, run_starts
+from nbtext.features.document_counts import EMPTY_HASH, DocumentCounts, concatenate, count_copies, number_contents
 from nbtext.parallel import parallel_calls
 from nbtext.records import dataclass
 
@@ -315,12 +315,11 @@ def count_hapaxes(
         for target, found in zip(hapaxes, count_hapaxes(statistics, documents.filter(~is_new)), strict=True):
             target[~is_new] = found
         return hapaxes
-    contents = number_contents(documents)
-    copies = np.bincount(contents)[contents]
+    copies = count_copies(documents)
     maximum = copies[np.diff(documents.indptr) > 0].max(initial=0)
     frequencies = statistics.document_frequencies
     entries = np.flatnonzero((frequencies <= maximum)[documents.indices])
-    owners = np.repeat(np.arange(len(documents)), np.diff(np.searchsorted(entries, documents.indptr)))
+    owners = entry_rows(np.searchsorted(entries, documents.indptr))
     is_hapax = frequencies[documents.indices[entries]] == copies[owners]
     entries, owners = entries[is_hapax], owners[is_hapax]
     tokens = np.bincount(owners, weights=documents.counts[entries], minlength=len(documents)).astype(np.float64)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.features.csr import Floats, Indices, Integers, entries_of, run_starts, running_sums
+from nbtext.features.csr import Floats, Indices, Integers, entries_of, entry_rows, run_starts, running_sums
 
 # the arrays of class statistics, sorted by feature: indptr, classes, documents, occurrences
 Entries = tuple[Integers, Indices, Integers, NDArray[Any]]
@@ -43,7 +43,7 @@ def combine_entries(a: Entries, b: Entries, sign: int) -> Entries | None:
 
 
 def _keys(entries: Entries, n_classes: int) -> NDArray[np.int64]:
-    return np.repeat(np.arange(len(entries[0]) - 1), np.diff(entries[0])) * n_classes + entries[1]
+    return entry_rows(entries[0]) * n_classes + entries[1]
 
 
 def sum_classes(
@@ -68,9 +68,7 @@ def sum_classes(
     found, sums = add_up(np.ones(len(indices), dtype=np.int64)), add_up(counts.astype(dtype))
     occurrences = sums.data
     if sums.nnz < found.nnz:  # without weights whose sum is 0
-        keys = [
-            each.indices + n_classes * np.repeat(np.arange(n_features), np.diff(each.indptr)) for each in (found, sums)
-        ]
+        keys = [each.indices + n_classes * entry_rows(each.indptr) for each in (found, sums)]
         occurrences = np.zeros(found.nnz, dtype=dtype)
         occurrences[np.searchsorted(*keys)] = sums.data
     return found.indptr.astype(np.int64), found.indices.astype(np.int32), found.data, occurrences
@@ -104,11 +102,11 @@ def left_out_sums(
     if indices.min(initial=0) < 0 or indices.max(initial=-1) >= len(w_indptr) - 1:
         raise ValueError("a document is not part of the corpus")
     n_rows, lengths = len(all_copies), np.diff(indptr)
-    owners, widths = np.repeat(np.arange(n_rows), lengths), np.diff(w_indptr)[indices]
+    owners, widths = entry_rows(indptr), np.diff(w_indptr)[indices]
     _, entries = entries_of(w_indptr, indices)
     documents, times = np.repeat(owners, widths), np.repeat(counts, widths)
     places = documents * n_classes + w_classes[entries]
-    pairs = np.append(np.repeat(np.arange(n_rows), np.diff(own[0])) * n_classes + own[1], -1)
+    pairs = np.append(entry_rows(own[0]) * n_classes + own[1], -1)
     found = np.searchsorted(pairs[:-1], places)
     is_own = pairs[found] == places
     copies = np.append(own[2], 0)[found] * is_own
@@ -188,7 +186,7 @@ def left_out_products(
     raises  ValueError: a document is not part of the corpus
     """
     check_products(rows, own, corpus, mu, left, totals, limits)
-    n_rows, owners = len(rows[0]) - 1, np.repeat(np.arange(len(rows[0]) - 1), np.diff(rows[0]))
+    n_rows, owners = len(rows[0]) - 1, entry_rows(rows[0])
     (remaining, shares), n_classes = left, len(mu)
     pieces = np.where(remaining > 0, -(-rows[2] // limits[owners]), 0)
     entries = np.repeat(np.arange(len(rows[1])), pieces)
@@ -196,7 +194,7 @@ def left_out_products(
     ranks = np.arange(len(entries)) - running_sums(pieces)[rows[0]][documents]
     bounds = running_sums(pieces)[entries]
     repeats = np.minimum(limits[documents], rows[2][entries] - (np.arange(len(entries)) - bounds) * limits[documents])
-    _, own_entries = entries_of(rows[0], np.repeat(np.arange(n_rows), np.diff(own[0])))
+    _, own_entries = entries_of(rows[0], entry_rows(own[0]))
     own_features, n_places = rows[1][own_entries], len(corpus[1])
     if not ((own[1] >= corpus[0][own_features]) & (own[1] < corpus[0][own_features + 1])).all():
         raise ValueError("a document is not part of the corpus")

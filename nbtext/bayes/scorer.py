@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
 from nbtext.features.counting import score_rows
-from nbtext.features.csr import SparseWeights, entries_of, running_sums, select_class, split_columns
+from nbtext.features.csr import SparseWeights, entries_of, entry_rows, running_sums, select_class, split_columns
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.hashing import mix64
 from nbtext.records import dataclass
@@ -192,7 +192,7 @@ class ClassWeights:
         self._scorer = scorer
         self._order = np.argsort(scorer.classes, kind="stable")
         self._bounds = np.searchsorted(scorer.classes[self._order], np.arange(len(scorer.bias) + 1))
-        self._rows = np.repeat(np.arange(len(scorer.indptr) - 1), np.diff(scorer.indptr))[self._order]
+        self._rows = entry_rows(scorer.indptr)[self._order]
         self._features = np.argsort(scorer.rows_of(np.arange(scorer.n_columns)), kind="stable")  # row by row
         self._of_rows = np.searchsorted(scorer.rows_of(self._features), np.arange(len(scorer.indptr)))
 

@@ -197,7 +197,7 @@ def _cut(batch: Any, size: int) -> Iterator[Part]:
     import numpy as np
 
     sizes = sum((_decoded_sizes(column) for column in batch.columns), np.full(batch.num_rows, ROW_BYTES))
-    ends: Any = np.cumsum(np.maximum(sizes, 1))
+    ends = np.cumsum(np.maximum(sizes, 1))
     before = 0
     for start, stop in cut(ends, BLOCK_ROWS, BLOCK_BYTES):
         yield batch.slice(start, stop - start), size, int(ends[stop - 1]) - before

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from itertools import accumulate, chain
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from nbtext.documents.decoding import Encoding, count_byte, to_utf8
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, open_stream
 from nbtext.records import dataclass
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsLenAndGetItem
 
 Item = TypeVar("Item")
 NEWLINE = ord("\n")
@@ -201,7 +204,7 @@ class LineSplitter:
         return LineBlock(b"", self._line - 1, 0, is_too_long=True)
 
 
-def cut(ends: Sequence[int], n_items: int, size: float) -> Iterator[tuple[int, int]]:
+def cut(ends: SupportsLenAndGetItem[int], n_items: int, size: float) -> Iterator[tuple[int, int]]:
     """Yield the places of at most `n_items` in a row, which have at most `size` together unless one alone has more.
 
     ends  the sum of the sizes up to each item, itself included

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.features.analyzer import ACCENTS, MARKS_PATTERN, Analyzer, has_marks, has_own_pattern, regex_timeout
-from nbtext.features.csr import SparseWeights, join_columns, row_keys, run_starts, running_sums
+from nbtext.features.csr import SparseWeights, join_bounds, join_columns, row_keys, run_starts, running_sums
 from nbtext.features.document_counts import ClassCounts, DocumentCounts
 from nbtext.features.hashing import Hashes, bucket_hashes, buckets, document_hashes, mix64, vocabulary_hashes
 from nbtext.features.settings import FeatureSettings
@@ -208,12 +208,11 @@ class ViewCounter:
     def class_counts(self) -> ClassCounts:
         """See Counter. The sums are those that `vocabulary` has left, and are given away."""
         parts, self._sums = self._sums, []
-        ends = running_sums([part.indptr[-1] for part in parts])
-        indptr = [part.indptr[1:] + end for part, end in zip(parts, ends, strict=False)]
+        indptr = join_bounds([part.indptr for part in parts])
         columns = list(zip(*parts, strict=True))[:0:-1]
         del parts
         joined = (np.concatenate(columns.pop()) for _ in list(columns))  # the parts of each are freed then
-        return ClassCounts(np.concatenate((np.zeros(1, dtype=np.int64), *indptr)), *joined)
+        return ClassCounts(indptr, *joined)
 
     def take_too_long(self) -> int:
         """See Counter. All views of words ignore the same tokens."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Self
@@ -25,11 +25,29 @@ def running_sums(values: NDArray[Any] | Sequence[int]) -> NDArray[np.int64]:
     return sums
 
 
+def entry_rows(indptr: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the row of each entry, (n_entries,)."""
+    return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+
+
+def row_sums(indptr: NDArray[Any], values: NDArray[Any]) -> Floats:
+    """Return the sum of each row's values, (n_rows,); it does not depend on the other rows.
+
+    values  (n_entries,); sums of whole numbers below 2**53 are exact
+    """
+    return np.bincount(entry_rows(indptr), values, len(indptr) - 1).astype(np.float64, copy=False)
+
+
 def entries_of(indptr: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the bounds of selected rows, concatenated, and the positions of their entries among all entries."""
     lengths = np.diff(indptr)[rows]
     bounds = running_sums(lengths)
     return bounds, np.repeat(indptr[rows] - bounds[:-1], lengths) + np.arange(bounds[-1])
+
+
+def join_bounds(bounds: Iterable[NDArray[Any]]) -> NDArray[np.int64]:
+    """Return the bounds of all rows of several parts, one part after the other."""
+    return running_sums(np.concatenate([np.zeros(0, dtype=np.int64), *map(np.diff, bounds)]))
 
 
 def run_starts(keys: NDArray[Any]) -> NDArray[np.int64]:
@@ -62,7 +80,7 @@ def take_rows(
     """
     indices = np.concatenate([columns[k][part[1]] if columns else part[1] for k, part in enumerate(parts)])
     counts = np.concatenate([part[2] for part in parts])
-    bounds, entries = entries_of(running_sums(np.concatenate([np.diff(part[0]) for part in parts])), selected)
+    bounds, entries = entries_of(join_bounds(part[0] for part in parts), selected)
     return bounds, indices[entries], counts[entries]
 
 
@@ -94,10 +112,9 @@ def select_class(
 ) -> NDArray[Any]:
     """Return the values of some features in a class, from a feature-major list of entries; 0 where there is none."""
     bounds, entries = entries_of(indptr, features)
-    owners = np.repeat(np.arange(len(features)), np.diff(bounds))
     is_own = classes[entries] == k
     found = np.zeros(len(features), dtype=values.dtype)
-    found[owners[is_own]] = values[entries[is_own]]
+    found[entry_rows(bounds)[is_own]] = values[entries[is_own]]
     return found
 
 
@@ -108,9 +125,8 @@ def entry_positions(
 
     raises  ValueError: an entry is not in the list
     """
-    features = np.repeat(np.arange(len(w_indptr) - 1), np.diff(w_indptr))
     n_classes = max(row_classes.max(initial=0), w_classes.max(initial=0)) + 1
-    listed = features * n_classes + w_classes
+    listed = entry_rows(w_indptr) * n_classes + w_classes
     wanted = indices.astype(np.int64) * n_classes + np.repeat(row_classes, np.diff(indptr))
     positions: NDArray[np.int64] = np.searchsorted(listed, wanted)
     if not np.array_equal(np.append(listed, -1)[positions], wanted):

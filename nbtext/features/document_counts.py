@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
-from nbtext.features.csr import Floats, Indices, Integers, arrange_rows, entry_positions, running_sums, take_rows
+from nbtext.features import csr
+from nbtext.features.csr import Floats, Indices, Integers
 from nbtext.records import LazyProperty, dataclass
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class DocumentCounts:
     @LazyProperty
     def entry_documents(self) -> NDArray[np.int64]:
         """The document of each entry."""
-        return np.repeat(np.arange(len(self)), np.diff(self.indptr))
+        return csr.entry_rows(self.indptr)
 
     @LazyProperty
     def totals(self) -> Floats:
@@ -109,8 +110,7 @@ class DocumentCounts:
         sums = np.zeros(len(self))
         for start in range(0, len(self), SUMMED):  # NumPy needs the document of each entry
             ends = self.indptr[start : start + SUMMED + 1]
-            rows = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-            sums[start : start + SUMMED] = np.bincount(rows, values[ends[0] : ends[-1]], len(ends) - 1)
+            sums[start : start + SUMMED] = csr.row_sums(ends, values[ends[0] : ends[-1]])
         return sums
 
     def sum_features(self, features: NDArray[np.bool_]) -> Floats:
@@ -121,9 +121,8 @@ class DocumentCounts:
         entries = np.flatnonzero(features[self.indices])
         ends = np.searchsorted(entries, self.indptr)
         if self.is_counted:  # sums of whole numbers are exact in any order
-            return np.diff(running_sums(self.counts[entries])[ends]).astype(np.float64)
-        documents = np.repeat(np.arange(len(self)), np.diff(ends))
-        return np.bincount(documents, weights=self.counts[entries], minlength=len(self)).astype(np.float64)
+            return np.diff(csr.running_sums(self.counts[entries])[ends]).astype(np.float64)
+        return csr.row_sums(ends, self.counts[entries])
 
     def weigh(self, weights: NDArray[Any]) -> DocumentCounts:
         """Return the same documents with other values for their entries; their lengths stay."""
@@ -144,14 +143,12 @@ class DocumentCounts:
         renumbered = np.full(n_features, -1, dtype=np.int32)
         renumbered[columns] = np.arange(len(columns), dtype=np.int32)
         indices = renumbered[self.indices]
-        kept = indices >= 0
         # token lengths include the removed features; lengths of counts are computed from counts
-        indptr = np.searchsorted(np.flatnonzero(kept), self.indptr)
-        return replace(self, indptr=indptr, indices=indices[kept], counts=self.counts[kept], token_lengths=None)
+        return replace(self, indices=indices, token_lengths=None).filter_entries(indices >= 0)
 
     def filter_entries(self, is_kept: NDArray[np.bool_]) -> DocumentCounts:
         """Return the same documents with some of their entries only; `is_kept` has shape (n_entries,)."""
-        indptr = running_sums(is_kept)[self.indptr]
+        indptr = np.searchsorted(np.flatnonzero(is_kept), self.indptr)
         return replace(self, indptr=indptr, indices=self.indices[is_kept], counts=self.counts[is_kept])
 
     def renumber(self, columns: NDArray[np.int32], classes: NDArray[np.int32]) -> DocumentCounts:
@@ -168,12 +165,12 @@ class DocumentCounts:
 
         For counts, not weights.
         """
-        indptr, indices, counts = arrange_rows(self.indptr, self.indices, self.counts, columns)
+        indptr, indices, counts = csr.arrange_rows(self.indptr, self.indices, self.counts, columns)
         return replace(self, indptr=indptr, indices=indices, counts=counts)
 
     def take(self, documents: NDArray[np.int64]) -> DocumentCounts:
         """Return the documents with these numbers, in this order."""
-        return self._select(documents, *take_rows([(self.indptr, self.indices, self.counts)], documents))
+        return self._select(documents, *csr.take_rows([(self.indptr, self.indices, self.counts)], documents))
 
     def filter(self, is_kept: NDArray[np.bool_]) -> DocumentCounts:
         """Return the documents for which `is_kept`, (n_documents,), is true."""
@@ -213,7 +210,7 @@ class DocumentCounts:
         indptr, classes  of the class statistics of a corpus that includes these documents
         """
         if self._located is None or self._located[0] is not classes:
-            positions = entry_positions(self.indptr, self.indices, self.classes, indptr, classes)
+            positions = csr.entry_positions(self.indptr, self.indices, self.classes, indptr, classes)
             object.__setattr__(self, "_located", (classes, positions))  # a cache, not part of the value
             return positions
         return self._located[1]
@@ -295,12 +292,10 @@ def count_repeated(documents: DocumentCounts) -> tuple[int, int]:
 
 def concatenate(parts: Sequence[DocumentCounts]) -> DocumentCounts:
     """Return the documents of several parts, one after the other."""
-    ends = np.cumsum([0, *(part.indptr[-1] for part in parts)])
-    indptr = [part.indptr[1:] + end for part, end in zip(parts, ends, strict=False)]
     groups = [part.groups for part in parts if part.groups is not None]
     lengths = [part.token_lengths for part in parts if part.token_lengths is not None]
     return DocumentCounts(
-        np.concatenate((np.zeros(1, dtype=np.int64), *indptr)),
+        csr.join_bounds([part.indptr for part in parts]),
         np.concatenate([np.zeros(0, dtype=np.int32), *(part.indices for part in parts)]),
         np.concatenate([np.zeros(0, dtype=np.int32), *(part.counts for part in parts)]),
         np.concatenate([np.zeros(0, dtype=np.int32), *(part.classes for part in parts)]),
@@ -325,4 +320,4 @@ def take_smallest(
     documents = concatenate(heads)
     order = documents.order(documents.classes if places is None else places[documents.classes])[:size]
     rows = [(part.indptr, part.indices, part.counts) for part in parts]
-    return documents._select(order, *take_rows(rows, order, columns))
+    return documents._select(order, *csr.take_rows(rows, order, columns))

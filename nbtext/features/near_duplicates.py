@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.documents.blocks import cut
 from nbtext.features.csr import Floats, Integers, running_sums
 from nbtext.features.document_counts import DocumentCounts, number_contents
 
@@ -75,21 +76,12 @@ def _share_rare_features(documents: DocumentCounts, n_features: int, sizes: Inte
     ones = np.ones(len(rare.indices), dtype=np.int32)
     matrix = csr_array((ones, rare.indices, rare.indptr), shape=(len(documents), n_features))
     transposed = matrix.T.tocsr()
-    n_products = running_sums(frequencies[rare.indices])[rare.indptr]
-    for start, stop in _cut(n_products, PRODUCTS):
+    n_products = running_sums(frequencies[rare.indices])[rare.indptr[1:]]
+    for start, stop in cut(n_products, len(documents), PRODUCTS):
         product = (matrix[start:stop] @ transposed).tocoo()
         one, other, shared = product.row.astype(np.int64) + start, product.col.astype(np.int64), product.data
         is_candidate = (one < other) & (shared >= SHARED * np.minimum(n_rare[one], n_rare[other]))
         yield _of_similar_sizes(one[is_candidate], other[is_candidate], sizes)
-
-
-def _cut(running: Integers, maximum: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of rows whose numbers sum up to about `maximum`; `running` are their running sums."""
-    start, n = 0, len(running) - 1
-    while start < n:
-        stop = max(start + 1, int(np.searchsorted(running, running[start] + maximum, side="right")) - 1)
-        yield start, min(stop, n)
-        start = stop
 
 
 def _link_buckets(documents: DocumentCounts, sizes: Integers) -> Iterator[Integers]:

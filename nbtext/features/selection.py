@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import ModelError, SettingsError, number_of
-from nbtext.features.csr import Floats, Integers
+from nbtext.features.csr import Floats, Integers, row_sums
 from nbtext.features.document_counts import ClassCounts
 from nbtext.features.settings import FeatureSettings
 
@@ -39,7 +39,7 @@ def select_columns(counts: ClassCounts, class_documents: Integers, settings: Fea
     """
     if len(counts.indptr) == 1:
         raise no_token()
-    frequencies = feature_sums(counts, counts.documents)
+    frequencies = row_sums(counts.indptr, counts.documents)
     low, high = document_frequency_limits(settings, int(class_documents.sum()))
     columns = np.flatnonzero((low <= frequencies) & (frequencies <= high))
     if len(columns) == 0:
@@ -48,7 +48,7 @@ def select_columns(counts: ClassCounts, class_documents: Integers, settings: Fea
         raise ModelError("no feature is left after the limits of document frequency", hint=hint)
     occurrences = counts.documents if settings.tf == "binary" else counts.occurrences
     if settings.max_features is not None:
-        columns = _best(columns, feature_sums(counts, occurrences), settings.max_features)
+        columns = _best(columns, row_sums(counts.indptr, occurrences), settings.max_features)
     if settings.select is not None:
         criterion, n_best = settings.select
         columns = _best(columns, _score_features(counts, occurrences, class_documents, criterion), n_best)
@@ -103,13 +103,13 @@ def mutual_information(counts: ClassCounts, class_documents: Integers) -> Floats
     """
     n_documents = float(class_documents.sum())
     in_class = class_documents[counts.classes].astype(np.float64)
-    holding = feature_sums(counts, counts.documents)
+    holding = row_sums(counts.indptr, counts.documents)
     spread = np.repeat(holding, np.diff(counts.indptr))
     entries = _share_of_information(counts.documents, spread, in_class, n_documents)
     entries += _share_of_information(in_class - counts.documents, n_documents - spread, in_class, n_documents)
-    in_other_classes = n_documents - feature_sums(counts, in_class)  # if no document has the feature
+    in_other_classes = n_documents - row_sums(counts.indptr, in_class)  # if no document has the feature
     others = _share_of_information(in_other_classes, n_documents - holding, in_other_classes, n_documents)
-    return np.maximum(feature_sums(counts, entries) + others, 0.0)
+    return np.maximum(row_sums(counts.indptr, entries) + others, 0.0)
 
 
 def _share_of_information(both: NDArray[Any], one: Floats, other: Floats, n_documents: float) -> Floats:
@@ -131,14 +131,7 @@ def chi_squared(counts: ClassCounts, occurrences: NDArray[Any], class_documents:
     returns      (n_features,)
     source       scikit-learn 1.9, feature_selection.chi2
     """
-    totals, expected = feature_sums(counts, occurrences), (class_documents / class_documents.sum())[counts.classes]
+    totals, expected = row_sums(counts.indptr, occurrences), (class_documents / class_documents.sum())[counts.classes]
     # shares of the occurrences, because squares of tiny numbers (of a model that decayed) would be 0
     observed = occurrences / np.repeat(totals, np.diff(counts.indptr))
-    return totals * (1 + feature_sums(counts, (observed - expected) ** 2 / expected - expected))
-
-
-def feature_sums(counts: ClassCounts, values: NDArray[Any]) -> Floats:
-    """Return the sum of entry values for each feature, shape (n_features,); exact for integers below 2**53."""
-    n_features = len(counts.indptr) - 1
-    features = np.repeat(np.arange(n_features), np.diff(counts.indptr))
-    return np.bincount(features, weights=values, minlength=n_features).astype(np.float64, copy=False)
+    return totals * (1 + row_sums(counts.indptr, (observed - expected) ** 2 / expected - expected))

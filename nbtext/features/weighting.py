@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
-from nbtext.features.csr import Floats, split_columns
+from nbtext.features.csr import Floats, row_sums, split_columns
 from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, TERM_FREQUENCIES, TermFrequency, evaluate
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views
@@ -240,10 +240,3 @@ def normalize(indptr: NDArray[Any], weights: Floats, *, norm: str) -> Floats:
     norms = row_sums(indptr, np.abs(weights)) if norm == "l1" else np.sqrt(row_sums(indptr, weights * weights))
     norms[norms == 0] = 1
     return np.asarray(weights / np.repeat(norms, np.diff(indptr)))
-
-
-def row_sums(indptr: NDArray[Any], values: NDArray[Any]) -> Floats:
-    """Return the sum of each row's values, (n_documents,); it does not depend on the other rows."""
-    n_rows = len(indptr) - 1
-    rows = np.repeat(np.arange(n_rows), np.diff(indptr))
-    return np.bincount(rows, weights=values, minlength=n_rows).astype(np.float64, copy=False)

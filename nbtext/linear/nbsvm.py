@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.newton import dot
 from nbtext.bayes.settings import LinearSettings
-from nbtext.features.weighting import row_sums
+from nbtext.features.csr import row_sums
 from nbtext.linear.data import Floats, LinearModel, TrainingData
 from nbtext.linear.one_vs_rest import Factors, OneVsRest
 
