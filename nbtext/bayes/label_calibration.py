@@ -29,6 +29,7 @@ Lipton, Elkan and Narayanaswamy, Optimal Thresholding of Classifiers to Maximize
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
@@ -122,6 +123,23 @@ class Combination:
         """Return the probability of each label, (n_documents, n_labels)."""
         return sigmoid(self.log_odds(scores, lengths))
 
+    def derive(self, part: Cells) -> tuple[Floats, Floats, Floats]:
+        """Return the log-odds of some cells, and their derivatives.
+
+        Returns
+        -------
+        log-odds (n_cells,)
+        derivatives by the logarithms of the weights and of b − ½, and by c, v and s, (n_common, n_cells)
+        derivative by the bias of the cell's label, (n_cells,)
+        """
+        log_odds, baseline, factors, logs = _score(part, self)
+        weights = factors[: len(part.scores)]
+        derivatives = [weight * (scores - log_odds) for weight, scores in zip(weights, part.scores, strict=True)]
+        of_logs = factors.baseline * logs
+        derivatives.append((self.exponent - MIN_EXPONENT) * of_logs * (baseline - log_odds))
+        derivatives += [factors.baseline, factors.baseline * part.priors[part.labels], of_logs]
+        return log_odds, np.stack(derivatives), factors.baseline
+
 
 def log_lengths(lengths: NDArray[Any]) -> Floats:
     """Return log L; 0 for a text without tokens."""
@@ -182,35 +200,30 @@ class Cells:
         """Return the probability of each pair, (n_cells,)."""
         return np.concatenate([np.zeros(0), *(sigmoid(_score(part, fit)[0]) for part in self.parts())])
 
-    def left_out_probabilities(self, fit: Combination) -> Floats:
-        """Return the probability of each pair with the bias of its label fitted without the pair, (n_cells,)."""
-        curvatures, found = np.full(self.n_labels, self.n_copies / BIAS_DEVIATION**2), [np.zeros(0)]
-        for part in self.parts():
-            log_odds, _, factors, _ = _score(part, fit)
-            curvatures += part.curvatures(log_odds, factors.baseline)
-        for part in self.parts():
-            log_odds, _, factors, _ = _score(part, fit)
-            found.append(sigmoid(part.leave_out(log_odds, factors.baseline, curvatures)))
-        return np.concatenate(found)
-
-    def curvatures(self, log_odds: Floats, slopes: Any) -> Floats:
-        """Return the second derivative of the loss by each bias, (n_labels,); `slopes` are those of the log-odds."""
-        p = sigmoid(log_odds)
-        return self.sum_by_label(self.documents * p * (1 - p) * slopes**2)
-
-    def leave_out(self, log_odds: Floats, slopes: Any, curvatures: Floats) -> Floats:
-        """Return the log-odds of each pair with the bias of its label fitted without the pair, by one Newton step.
+    def left_out_probabilities(self, fit: Combination | ScoreScaling) -> Floats:
+        """Return the probability of each pair with the bias of its label fitted without the pair, by one Newton step.
 
         Otherwise the biases of rare labels would fit themselves to these pairs, and the estimate would be too high.
 
-        curvatures  (n_labels,), the second derivative of the loss of all cells and the prior by each bias
+        returns  (n_cells,)
 
         Source: Beirami, Razaviyayn, Shahrampour and Tarokh, On Optimal Generalizability in Parametric Learning, 2017.
         """
-        p = sigmoid(log_odds)
-        own = self.documents * p * (1 - p) * slopes**2
-        residuals = self.documents * p - self.positives
-        return np.asarray(log_odds + residuals * slopes**2 / (curvatures[self.labels] - own))
+
+        def weigh(part: Cells) -> tuple[Floats, Floats, Floats]:
+            """Return the log-odds, the scaled residuals, and the second derivatives of the loss by the bias."""
+            log_odds, _, of_bias = fit.derive(part)
+            p = sigmoid(log_odds)
+            residuals, curvatures = part.documents * p - part.positives, part.documents * p * (1 - p)
+            return log_odds, residuals * of_bias**2, curvatures * of_bias**2
+
+        of_labels, found = np.full(self.n_labels, self.n_copies / BIAS_DEVIATION**2), [np.zeros(0)]
+        for part in self.parts():
+            of_labels += part.sum_by_label(weigh(part)[2])
+        for part in self.parts():
+            log_odds, residuals, curvatures = weigh(part)
+            found.append(sigmoid(log_odds + residuals / (of_labels[part.labels] - curvatures)))
+        return np.concatenate(found)
 
     def parts(self) -> Iterator[Cells]:
         """Yield parts of the cells that fit into the cache of a processor."""
@@ -330,26 +343,7 @@ def _score(part: Cells, fit: Combination) -> tuple[Floats, Floats, Factors, Floa
     return log_odds, baseline, factors, logs
 
 
-def _derive(part: Cells, fit: Combination) -> tuple[Floats, Floats, Floats]:
-    """Return the log-odds of some cells, and their derivatives.
-
-    Returns
-    -------
-    log-odds (n_cells,)
-    derivatives by the logarithms of the weights and of b − ½, and by c, v and s, (n_common, n_cells)
-    derivative by the bias of the cell's label, (n_cells,)
-    """
-    log_odds, baseline, factors, logs = _score(part, fit)
-    derivatives = [
-        weight * (scores - log_odds) for weight, scores in zip(factors[: len(part.scores)], part.scores, strict=True)
-    ]
-    of_logs = factors.baseline * logs
-    derivatives.append((fit.exponent - MIN_EXPONENT) * of_logs * (baseline - log_odds))
-    derivatives += [factors.baseline, factors.baseline * part.priors[part.labels], of_logs]
-    return log_odds, np.stack(derivatives), factors.baseline
-
-
-def _evaluate(cells: Cells, fit: Combination, offsets: Floats, precisions: Floats) -> Bordered:
+def _evaluate(cells: Cells, fit: Combination | ScoreScaling, offsets: Floats, precisions: Floats) -> Bordered:
     """Return the loss of the cells and of the prior, with its derivatives.
 
     offsets     distances of the common parameters from the means of the prior
@@ -363,7 +357,7 @@ def _evaluate(cells: Cells, fit: Combination, offsets: Floats, precisions: Float
     bias_hessian, mixed = np.full(cells.n_labels, of_biases), np.zeros((n, cells.n_labels))
     for part in cells.parts():
         with np.errstate(over="ignore", invalid="ignore"):  # a step may go too far; then it is not taken
-            log_odds, columns, of_bias = _derive(part, fit)
+            log_odds, columns, of_bias = fit.derive(part)
             shrunk = np.exp(-np.abs(log_odds))
             loss += dot(part.documents, np.maximum(log_odds, 0.0) + np.log1p(shrunk)) - dot(part.positives, log_odds)
             p = np.where(log_odds >= 0, 1.0, shrunk) / (1 + shrunk)
@@ -415,40 +409,28 @@ class ScoreScaling:
         """Return the probability of each label, (n_documents, n_labels)."""
         return sigmoid(self.log_odds(scores, lengths))
 
-    def left_out_probabilities(self, cells: Cells) -> Floats:
-        """Return the probability of each pair with the bias of its label fitted without the pair, (n_cells,)."""
-        log_odds = self.scale * cells.scores[0] + self.intercept + self.biases[cells.labels]
-        return sigmoid(cells.leave_out(log_odds, 1.0, 1 + cells.curvatures(log_odds, 1.0)))
+    def derive(self, part: Cells) -> tuple[Floats, Floats, Floats]:
+        """Return the log-odds of some cells, and their derivatives by log a and c, and by the bias; see Combination."""
+        scaled, ones = self.scale * part.scores[0], np.ones(len(part.labels))
+        return scaled + self.intercept + self.biases[part.labels], np.stack((scaled, ones)), ones
 
 
 def fit_scaling(cells: Cells) -> tuple[ScoreScaling, float]:
-    """Return the parameters with the lowest logistic loss on the cells, and the loss per document."""
+    """Return the parameters with the lowest logistic loss on the cells, and the loss per document.
+
+    The Hessian is that of Gauss and Newton.
+    """
+
+    def make(common: Floats, biases: Floats) -> ScoreScaling:
+        log_scale, intercept = np.minimum(common, LARGEST_SCALE).tolist()
+        return ScoreScaling(math.exp(log_scale), intercept, biases)
 
     def evaluate(common: Floats, biases: Floats) -> Bordered:
-        return _evaluate_scaling(cells, np.minimum(common, LARGEST_SCALE), biases)
+        offsets = np.minimum(common, LARGEST_SCALE) - SCALE_MEANS
+        return _evaluate(cells, make(common, biases), offsets, SCALE_PRECISIONS * cells.n_copies)
 
     common, biases, loss = minimize_bordered(evaluate, SCALE_MEANS, np.zeros(cells.n_labels), tolerance=SCALE_TOLERANCE)
-    scale, intercept = float(np.exp(min(common[0], LARGEST_SCALE[0]))), float(common[1])
-    return ScoreScaling(scale, intercept, biases), loss / max(1, cells.n_documents)
-
-
-def _evaluate_scaling(cells: Cells, common: Floats, biases: Floats) -> Bordered:
-    """Return the loss of log a and c, and of the biases, with that of their priors, and its derivatives.
-
-    The Hessian is that of Gauss and Newton. Sums do not depend on the number of threads.
-    """
-    scaled = np.exp(common[0]) * cells.scores[0]
-    log_odds = scaled + common[1] + biases[cells.labels]
-    offsets, by_label = common - SCALE_MEANS, cells.sum_by_label
-    loss = float(np.sum(cells.documents * np.logaddexp(0, log_odds) - cells.positives * log_odds))
-    loss += 0.5 * float(np.sum(SCALE_PRECISIONS * offsets**2) + np.sum(biases**2))
-    p = sigmoid(log_odds)
-    residuals, curvature = cells.documents * p - cells.positives, cells.documents * p * (1 - p)
-    gradient = np.array([np.sum(residuals * scaled), np.sum(residuals)]) + SCALE_PRECISIONS * offsets
-    cross = float(np.sum(curvature * scaled))
-    hessian = np.array([[np.sum(curvature * scaled**2), cross], [cross, np.sum(curvature)]]) + np.diag(SCALE_PRECISIONS)
-    mixed = np.stack([by_label(curvature * scaled), by_label(curvature)])
-    return Bordered(loss, gradient, hessian, by_label(residuals) + biases, by_label(curvature) + 1, mixed)
+    return make(common, biases), loss / max(1, cells.n_documents)
 
 
 DEFAULT = Smoothing(1e4, 0.1)  # if no document can be left out; the search starts here

@@ -304,7 +304,7 @@ def learn_labels(
     cells = _collect_cells(data, held_out, scores, list(range(data.n_classes)))
     scaling, lengths = label_calibration.fit_scaling(cells)[0], lengths[held_out]
     cells = replace(cells, lengths=lengths, n_unanswered=int((lengths <= 0).sum()))
-    probabilities = scaling.left_out_probabilities(cells)
+    probabilities = cells.left_out_probabilities(scaling)
     fit = label_calibration.make_multilabel_fit(
         cells, probabilities, scaling, by_label=settings.optimize == label_calibration.MACRO_F1
     )
