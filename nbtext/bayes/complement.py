@@ -56,16 +56,15 @@ def leave_out(
 
     The score of an own class changes only if there are copies in other classes too.
     """
-    everywhere = statistics.feature_occurrences
     documents = left_out.documents
     log_totals = _log_totals(statistics, left_out, smoothing)
-    of_part = partial(_sum_part, statistics, everywhere, smoothing=smoothing, normalize_weights=normalize_weights)
+    of_part = partial(_sum_part, statistics, smoothing=smoothing, normalize_weights=normalize_weights)
     sums = [of_part(part) for part in split_pairs(left_out, np.diff(statistics.indptr))]
     weighted, lost = (np.concatenate(of_all) for of_all in zip(*sums, strict=True))
     result: Floats = documents.totals[:, None] * log_totals - weighted
     log_sums = np.zeros(0)
     if normalize_weights:
-        base, deltas = _log_counts(statistics, everywhere, smoothing)
+        base, deltas = _log_counts(statistics, statistics.feature_occurrences, smoothing)
         log_sums = base.sum() + statistics.class_sums(deltas)
         result *= _inverse(statistics.n_features * log_totals - log_sums + lost)
     own = left_out.rows, left_out.classes
@@ -74,15 +73,13 @@ def leave_out(
     if others.any():
         chosen = np.flatnonzero(others)
         pairs, own = left_out.pairs.take(chosen), (left_out.rows[chosen], left_out.classes[chosen])
-        result[own] = _score_own(
-            statistics, everywhere, pairs, others[chosen], log_totals[own], log_sums, smoothing=smoothing
-        )
+        result[own] = _score_own(statistics, pairs, others[chosen], log_totals[own], log_sums, smoothing=smoothing)
     return result
 
 
 def _score_own(
-    statistics: ClassStatistics, everywhere: Floats, pairs: DocumentCounts, others: NDArray[np.int64],
-    log_totals: Floats, log_sums: Floats, *, smoothing: float,
+    statistics: ClassStatistics, pairs: DocumentCounts, others: NDArray[np.int64], log_totals: Floats,
+    log_sums: Floats, *, smoothing: float,
 ) -> Floats:  # fmt: skip
     """Return the score of each pair, whose complement loses the copies in other classes, shape (n_pairs,).
 
@@ -90,7 +87,7 @@ def _score_own(
     log_totals  (n_pairs,), logarithms of the tokens that remain in the complements
     log_sums    (n_classes,), by which weights are normalized; empty: they are not
     """
-    before = everywhere[pairs.indices] - statistics.occurrences[statistics.locate(pairs)]
+    before = statistics.feature_occurrences[pairs.indices] - statistics.occurrences[statistics.locate(pairs)]
     after = before - others[pairs.entry_documents] * pairs.counts
     logs = _log_count(after, smoothing)
     own = pairs.totals * log_totals - pairs.sum_entries(pairs.counts * logs)
@@ -101,7 +98,7 @@ def _score_own(
 
 
 def _sum_part(
-    statistics: ClassStatistics, everywhere: Floats, part: LeftOut, *, smoothing: float, normalize_weights: bool
+    statistics: ClassStatistics, part: LeftOut, *, smoothing: float, normalize_weights: bool
 ) -> tuple[Floats, Floats]:
     """Sum the logarithms of the counts that remain in each class's complement: shape (n, n_classes).
 
@@ -109,12 +106,12 @@ def _sum_part(
     """
     documents = part.documents
     columns, features, gone = distinct_pairs(part)
-    met = statistics.restrict(features)
-    base, deltas = _log_counts(met, everywhere[features] - gone, smoothing)
+    met, everywhere = statistics.restrict(features), statistics.feature_occurrences[features]
+    base, deltas = _log_counts(met, everywhere - gone, smoothing)
     weighted = score_pairs(met, base, deltas, documents.indptr, columns, documents.counts)
     if not normalize_weights:
         return weighted, np.zeros((len(part), 0))
-    before, deltas_before = _log_counts(met, everywhere[features], smoothing)
+    before, deltas_before = _log_counts(met, everywhere, smoothing)
     ones = np.ones(len(columns))
     return weighted, score_pairs(met, before - base, deltas_before - deltas, documents.indptr, columns, ones)
 

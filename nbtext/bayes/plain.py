@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.documents.names import are_offsets
 from nbtext.features.csr import Floats, Indices, Integers, entries_of, entry_rows, run_starts, running_sums
 
 # the arrays of class statistics, sorted by feature: indptr, classes, documents, occurrences
@@ -143,7 +144,7 @@ def check_products(
 ) -> None:
     """Raise ValueError unless the arguments of `left_out_products` fit each other; the kernel calls it, too."""
     n_rows, n_entries = len(rows[0]) - 1, len(rows[1])
-    if not all(map(_is_indptr, (rows[0], own[0], corpus[0]), (n_entries, len(own[3]), len(corpus[1])))):
+    if not all(map(are_offsets, (rows[0], own[0], corpus[0]), (n_entries, len(own[3]), len(corpus[1])))):
         raise ValueError("the arrays of the rows do not fit each other")
     if not len(rows[2]) == n_entries == len(left[0]) == len(left[1]) or len(corpus[2]) != len(corpus[1]):
         raise ValueError("there must be values for each entry")
@@ -156,11 +157,6 @@ def check_products(
         raise ValueError("there must be values for each entry of each own class")
     if rows[2].min(initial=0) < 0 or rows[1].min(initial=0) < 0 or rows[1].max(initial=-1) >= len(corpus[0]) - 1:
         raise ValueError("a document is not part of the corpus")
-
-
-def _is_indptr(indptr: NDArray[np.int64], n_entries: int) -> bool:
-    """Return whether these are the row bounds of a CSR matrix with `n_entries` entries."""
-    return len(indptr) > 0 and indptr[0] == 0 and indptr[-1] == n_entries and bool((np.diff(indptr) >= 0).all())
 
 
 MAX_FACTORS = 1000  # mantissas, at least 1/2 each, whose product does not underflow

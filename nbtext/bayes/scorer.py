@@ -146,7 +146,7 @@ class LinearScorer(SparseWeights):
 
     def bias_of(self, k: int) -> float:
         """Return the score of class k for a document without features."""
-        return float(sum(self.bias[row] for row in self._rows(k)))
+        return float(sum(self.bias[row] for row in self.rows_of_class(k)))
 
     def contributions(self, indices: NDArray[np.int32], values: NDArray[Any], k: int) -> Floats:
         """Return what each feature of one document adds to the score of class k, shape (n_entries,).
@@ -161,13 +161,12 @@ class LinearScorer(SparseWeights):
         if self.derivation is not None:
             indptr, indices, values = self.derivation.rows(np.arange(n_entries + 1), indices, values)
             owners = np.repeat(owners, np.diff(indptr))
-        parts = sum((self.column_weights(indices, row) for row in self._rows(k)), np.zeros(len(indices))) * values
-        return np.bincount(owners, weights=parts, minlength=n_entries).astype(np.float64, copy=False)
+        weights = sum((self.column_weights(indices, row) for row in self.rows_of_class(k)), np.zeros(len(indices)))
+        return np.bincount(owners, weights=weights * values, minlength=n_entries).astype(np.float64, copy=False)
 
-    def _rows(self, k: int) -> list[int]:
+    def rows_of_class(self, k: int) -> range:
         """Return the numbers of the partial scores whose sum is the score of class k."""
-        height = 1 if self.derivation is None else self.derivation.height
-        return [k + part * self.n_classes for part in range(height)]
+        return range(k, len(self.bias), self.n_classes)
 
     def column_weights(self, columns: NDArray[np.integer], row: int) -> Floats:
         """Return the weights of some columns in one partial score, shape (n,)."""
@@ -203,8 +202,8 @@ class ClassWeights:
             return self.row(k)
         features, ones = np.arange(n_features + 1), np.ones(n_features, dtype=np.int32)
         indptr, columns, values = derivation.rows(features, features[:-1].astype(np.int32), ones)
-        rows = range(k, len(self._scorer.bias), self._scorer.n_classes)
-        total = sum((self.row(row)[columns] * values for row in rows), np.zeros(len(columns)))
+        rows = map(self.row, self._scorer.rows_of_class(k))
+        total = sum((weights[columns] * values for weights in rows), np.zeros(len(columns)))
         return np.add.reduceat(total, indptr[:-1]) if n_features else total
 
     def at(self, k: int, columns: NDArray[np.int64]) -> Floats:

@@ -126,7 +126,10 @@ def judge(
             calibration = replace(calibration, prior_adjustment=offsets)
     log_posterior = calibration.log_posterior(scores, lengths)
     if goals.targets:
-        rows = np.arange(len(classes)) if contents is None else _find_distinct(contents, classes)
+        rows = np.arange(len(classes))
+        if contents is not None:  # the first document of each content and class
+            pairs = np.stack((contents, classes.astype(contents.dtype)))
+            rows = np.unique(pairs, axis=1, return_index=True)[1]
         offsets, proportions = fit_targets(log_posterior[rows], classes[rows], goals.targets, missed)
         calibration = replace(calibration, decision_offsets=offsets)
     known = fit_mean_posteriors(*map(np.concatenate, zip((log_posterior, classes), unanswered, strict=True)))
@@ -152,12 +155,6 @@ def judge(
             targets=proportions, unanswered=len(lost),
         ),
     )  # fmt: skip
-
-
-def _find_distinct(contents: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the first document of each pair of content and class."""
-    numbers = np.unique(contents, return_inverse=True)[1]
-    return np.asarray(np.unique(np.stack((numbers, classes)), axis=1, return_index=True)[1])
 
 
 def add_likelihoods(selection: Selection, likelihoods: Floats) -> Selection:
