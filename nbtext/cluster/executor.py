@@ -80,7 +80,7 @@ class Workers:
             raise SettingsError(what, where="--token-pattern", hint=hint)
         shards = source.shards(self.shard_bytes, n_readers=self._n_threads())
         counted = [self._submit(work.count_shard, each, source.settings, task, work.TOKEN_VERSIONS) for each in shards]
-        reports = [self._submit(work.report_of_work, each, priority=1) for each in counted]
+        reports = [self._submit(itemgetter("report"), each, priority=1) for each in counted]  # which are small
         if task.n_returned is None:
             total = self._add(work.add_counts, counted)
             del counted  # each is freed as soon as it is added

@@ -136,12 +136,6 @@ def count_shard(
     return {"counts": write_counts(counts), "report": report.plain()}
 
 
-def report_of_work(record: Record) -> Record:
-    """Return the report of a counted shard, which is small."""
-    report: Record = record["report"]
-    return report
-
-
 def add_counts(records: Sequence[Record]) -> Record:
     """Return the sum of some counts; None if one of the shards had a problem."""
     parts = [record["counts"] for record in records]

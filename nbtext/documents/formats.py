@@ -13,7 +13,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from nbtext.documents.decompression import suffix_compression
+from nbtext.documents.decompression import SUFFIXES, suffix_compression
 from nbtext.documents.office import is_readable
 from nbtext.documents.recognition import BROKEN_ZIP, HEAD_BYTES, MATRIX, MODEL, find_utf_16, name_binary, recognize
 from nbtext.errors import InputError, SettingsError
@@ -29,6 +29,7 @@ MAIL_HEADERS = frozenset(
 )
 MIN_HEADERS = 2  # of these names, if nothing else tells that a stream is a mail
 TEXT_SUFFIX = ".txt"
+MAIL_ENDS = (".eml", *SUFFIXES)  # of the name of a mail
 HTML_SUFFIXES = (".html", ".htm", ".xhtml")
 OTHER_SUFFIXES = {  # of files that nbtext writes, or that users expect it to write
     ".npz", ".joblib", ".md", ".svg", ".png", ".pdf", ".docx", ".xlsx", ".xls", ".ods",
@@ -235,4 +236,4 @@ def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None)
 
 def is_mail(path: str) -> bool:
     """Whether a file name is that of a mail. Called for each file of a directory, so the cheap test comes first."""
-    return path[-4:].lower().endswith((".eml", ".gz", ".bz2", ".xz", ".zst")) and content_suffix(path) == ".eml"
+    return path[-4:].lower().endswith(MAIL_ENDS) and content_suffix(path) == ".eml"

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from nbtext.documents.formats import FORMAT_NAMES
 from nbtext.errors import PARAMETERS, InputError
 from nbtext.records import dataclass
-from nbtext.settings import check_settings, parse_names, setting
+from nbtext.settings import Excludes, check_settings, parse_names, setting
 
 DEFAULT_TEXT, DEFAULT_LABEL = ("text",), "label"
 
@@ -65,6 +65,7 @@ class InputSettings:
     """How sources are divided into documents, and which fields are the text, the label and the id."""
 
     TITLE = "Input"
+    RULES = (Excludes("label_separator", "label_fields"),)
 
     input_format: str | None = setting(
         None, "Format of SOURCE. By default it is guessed from the name and the first bytes. A .txt file holds one "

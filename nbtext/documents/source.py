@@ -287,9 +287,6 @@ def check_settings(settings: InputSettings) -> None:
         raise SettingsError("the name of a field is empty", where="--label-fields", hint="name columns or keys")
     if len(set(settings.label_fields)) < len(settings.label_fields):
         raise SettingsError("a field is named twice", where="--label-fields", hint="name each column once")
-    if settings.label_fields and settings.label_separator is not None:
-        what = "cannot be combined with --label-fields"
-        raise SettingsError(what, where="--label-separator", hint="leave out one of the options")
     if not 1 <= settings.max_document_bytes <= MAX_BYTES:
         what = f"{settings.max_document_bytes:,} is not between 1 and {MAX_BYTES:,}"
         raise SettingsError(what, where="--max-document-bytes")

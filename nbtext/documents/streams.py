@@ -153,9 +153,11 @@ def is_regular(path: str) -> bool:
 
 
 def file_size(path: str) -> int | None:
-    """Return the size in bytes of a path, or of standard input for `-`; None if it is a pipe or a terminal."""
+    """Return the size in bytes of a path, or of standard input for `-`; None: not known, as of a pipe."""
     if is_url(path):
-        return remote_size(path)
+        with _resolve(path) as (system, name, _):
+            size: int | None = system.size(name)
+            return size
     try:
         status = os.stat(path) if path != STANDARD_INPUT else os.fstat(sys.stdin.fileno())
     except (OSError, AttributeError):
@@ -378,13 +380,6 @@ def has_ranges(url: str) -> bool:
                 return bool(answer.status == 206)
 
         return bool(sync(system.loop, ask))
-
-
-def remote_size(url: str) -> int | None:
-    """Return the size in bytes of the file at a URL; None if the server does not state it."""
-    with _resolve(url) as (system, path, _):
-        size: int | None = system.size(path)
-        return size
 
 
 def is_folder(url: str) -> bool:

@@ -64,14 +64,6 @@ def _parse_selection(text: str) -> tuple[str, int]:
     return criterion, int(number)
 
 
-def _parse_stop_words(text: str) -> tuple[str, ...]:
-    return tuple(sorted(read_stop_words(text)))
-
-
-def _parse_vocabulary(text: str) -> tuple[str, ...]:
-    return tuple(sorted(set(read_words(text))))
-
-
 def expand_weighting(name: str) -> Mapping[str, str]:
     """Return the term-frequency scaling, the inverse document frequency and the norm of a weighting scheme."""
     return dict(zip(("tf", "idf", "norm"), WEIGHTINGS[name], strict=True))
@@ -122,7 +114,7 @@ class FeatureSettings:
     stop_words: tuple[str, ...] = setting(
         (), "Words to ignore. `english` is a built-in list; a file has one word per line.",
         in_python="Words to ignore; `english` is a built-in list.", file="input",
-        names=("english",), parse=_parse_stop_words,
+        names=("english",), parse=lambda name: tuple(sorted(read_stop_words(name))),
     )  # fmt: skip
     stem: str | None = setting(
         None, "Language of the Snowball stemmer, which reduces words to stems. Needs the extra nbtext[stem].",
@@ -150,7 +142,8 @@ class FeatureSettings:
     )  # fmt: skip
     vocabulary: tuple[str, ...] | None = setting(
         None, "File with one feature per line. All other features are ignored.",
-        in_python="The features to count; all others are ignored.", file="input", parse=_parse_vocabulary,
+        in_python="The features to count; all others are ignored.", file="input",
+        parse=lambda path: tuple(sorted(set(read_words(path)))),
     )  # fmt: skip
     hash_bits: int | None = setting(
         None, "Hash features into 2^N columns instead of storing a vocabulary; N is from 1 to 24.", low=1, high=30,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -211,20 +212,17 @@ def _columns(
     """Yield documents as columns of texts, some at a time, with their labels."""
     if isinstance(raw_documents, str | bytes):
         raise InputError("expected a list of texts, found one text")
-    waiting: list[Sequence[str]] = []
-    for document in [raw_documents] if isinstance(raw_documents, Batch) else raw_documents:
-        if isinstance(document, Batch):
-            refuse_long_texts(document, settings)
-            for problem in document.problems.values():
-                raise problem
-            yield document.columns, document.labels
+    documents: Iterable[Any] = [raw_documents] if isinstance(raw_documents, Batch) else raw_documents
+    for are_batches, run in groupby(documents, lambda document: isinstance(document, Batch)):
+        if not are_batches:
+            while texts := list(map(_texts, islice(run, AT_ONCE))):
+                yield [list(column) for column in zip(*texts, strict=True)], [None] * len(texts)
             continue
-        waiting.append(_texts(document))
-        if len(waiting) == AT_ONCE:
-            yield [list(texts) for texts in zip(*waiting, strict=True)], [None] * len(waiting)
-            waiting = []
-    if waiting:
-        yield [list(texts) for texts in zip(*waiting, strict=True)], [None] * len(waiting)
+        for batch in run:
+            refuse_long_texts(batch, settings)
+            for problem in batch.problems.values():
+                raise problem
+            yield batch.columns, batch.labels
 
 
 def _texts(document: object) -> Sequence[str]:
