@@ -226,9 +226,14 @@ class ClassStatistics:
 
     def restrict(self, columns: NDArray[np.int64]) -> ClassStatistics:
         """Return the statistics of these features only; `columns` is ascending."""
-        indptr, entries = entries_of(self.indptr, columns)
+        return self._select(columns, *entries_of(self.indptr, columns))
+
+    def _select(self, columns: Any, indptr: NDArray[np.int64], entries: Any) -> ClassStatistics:
+        """Return the statistics of the features and entries that `columns` and `entries` (numbers or slices) select."""
+        documents = self.documents[entries]
         return ClassStatistics(
-            self.class_documents, indptr, self.classes[entries], self.documents[entries], self.occurrences[entries],
+            self.class_documents, indptr, self.classes[entries], documents,
+            documents if self.occurrences is self.documents else self.occurrences[entries],
             totals=self.totals and self.totals.change(lambda counts: counts[columns]),
         )  # fmt: skip
 
@@ -242,13 +247,8 @@ class ClassStatistics:
         slices: dict[tuple[int, int | None], ClassStatistics] = self.__dict__.setdefault("_slices", {})
         if (start, stop) not in slices:
             indptr = self.indptr[start : None if stop is None else stop + 1]
-            entries = slice(indptr[0], indptr[-1])
-            documents = self.documents[entries]
-            found = slices[start, stop] = ClassStatistics(
-                self.class_documents, indptr - indptr[0], self.classes[entries], documents,
-                documents if self.occurrences is self.documents else self.occurrences[entries],
-                totals=self.totals and self.totals.change(lambda counts: counts[start:stop]),
-            )  # fmt: skip
+            found = self._select(slice(start, stop), indptr - indptr[0], slice(indptr[0], indptr[-1]))
+            slices[start, stop] = found
             found.__dict__["document_frequencies"] = self.document_frequencies[start:stop]
         return slices[start, stop]
 

@@ -29,6 +29,7 @@ from nbtext.documents.rows import PREFIX_HINT, ChangedRows, Column, Target
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, hide_credentials, is_regular, is_url, unreadable
 from nbtext.errors import InputError, MissingExtra, NbtextError, NbtextWarning, OutputError, SettingsError, number_of
+from nbtext.output import convert_errors
 
 BUFFERED_ROWS = 256  # that SQLAlchemy reads before they are weighed
 QUERY_HINT = "see --query"
@@ -544,22 +545,21 @@ def _open_database(path: str) -> Iterator[sqlite3.Connection]:
     folder, name = os.path.split(os.path.realpath(path))
     opened = os.path.join(folder, f".nbtext-{os.urandom(8).hex()}.part") if is_new else path
     try:
-        with closing(sqlite3.connect(opened, timeout=WAIT, isolation_level=None)) as connection:
-            connection.execute("pragma trusted_schema = off")
-            connection.execute("begin immediate")
-            try:
-                yield connection
-            except BaseException:
-                connection.execute("rollback")
-                raise
-            connection.execute("commit")
-        if is_new:
-            os.replace(opened, os.path.join(folder, name))
+        with convert_errors(path):
+            with closing(sqlite3.connect(opened, timeout=WAIT, isolation_level=None)) as connection:
+                connection.execute("pragma trusted_schema = off")
+                connection.execute("begin immediate")
+                try:
+                    yield connection
+                except BaseException:
+                    connection.execute("rollback")
+                    raise
+                connection.execute("commit")
+            if is_new:
+                os.replace(opened, os.path.join(folder, name))
     except sqlite3.Error as error:
         hint = "name a new file, or a SQLite file that can be written"
         raise OutputError(f"cannot be written: {error}", where=path, hint=hint) from None
-    except OSError as error:
-        raise OutputError(f"cannot be written: {(error.strerror or str(error)).lower()}", where=path) from None
     finally:
         if is_new:
             for leftover in (opened, f"{opened}-journal"):

@@ -168,7 +168,7 @@ class ViewCounter:
         given = [None] * len(self._names) if vocabulary is None else split_views(vocabulary, self._names)
         self._counters = [counter(each, own) for each, own in zip(settings.of_views, given, strict=True)]
         self._bounds = None if vocabulary is None else find_views(vocabulary, self._names)
-        self._scorer: SparseWeights | None = None
+        self._prepared: tuple[SparseWeights | None, list[Any]] = None, []  # the arrays of a scorer, by view
         self._sums: list[ClassCounts] = []  # of each view, after `vocabulary`
         self._factors = vocabulary_hashes(Vocabulary.from_sorted(self._names)) | np.uint64(1)
 
@@ -222,13 +222,11 @@ class ViewCounter:
         self, columns: Columns, weighting: Weighting, scorer: SparseWeights
     ) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
         """See Counter."""
-        assert self._bounds is not None
-        if self._scorer is not scorer:  # a counter prepares the arrays of a scorer once
-            self._scorer, self._split = (
-                scorer,
-                list(zip(weighting.split(self._bounds), scorer.split(self._bounds), strict=True)),
-            )
-        found = [each.scores(columns, *own) for each, own in zip(self._counters, self._split, strict=True)]
+        prepared, bounds = self._prepared, self._bounds
+        assert bounds is not None
+        if prepared[0] is not scorer:  # they are prepared once, and set together, because several threads may score
+            prepared = self._prepared = scorer, [*zip(weighting.split(bounds), scorer.split(bounds), strict=True)]
+        found = [each.scores(columns, *own) for each, own in zip(self._counters, prepared[1], strict=True)]
         scores, n_tokens, n_known = (np.sum(values, axis=0) for values in zip(*found, strict=True))
         return scores, n_tokens, n_known
 
@@ -362,10 +360,10 @@ def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> 
     """
     if settings.view:
         return cast(Counter, ViewCounter(settings, vocabulary))
-    if not HAS_KERNEL or not is_compilable(settings):
+    if why := _why_plain(settings) if HAS_KERNEL else f"the compiled kernel is {WHY_PLAIN}":
         warn_if_missing()
         with _logging:
-            _log_plain(settings)
+            _log_plain(settings, why)
         return Counter(settings, vocabulary)
     from nbtext._kernel import Counter as CompiledCounter
 
@@ -380,23 +378,25 @@ def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> 
 
 def is_compilable(settings: FeatureSettings) -> bool:
     """Return whether the kernel can count these features: its own tokens, and no field prefix that begins another."""
-    prefixes = [f"{name}:" for name in settings.fields]
+    return not _why_plain(settings)
+
+
+def _why_plain(settings: FeatureSettings) -> str:
+    """Return why the kernel cannot count these features; "" if it can."""
+    if has_own_pattern(settings):
+        return f"the kernel supports the default --token-pattern and {MARKS_PATTERN} only"
     if has_marks(settings) and (settings.stop_words or settings.stem is not None):
-        return False  # a normal form may be a colon or a control character
-    return not has_own_pattern(settings) and not any(one.startswith(other) for one, other in permutations(prefixes, 2))
+        # a normal form may be a colon or a control character
+        return f"the kernel supports --token-pattern {MARKS_PATTERN} only without stop words and stems"
+    prefixes = [f"{name}:" for name in settings.fields]
+    if any(one.startswith(other) for one, other in permutations(prefixes, 2)):
+        return "the kernel needs --text-field names of which none begins another"
+    return ""
 
 
 @cache
-def _log_plain(settings: FeatureSettings) -> None:
+def _log_plain(settings: FeatureSettings, why: str) -> None:
     """Log once for each settings record why plain Python counts."""
     from logging import getLogger
 
-    if not HAS_KERNEL:
-        why = f"the compiled kernel is {WHY_PLAIN}"
-    elif has_own_pattern(settings):
-        why = f"the kernel supports the default --token-pattern and {MARKS_PATTERN} only"
-    elif has_marks(settings):
-        why = f"the kernel supports --token-pattern {MARKS_PATTERN} only without stop words and stems"
-    else:
-        why = "the kernel needs --text-field names of which none begins another"
     getLogger("nbtext").info("counting in plain Python, which is slower: %s", why)

@@ -195,13 +195,16 @@ class DocumentCounts:
             return [self]
         return [self.slice(start, min(start + size, len(self))) for start in range(0, len(self), size)]
 
-    def transpose(self, n_features: int) -> csr_array:
-        """Return the counts as a sparse matrix (n_features, n_documents); it is cached."""
+    def matrix(self, n_features: int) -> csr_array:
+        """Return the counts as a sparse matrix (n_documents, n_features)."""
         from scipy.sparse import csr_array
 
+        return csr_array((self.counts, self.indices, self.indptr), shape=(len(self), n_features))
+
+    def transpose(self, n_features: int) -> csr_array:
+        """Return the counts as a sparse matrix (n_features, n_documents); it is cached."""
         if self._transposed is None:
-            rows = csr_array((self.counts, self.indices, self.indptr), shape=(len(self), n_features))
-            object.__setattr__(self, "_transposed", rows.T.tocsr())  # a cache, not part of the value
+            object.__setattr__(self, "_transposed", self.matrix(n_features).T.tocsr())  # not part of the value
         return self._transposed
 
     def locate(self, indptr: NDArray[np.int64], classes: NDArray[np.int32]) -> NDArray[np.int64]:

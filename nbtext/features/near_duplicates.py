@@ -67,14 +67,11 @@ def find_near_duplicates(documents: DocumentCounts, n_features: int) -> NearDupl
 
 def _share_rare_features(documents: DocumentCounts, n_features: int, sizes: Integers) -> Iterator[Integers]:
     """Yield pairs of documents that share at least SHARED of the rare features of the smaller one."""
-    from scipy.sparse import csr_array
-
     frequencies = np.bincount(documents.indices, minlength=n_features)
     is_rare = (frequencies >= 2) & (frequencies <= MAX_RARE)
     rare = documents.filter_entries(is_rare[documents.indices])
     n_rare = np.diff(rare.indptr)
-    ones = np.ones(len(rare.indices), dtype=np.int32)
-    matrix = csr_array((ones, rare.indices, rare.indptr), shape=(len(documents), n_features))
+    matrix = rare.binarize().matrix(n_features)
     transposed = matrix.T.tocsr()
     n_products = running_sums(frequencies[rare.indices])[rare.indptr[1:]]
     for start, stop in cut(n_products, len(documents), PRODUCTS):
@@ -118,11 +115,7 @@ def _of_similar_sizes(one: Integers, other: Integers, sizes: Integers) -> Intege
 
 def _measure_similarities(documents: DocumentCounts, n_features: int, sizes: Integers, pairs: Integers) -> Floats:
     """Return the Jaccard similarity of the sets of features of each pair of documents, shape (n_pairs,)."""
-    from scipy.sparse import csr_array
-
-    ones = np.ones(len(documents.indices), dtype=np.int32)
-    matrix = csr_array((ones, documents.indices, documents.indptr), shape=(len(documents), n_features))
-    shared = np.zeros(len(pairs))
+    matrix, shared = documents.binarize().matrix(n_features), np.zeros(len(pairs))
     for start in range(0, len(pairs), VERIFIED):
         one, other = pairs[start : start + VERIFIED].T
         shared[start : start + VERIFIED] = matrix[one].multiply(matrix[other]).sum(axis=1)

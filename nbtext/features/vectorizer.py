@@ -186,10 +186,8 @@ class Vectorizer:
         return vocabulary.restrict(columns), rows.arrange(np.where(rank < 0, rank, places[rank]))
 
     def _matrix(self, rows: DocumentCounts) -> csr_array:
-        from scipy.sparse import csr_array
-
         weights = self.weighting_.weights(rows.indptr, rows.indices, rows.counts)
-        matrix = csr_array((weights, rows.indices, rows.indptr), shape=(len(rows), self.n_features))
+        matrix = replace(rows, counts=weights).matrix(self.n_features)
         matrix.has_canonical_format = True  # sorted, and each column once, so that SciPy need not check it
         return matrix
 
