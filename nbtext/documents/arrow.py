@@ -19,11 +19,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, pairwise
+from math import inf
 from typing import IO, Any, NamedTuple
 
 from nbtext.documents.batch import Batch, BatchBuilder, Block
-from nbtext.documents.blocks import ByteRange, ReadOptions, cut, read_raw_blocks
+from nbtext.documents.blocks import ByteRange, ReadOptions, cut, group_items, read_raw_blocks
 from nbtext.documents.fields import Fields, Label, find_fields, or_error, read_cells, read_label
 from nbtext.documents.lines import origin_of
 from nbtext.documents.rows import LINES_HINT, PREFIX_HINT, ChangedRows, Column, NewLabel, Target, name_labels
@@ -520,7 +521,7 @@ class ArrowDocuments:
             kind = array.type
             if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
                 array.validate(full=True)
-                if not (pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type)):
+                if kind.value_type not in (pa.string(), pa.large_string(), pa.string_view()):
                     raise InputError(f"`{name}` is {kind}, expected strings", where=self.rows.path)
                 return [or_error(read_label, labels, name, settings) for labels in array.to_pylist()]
         cells = [self._names(column, builder) for column in columns]
@@ -544,7 +545,8 @@ class ArrowDocuments:
             array = array.storage
         if pa.types.is_dictionary(array.type):
             array.validate(full=True)
-            array = array.dictionary_decode()
+            known, views = array.dictionary, {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+            array = known.cast(views.get(known.type, known.type)).take(array.indices)  # which has no views
         kind = array.type
         if pa.types.is_nested(kind):
             hint = "name a column of strings"
@@ -612,15 +614,11 @@ def write_parquet(changed: Iterable[ChangedRows], target: Target, settings: Inpu
     if first.metadata.num_row_groups:  # their rows were read: pyarrow ends the process for columns that are broken
         with convert_errors(first.path):
             codec = first.metadata.row_group(0).column(0).compression.lower().replace("uncompressed", "none")
+    groups = group_items(tables, lambda changed: int(changed[0].nbytes), n_items=inf, size=GROUP_BYTES)
     with _open(target) as file, ParquetWriter(file, schema, compression=codec) as writer:
-        group: list[Any] = []
-        for table, _ in tables:
-            group.append(table)
-            if sum(part.nbytes for part in group) >= GROUP_BYTES:
-                writer.write_table(pa.Table.from_batches(group, schema))
-                group = []
-        if group:
-            writer.write_table(pa.Table.from_batches(group, schema))
+        for group, _ in groups:
+            writer.write_table(pa.Table.from_batches([table for table, _ in group], schema))
+            del group  # before the next one is read
 
 
 def write_arrow(changed: Iterable[ChangedRows], target: Target, settings: InputSettings) -> None:
@@ -628,15 +626,25 @@ def write_arrow(changed: Iterable[ChangedRows], target: Target, settings: InputS
 
     It raises the errors of `write_parquet`.
     """
-    from pyarrow import ipc
+    import pyarrow as pa
 
     tables = _change_tables(changed, settings)
     schema, _ = next(tables)
     codec = "lz4" if target.path.lower().endswith(".feather") else None
-    options = ipc.IpcWriteOptions(compression=codec, emit_dictionary_deltas=True)
-    with _open(target) as file, ipc.new_file(file, schema, options=options) as writer:
-        for table, _ in tables:
-            writer.write_batch(table)
+    options = pa.ipc.IpcWriteOptions(compression=codec, emit_dictionary_deltas=True)
+    dictionaries: dict[int, Any] = {}  # a file has one of each column, which may only grow
+    with _open(target) as file, pa.ipc.new_file(file, schema, options=options) as writer:
+        for table, rows in tables:
+            arrays = table.columns
+            for place, array in enumerate(arrays):
+                if pa.types.is_dictionary(array.type):
+                    known = dictionaries.get(place, array).slice(0, 0)
+                    try:
+                        arrays[place] = dictionaries[place] = pa.concat_arrays([known, array])
+                    except pa.ArrowInvalid:
+                        what = f"the column `{schema.names[place]}` has too many values for its type, {array.type}"
+                        raise InputError(what, where=rows.path, hint=LINES_HINT) from None
+            writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
 
 
 def _change_tables(changed: Iterable[ChangedRows], settings: InputSettings) -> Iterator[tuple[Any, ArrowRows]]:
@@ -658,17 +666,33 @@ def _change_tables(changed: Iterable[ChangedRows], settings: InputSettings) -> I
         elif not rows.table.schema.equals(old_schema):
             hint = "write the rows of each file to a file of its own"
             raise InputError("its columns are not those of the first file", where=rows.path, hint=hint)
-        new_labels = {row: label for row, label in labels.items() if label is not None}
+        new_labels = {row: label for row, label in sorted(labels.items()) if label is not None}
         for name in settings.label_names if new_labels else ():
             if name not in old_schema.names:
                 raise InputError(f"no column `{name}` for the new labels", where=rows.path, hint=LINES_HINT)
             place = old_schema.names.index(name)
             arrays[place] = _replace_labels(arrays[place], new_labels, name, settings, rows.path)
-        arrays += [pa.array(_values_of(column), _type_of(column)) for column in columns]
-        table = pa.RecordBatch.from_arrays(arrays, schema=schema)
-        if len(new_labels) < len(labels):
-            table = table.filter(pa.array([labels.get(row, "") is not None for row in range(table.num_rows)]))
-        yield table, rows
+        for column in columns:
+            values = column.values
+            if column.kind == "scores":
+                values = [None if value is None else list(value.items()) for value in values]
+            arrays.append(pa.array(values, _type_of(column)))
+        if removed := sorted(labels.keys() - new_labels.keys()):
+            arrays = [_replace_rows(array, removed, array.slice(0, 0)) for array in arrays]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema), rows
+
+
+def _replace_rows(column: Any, rows: Iterable[int], new: Any) -> Any:
+    """Return a column with other values in some rows, ascending; without the rows if `new` is empty.
+
+    The parts of the column are joined, because pyarrow selects no values of some types, such as views.
+    """
+    import pyarrow as pa
+
+    parts = []
+    for place, (last, row) in enumerate(pairwise([-1, *rows, len(column)])):
+        parts += [column.slice(last + 1, row - last - 1), new.slice(place, 1)]
+    return pa.concat_arrays(parts)
 
 
 def _replace_labels(column: Any, labels: dict[int, NewLabel], name: str, settings: InputSettings, path: str) -> Any:
@@ -684,15 +708,14 @@ def _replace_labels(column: Any, labels: dict[int, NewLabel], name: str, setting
                 raise InputError(f"a cell of `{name}` holds one label", where=path, hint=LINES_HINT)
             value = value[0]
         values.append(value if is_list else str(value))
-    rows = list(range(len(column)))
-    for place, row in enumerate(labels):
-        rows[row] = len(column) + place
     try:
-        new = pa.array(values, kind) if is_list else pa.array(values, pa.string())
-        plain = kind.value_type if pa.types.is_dictionary(kind) else kind
-        new = new if is_list else new.cast(plain)
-        joined = pa.concat_arrays([column.cast(plain), new]).take(pa.array(rows, pa.int64()))
-        return joined.dictionary_encode().cast(kind) if pa.types.is_dictionary(kind) else joined
+        if pa.types.is_dictionary(kind):
+            coded = pa.array(values).dictionary_encode()
+            indices, known = coded.indices.cast(kind.index_type), coded.dictionary.cast(kind.value_type)
+            new = pa.DictionaryArray.from_arrays(indices, known, ordered=kind.ordered)
+        else:
+            new = pa.array(values, kind) if is_list else pa.array(values, pa.string()).cast(kind)
+        return _replace_rows(column, labels, new)
     except (pa.ArrowException, TypeError):
         what = f"a new label does not fit into the column `{name}`, whose type is {kind}"
         raise InputError(what, where=path, hint=LINES_HINT) from None
@@ -709,14 +732,6 @@ def _type_of(column: Column) -> Any:
         "contributions": pa.list_(pa.struct([("feature", pa.string()), ("log_odds", pa.float64())])),
     }  # fmt: skip
     return types[column.kind]
-
-
-def _values_of(column: Column) -> list[Any]:
-    def pairs(scores: dict[str, float]) -> list[dict[str, Any]]:
-        return [{"label": label, "probability": share} for label, share in scores.items()]
-
-    is_nested = column.kind == "scores"
-    return [pairs(value) if is_nested and value is not None else value for value in column.values]
 
 
 @contextmanager

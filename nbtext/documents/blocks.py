@@ -217,7 +217,7 @@ def cut(ends: SupportsLenAndGetItem[int], n_items: int, size: float) -> Iterator
 
 
 def group_items(
-    items: Iterable[Item], size_of: Callable[[Item], int], *, n_items: int = 1 << 12, size: int = 1 << 20
+    items: Iterable[Item], size_of: Callable[[Item], int], *, n_items: float = 1 << 12, size: int = 1 << 20
 ) -> Iterator[tuple[list[Item], int]]:
     """Yield several items at a time, with their size: at most `n_items`, and no further ones when they have `size`."""
     remaining = iter(items)

@@ -76,6 +76,8 @@ def test_rows_are_documents(write: Callable[[Any], Path]) -> None:
         (pa.array(["ä", "b"], pa.large_string()), ["ä", "b"]),
         (pa.array(["ä", "b"], pa.string_view()), ["ä", "b"]),
         (pa.array(["ä", "ä"]).dictionary_encode(), ["ä", "ä"]),
+        (pa.DictionaryArray.from_arrays(pa.array([0, 0], pa.uint32()), pa.array(["ä"], pa.string_view())), ["ä", "ä"]),
+        (pa.DictionaryArray.from_arrays([0, 0], pa.array([b"b"], pa.binary_view())), ["b", "b"]),
         (pa.array(["ä".encode(), b"b"]), ["ä", "b"]),
         (pa.array([1, -2], pa.int8()), ["1", "-2"]),
         (pa.array([True, False]), ["true", "false"]),
@@ -92,6 +94,16 @@ def test_types_of_labels(tmp_path: Path, column: Any, expected: list[str]) -> No
     (batch,) = source.batches()
     assert batch.labels == expected
     assert batch.label_lists is None
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
+@pytest.mark.parametrize("of_list", [pa.list_, pa.large_list])
+def test_lists_of_labels(tmp_path: Path, kind: Any, of_list: Callable[[Any], Any]) -> None:
+    """Lists of any type of text hold labels; polars writes large lists of string views."""
+    labels = pa.array([["a", "ä"], [], None], of_list(kind))
+    write_arrow(pa.table({"text": ["a", "b", "c"], "label": labels}), tmp_path / "t.arrow")
+    (batch,) = open_source([str(tmp_path / "t.arrow")], InputSettings()).batches()
+    assert batch.list_labels() == [("a", "ä"), (), None]
 
 
 @pytest.mark.parametrize(("n", "n_shards"), [(3210, 50), (20, 400)])

@@ -3,7 +3,7 @@
 import io
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nbtext.documents.formats import FORMATS
-from nbtext.documents.rows import ChangedRows, NewLabel, Target, TextRows
+from nbtext.documents.rows import ChangedRows, NewLabel, Target
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import InputError
@@ -23,7 +23,7 @@ def correct(path: Path, labels: Mapping[int, NewLabel | None], **options: Any) -
     chosen, written, first = InputSettings(corrects_rows=True, **options), io.BytesIO(), 0
     parts = []
     for batch in open_source((str(path),), chosen).batches():
-        assert isinstance(batch.rows, TextRows)
+        assert batch.rows is not None
         own = {row - first: label for row, label in labels.items() if first <= row < first + len(batch)}
         parts.append(ChangedRows(batch.rows, labels=own))
         first += len(batch)
@@ -181,3 +181,53 @@ def test_labels_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "y.csv").write_bytes(b"text,label\n\xfc,a\n")
     with pytest.raises(InputError, match=r"y\.csv:2: 'ł' cannot be written in the encoding of the file"):
         correct(tmp_path / "y.csv", {0: "łódź"}, encoding="latin-1")
+
+
+def _views(pa: Any, labels: list[Any]) -> Any:
+    return pa.array(labels, pa.large_list(pa.string_view()) if isinstance(labels[0], list) else pa.string_view())
+
+
+@pytest.mark.parametrize("kind", ["text", "view", "list", "dictionary", "dictionary of views"])
+def test_an_arrow_file_of_several_blocks(tmp_path: Path, kind: str) -> None:
+    """Types stay, also those of polars; an Arrow file has one dictionary of a column, to which new labels are added."""
+    pa = pytest.importorskip("pyarrow")
+    n, given = 10_000, [["b"], ["a"]] if kind == "list" else ["b", "a"]
+    labels, texts = given * (n // 2), _views(pa, [f"word {row}" for row in range(n)])
+    column = pa.array(labels) if kind in ("text", "dictionary") else _views(pa, labels)
+    if kind.startswith("dictionary"):
+        values = pa.array(["a", "b"], pa.string() if kind == "dictionary" else pa.string_view())
+        column = pa.DictionaryArray.from_arrays(pa.array([1, 0] * (n // 2), pa.uint8()), values)
+    table, path = pa.table({"text": texts, "label": column, "more": [{"x": None}] * n}), tmp_path / "x.arrow"
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table)
+    new: dict[int, Any] = {0: "a", 3: None, 4: "c", 9_000: "d", 9_002: None}
+    if kind == "list":
+        new = {row: label and [label, "b"] for row, label in new.items()}
+    found = pa.ipc.open_file(pa.BufferReader(correct(path, new))).read_all()
+    assert found.schema.equals(table.schema)
+    changed = [each | {"label": new.get(row, each["label"])} for row, each in enumerate(table.to_pylist())]
+    assert found.to_pylist() == [each for each in changed if each["label"] is not None]
+
+
+def test_arrow_files_whose_dictionaries_differ(tmp_path: Path) -> None:
+    """One file holds the rows of several, if the type of the column can number all values."""
+    pa = pytest.importorskip("pyarrow")
+    settings = InputSettings(keeps_rows=True)
+
+    def join(*columns: list[str]) -> list[str]:
+        parts, written = [], io.BytesIO()
+        for number, labels in enumerate(columns):
+            coded = pa.array(labels, pa.dictionary(pa.int8(), pa.string()))
+            table, path = pa.table({"text": labels, "label": coded}), tmp_path / f"{number}.arrows"
+            with pa.ipc.new_stream(path, table.schema) as writer:
+                writer.write_table(table)
+            parts += [batch.rows for batch in open_source((str(path),), settings).batches()]
+        target = Target("o.arrow", lambda: nullcontext(written))
+        FORMATS["arrow"].load("writer")(map(ChangedRows, parts), target, settings)
+        found = pa.ipc.open_file(pa.BufferReader(written.getvalue())).read_all()
+        assert found["label"].to_pylist() == found["text"].to_pylist()
+        return list(found["text"].to_pylist())
+
+    assert join(["x", "y"], ["z", "x"]) == ["x", "y", "z", "x"]
+    with pytest.raises(InputError, match=r"1\.arrows: the column `label` has too many values for its type, dictionary"):
+        join([f"a{n}" for n in range(100)], [f"b{n}" for n in range(100)])
