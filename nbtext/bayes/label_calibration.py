@@ -636,9 +636,15 @@ def make_multilabel_fit(
     by_label  whether each label has its own threshold
     """
     thresholds = fit_thresholds(cells, probabilities, by_label=by_label)
+    with np.errstate(divide="ignore"):
+        present, absent = np.log(np.maximum(probabilities, 1e-300)), np.log1p(-np.minimum(probabilities, 1 - 1e-16))
+    losses = -(cells.positives * present + (cells.documents - cells.positives) * absent)
+    estimate = MultilabelEstimate(
+        cells.n_documents, thresholds.micro_f1, thresholds.macro_f1, precision_at_1(cells, probabilities),
+        float(losses.sum() / cells.n_documents), thresholds.label_f1, cells.n_unanswered,
+    )  # fmt: skip
     return MultilabelFit(
-        smoothing, combination, thresholds.values, thresholds.fallback,
-        _estimate(cells, probabilities, thresholds),
+        smoothing, combination, thresholds.values, thresholds.fallback, estimate,
         Quantiles.of(np.repeat(1 - probabilities, cells.positives.astype(np.int64))),
         fit_label_posteriors(cells, probabilities),
     )  # fmt: skip
@@ -660,16 +666,6 @@ def fit_label_posteriors(cells: Cells, probabilities: Floats) -> LabelPosteriors
     most = means * (1 - means)
     spreads = np.divide(variances, most, out=np.zeros_like(sums), where=most > 0)
     return LabelPosteriors(documents, np.clip(means, 0.0, 1.0), np.clip(spreads, 0.0, 1.0))
-
-
-def _estimate(cells: Cells, probabilities: Floats, thresholds: Thresholds) -> MultilabelEstimate:
-    with np.errstate(divide="ignore"):
-        present, absent = np.log(np.maximum(probabilities, 1e-300)), np.log1p(-np.minimum(probabilities, 1 - 1e-16))
-    losses = -(cells.positives * present + (cells.documents - cells.positives) * absent)
-    return MultilabelEstimate(
-        cells.n_documents, thresholds.micro_f1, thresholds.macro_f1, precision_at_1(cells, probabilities),
-        float(losses.sum() / cells.n_documents), thresholds.label_f1, cells.n_unanswered,
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

@@ -116,14 +116,12 @@ def judge(
     if goals.optimize is not None:
         log_posterior = calibration.log_posterior(scores, lengths)
         offsets, before, after = fit_decision_offsets(log_posterior, classes, goals.optimize, missed)
-        if goals.optimize not in DECISION_METRICS:  # it is a log-loss
-            n = len(classes) + len(lost)
-            before, after = ((len(classes) * each - lost.sum()) / n for each in (before, after))
-        optimized = before, after
         if goals.optimize in DECISION_METRICS:
             calibration = replace(calibration, decision_offsets=offsets)
-        else:
-            calibration = replace(calibration, prior_adjustment=offsets)
+        else:  # it is a log-loss
+            calibration, n = replace(calibration, prior_adjustment=offsets), len(classes) + len(lost)
+            before, after = ((len(classes) * each - lost.sum()) / n for each in (before, after))
+        optimized = before, after
     log_posterior = calibration.log_posterior(scores, lengths)
     if goals.targets:
         rows = np.arange(len(classes))

@@ -104,8 +104,17 @@ class HeldOut:
         parts = [np.flatnonzero(self.folds == fold) for fold in range(N_FOLDS)]
         parts = [part for part in parts if len(part)]
         calls = [partial(self._score_part, part, candidate) for candidate in candidates for part in parts]
-        scores = iter(parallel_calls(calls, jobs=self.jobs))
-        return [self._trial(each, [(part, next(scores)) for part in parts], optimize) for each in candidates]
+        found, trials = iter(parallel_calls(calls, jobs=self.jobs)), []
+        classes, n_known = self.sample.classes[self.held_out], self._n_known[self.held_out]
+        for candidate in candidates:
+            scores = np.zeros((2, len(self.folds), self.statistics.n_classes))
+            for part in parts:
+                scores[:, part] = next(found)
+            complete, known = scores[0, self.folds != NEVER_HELD_OUT], scores[1, self.held_out]
+            temperature = fit_temperature(known, n_known, classes) if len(classes) else None
+            selection = self._select(candidate.smoothing, complete, known, temperature, optimize)
+            trials.append(Trial(candidate, complete, known, selection))
+        return trials
 
     def select_uncalibrated(self, trial: Trial, *, optimize: str | None) -> Selection:
         """Return the selection of a trial without a temperature."""
@@ -119,18 +128,6 @@ class HeldOut:
         scores = scorer.scores(held_out.indptr, held_out.indices, held_out.counts)
         n_hapax = held_out.sum_features(self.is_hapax)  # a hapax has the weight of a feature that no class has
         return np.stack((scores, scores - n_hapax[:, None] * scorer.default))
-
-    def _trial(
-        self, candidate: ExpectationMaximization, parts: list[tuple[NDArray[np.int64], Floats]], optimize: str | None
-    ) -> Trial:
-        scores = np.zeros((2, len(self.folds), self.statistics.n_classes))
-        for part, part_scores in parts:
-            scores[:, part] = part_scores
-        complete, known = scores[0, self.folds != NEVER_HELD_OUT], scores[1, self.held_out]
-        n_known, classes = self._n_known[self.held_out], self.sample.classes[self.held_out]
-        temperature = fit_temperature(known, n_known, classes) if len(classes) else None
-        selection = self._select(candidate.smoothing, complete, known, temperature, optimize)
-        return Trial(candidate, complete, known, selection)
 
     @cached_property
     def _n_known(self) -> Floats:

@@ -33,8 +33,10 @@ class _Finder:
     """What the classes that find features have in common: the settings, and a method for each kind of feature."""
 
     def __init__(self, settings: FeatureSettings) -> None:
-        if settings.analyzer != "word":
-            _refuse_word_options(settings)
+        for name in ("token_pattern", "stop_words", "stem") if settings.analyzer != "word" else ():
+            if getattr(settings, name) not in (None, ()):
+                hint = "leave out this option, or use --analyzer word"
+                raise SettingsError("needs features of words", where=name, hint=hint)
         self._ngrams = settings.ngrams
         self._lowercase = settings.lowercase
         self._strip_accents = ACCENTS[settings.strip_accents]
@@ -244,15 +246,6 @@ def _stemmer(language: str) -> Any:
         languages = ", ".join(sorted(snowballstemmer.algorithms()))
         raise SettingsError(f"no stemmer for {language}", where="stem", hint=f"choose one of {languages}")
     return snowballstemmer.stemmer(language)
-
-
-def _refuse_word_options(settings: FeatureSettings) -> None:
-    """Raise SettingsError if an option for words is given with features of characters."""
-    given = {"token_pattern": settings.token_pattern, "stop_words": settings.stop_words, "stem": settings.stem}
-    for name, value in given.items():
-        if value not in (None, ()):
-            hint = "leave out this option, or use --analyzer word"
-            raise SettingsError("needs features of words", where=name, hint=hint)
 
 
 MAX_CHARACTERS = 5_000_000  # of a text; the matcher may need 100 bytes for each

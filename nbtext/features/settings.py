@@ -184,10 +184,6 @@ class FeatureSettings:
         _check_ngrams(self.ngrams, "ngrams")
         if len(self.token_pattern or "") > LONGEST_PATTERN:
             raise SettingsError(f"has more than {LONGEST_PATTERN:,} characters", where="token_pattern")
-        self._check_views()
-
-    def _check_views(self) -> None:
-        """Spell the views in one way, in the order of their features; SettingsError if one is not a view."""
         try:
             names = sorted(map(normalize_view, self.view), key=lambda name: name + VIEW_END)
         except ValueError as error:
@@ -196,7 +192,7 @@ class FeatureSettings:
             raise SettingsError("a view is given twice", where="view", hint="leave out one of them")
         if len(names) > MAX_VIEWS:
             raise SettingsError(f"{len(names)} views are more than {MAX_VIEWS}", where="view", hint="use fewer views")
-        if tuple(names) != self.view:
+        if tuple(names) != self.view:  # views are spelled in one way, in the order of their features
             object.__setattr__(self, "view", tuple(names))
         for name in names:
             _check_ngrams(_parse_ngrams(name.split(":")[1]), "view")
