@@ -40,6 +40,7 @@ Classification, 1998.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -53,6 +54,7 @@ from nbtext.bayes.event_model import LeftOut
 from nbtext.bayes.leave_one_out import LeftOutDocuments, count_hapaxes
 from nbtext.bayes.multinomial import compile_multinomial
 from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.documents.blocks import cut
 from nbtext.errors import ModelError
 from nbtext.features.csr import running_sums
 from nbtext.features.document_counts import DocumentCounts
@@ -293,19 +295,15 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
     @property
     def blocks(self) -> Iterator[LeftOutBlock]:
         """The contents in blocks whose scores fit into memory, one after the other."""
-        n, start, n_labels = len(self.left_out), 0, self.statistics.n_classes
+        n, n_labels = len(self.left_out), self.statistics.n_classes
         n_blocks = -(-n // max(1, MAX_CELLS // n_labels))
         size = -(-n // max(1, n_blocks))  # equal sizes, for threads
-        documents = self.left_out.documents
-        widths = None if MAX_ENTRIES is None else np.diff(self.statistics.indptr)[documents.indices]
-        bounds = None if widths is None else running_sums(widths)[documents.indptr]
-        while start < n:
-            stop = min(start + size, n)
-            if bounds is not None:
-                last = int(np.searchsorted(bounds, bounds[start] + MAX_ENTRIES, side="right")) - 1
-                stop = min(stop, max(last, start + 1))
+        ends: Any = range(n)
+        if MAX_ENTRIES is not None:
+            documents = self.left_out.documents
+            ends = running_sums(np.diff(self.statistics.indptr)[documents.indices])[documents.indptr[1:]]
+        for start, stop in cut(ends, size, MAX_ENTRIES or math.inf):
             yield LeftOutBlock(self, start, stop)
-            start = stop
 
 
 @dataclass(frozen=True, eq=False)
