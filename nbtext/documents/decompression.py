@@ -10,7 +10,8 @@ from typing import Any, BinaryIO
 
 from nbtext.errors import InputError, MissingExtra
 
-MAGIC = {b"\x1f\x8b\x08": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+# zstd's second one is of a frame that is skipped, with which pzstd begins a file
+MAGIC = {b"\x1f\x8b\x08": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"P*M\x18": "zstd"}
 MAGICS = tuple(MAGIC)
 BZIP2_BLOCKS = b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"  # follow "BZh" and a digit: a block, or the end of the data
 SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}

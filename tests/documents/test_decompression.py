@@ -57,6 +57,14 @@ def test_every_format_reads_the_same_when_compressed(
         assert [(identity.replace(str(path), ""), *rest) for identity, *rest in read(path)] == expected
 
 
+def test_zstd_frames_that_are_skipped(read: Callable[..., Any], tmp_path: Path) -> None:
+    """pzstd compresses parts of a file in parallel, and writes the size of each before it, in a frame to skip."""
+    data, skipped = FILES["x.jsonl"].encode(), b"\x50\x2a\x4d\x18\x04\0\0\0size"
+    parts = (COMPRESSORS[".zst"](part) for part in (data[:50], data[50:]))
+    (tmp_path / "x.jsonl.zst").write_bytes(b"".join(skipped + part for part in parts))
+    assert [texts for _, texts, _ in read(tmp_path / "x.jsonl.zst")] == [(text,) for _, text in TEXTS]
+
+
 @suffixes
 def test_files_in_trees_are_unpacked(read: Callable[..., Any], tmp_path: Path, suffix: str) -> None:
     """A compressed file in a directory tree is the document that it unpacks to, whatever its name."""
