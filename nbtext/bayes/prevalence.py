@@ -17,7 +17,6 @@ Quantification via Probability Estimators, 2010; Firat, Unified Framework for Qu
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,7 +104,6 @@ class ShareEstimate(NamedTuple):
     high: Floats
 
 
-@dataclass(slots=True, eq=False)
 class PosteriorSums:
     """The sum of the posteriors of documents, and of resampled documents, as they are read batch by batch.
 
@@ -113,15 +111,9 @@ class PosteriorSums:
     bootstrap: documents have exponential random weights (Rubin, The Bayesian Bootstrap, 1981).
     """
 
-    n_classes: int
-    n_documents: int = 0
-    total: Floats = field(init=False)
-    resampled: Floats = field(init=False)
-    weights: Floats = field(init=False)
-    rng: np.random.Generator = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.total, self.resampled = np.zeros(self.n_classes), np.zeros((RESAMPLES, self.n_classes))
+    def __init__(self, n_classes: int) -> None:
+        self.n_classes, self.n_documents = n_classes, 0
+        self.total, self.resampled = np.zeros(n_classes), np.zeros((RESAMPLES, n_classes))
         self.weights, self.rng = np.zeros(RESAMPLES), np.random.default_rng(0)
 
     def add(self, posteriors: Floats) -> None:
@@ -305,24 +297,19 @@ class WordDrift:
         return np.asarray(rng.standard_normal((n, len(self.factor))) @ self.factor.T)
 
 
-@dataclass(slots=True, eq=False)
 class WordSums:
     """Sums over unlabeled documents, as they are read batch by batch. Memory holds the features that occur.
 
-    sums   a row for each feature so far: documents that have it, and the sum of its weights
-    slope  (n_classes, n_classes), the derivatives of the sum of posteriors by the scores of a unit of weight
+    features  those that occur, ascending
+    sums      a row for each of them: documents that have it, and the sum of its weights
+    slope     (n_classes, n_classes), the derivatives of the sum of posteriors by the scores of a unit of weight
     """
 
-    n_classes: int
-    n_documents: int = 0
-    features: NDArray[np.int64] = field(init=False)
-    sums: Floats = field(init=False)
-    slope: Floats = field(init=False)
-    _pending: list[tuple[NDArray[np.int32], Floats]] = field(init=False, default_factory=list)
-
-    def __post_init__(self) -> None:
+    def __init__(self, n_classes: int) -> None:
+        self.n_classes, self.n_documents = n_classes, 0
         self.features, self.sums = np.zeros(0, dtype=np.int64), np.zeros((0, 2))
-        self.slope = np.zeros((self.n_classes, self.n_classes))
+        self.slope = np.zeros((n_classes, n_classes))
+        self._pending: list[tuple[NDArray[np.int32], Floats]] = []
 
     def add(self, documents: DocumentCounts, weights: Floats, posteriors: Floats, temperatures: Floats) -> None:
         """Add some documents.

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from itertools import chain, islice
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from nbtext.documents.decoding import Encoding, detect_bom, to_utf8
 from nbtext.documents.decompression import HEAD_BYTES, check_compression, unpack_blocks
@@ -316,26 +316,11 @@ def hide_credentials(path: str) -> str:
     return re.sub(CREDENTIALS, "", path).partition("#")[0] if is_url(path) else path
 
 
-class Remote(NamedTuple):
-    """A file of a remote file system.
-
-    Attributes
-    ----------
-    system : Any
-        An fsspec.AbstractFileSystem.
-    path : str
-        The path in the file system.
-    is_http : bool
-    """
-
-    system: Any
-    path: str
-    is_http: bool
-
-
 @contextmanager
-def _resolve(url: str) -> Iterator[Remote]:
-    """Yield the file system and the path of a URL, without a request, and convert errors within the context.
+def _resolve(url: str) -> Iterator[tuple[Any, str, bool]]:
+    """Yield the file system of a URL (of fsspec), its path there, and whether it is HTTP, without a request.
+
+    Errors within the context are converted.
 
     Raises
     ------
@@ -357,7 +342,7 @@ def _resolve(url: str) -> Iterator[Remote]:
             driver, where = driver or "another library", hide_credentials(url)
             what = f"{scheme}:// needs the package {driver}, which is not installed"
             raise InputError(what, where=where, hint=f"install it with: pip install {driver}") from None
-        yield Remote(system, path, scheme in HTTP)
+        yield system, path, scheme in HTTP
 
 
 def open_seekable(url: str) -> IO[bytes]:
