@@ -15,8 +15,8 @@ from nbtext.errors import InputError, SettingsError, list_some, named, number_of
 Label = str | tuple[str, ...] | None  # one label; several, or none, in a list; None if the source gives no label
 SINGLE_HINT = "leave out --single-label, or keep one label for each document"
 FIELDS_HINT = "--label-fields names columns that hold 1 for each label of the document, and 0 for the others"
-MAX_SHOWN, MAX_CHARACTERS = 5, 40  # labels of an error message, and characters of each
-MAX_NAMES_SHOWN, MAX_NAME_CHARACTERS = 20, 40  # the same of keys or columns
+MAX_SHOWN, MAX_NAMES_SHOWN = 5, 20  # labels of an error message, and keys or columns
+MAX_CHARACTERS = 40  # of each
 HEADER_HINT = "name the columns with --text-field and --label-field; without a header in the file, give numbers from 1"
 DEFAULTS = InputSettings()
 LABEL_PREFIX = "__label__"  # of the labels in a line of fastText
@@ -139,8 +139,7 @@ def read_record_label(record: Mapping[str, Any], settings: InputSettings) -> Lab
 
 def several_labels(labels: Sequence[str], hint: str) -> InputError:
     """Return the error for a document with another number of labels than one."""
-    shown = (label if len(label) <= MAX_CHARACTERS else f"{label[:MAX_CHARACTERS]}…" for label in labels)
-    names = f" ({list_some(map(named, shown), MAX_SHOWN)})" if labels else ""
+    names = f" ({format_names(labels, MAX_SHOWN)})" if labels else ""
     what = f"the document has {number_of(len(labels), 'label')}{names}, but exactly one is expected"
     return InputError(what, hint=hint)
 
@@ -253,7 +252,7 @@ def check_label_columns(path: str, settings: InputSettings) -> None:
         raise SettingsError(f"{path} has no columns or keys of labels", where="--label-fields", hint=hint)
 
 
-def format_names(names: Sequence[str]) -> str:
-    """Format names of keys or columns for an error message, shortened to a readable length."""
-    short = (name if len(name) <= MAX_NAME_CHARACTERS else f"{name[:MAX_NAME_CHARACTERS]}…" for name in names)
-    return list_some(map(named, short), MAX_NAMES_SHOWN) or "none"
+def format_names(names: Sequence[str], most: int = MAX_NAMES_SHOWN) -> str:
+    """Format the first names of labels, keys or columns for an error message, shortened to a readable length."""
+    short = (name if len(name) <= MAX_CHARACTERS else f"{name[:MAX_CHARACTERS]}…" for name in names)
+    return list_some(map(named, short), most) or "none"

@@ -14,13 +14,12 @@ from nbtext.errors import InputError, printable
 
 HEAD_BYTES = 8192  # a file with a NUL among this many first bytes is binary; git and ripgrep use the same rule
 ZIP_MAGIC = b"PK\x03\x04"
+TAR_MAGICS = (b"ustar\x0000", b"ustar  \0")  # of POSIX and of GNU, in the first header
 PICKLE_MAGICS = (b"\x80\x03", b"\x80\x04", b"\x80\x05")  # pickle protocols; no text begins with these bytes
 TABLE_HINT = "name the file itself, or give --input-format"
-OFFICE_HINT = "save it as plain text, or a table as CSV; nbtext[office] reads Word files"
 
 SAMPLE_BYTES = 1 << 16  # of a file
 MAX_SAMPLES = 20  # files
-UTF_16 = ("utf_16_le", "utf_16_be")
 
 
 class Kind(NamedTuple):
@@ -48,7 +47,7 @@ class Kind(NamedTuple):
 
 
 PDF = Kind("PDF file", "install nbtext[office], or extract its text first, for example with pdftotext")
-OFFICE = Kind("office document", OFFICE_HINT)
+OFFICE = Kind("office document", "save it as plain text, or a table as CSV; nbtext[office] reads Word files")
 IMAGE = Kind("image")
 SOUND = Kind("sound or video file")
 ARCHIVE = Kind("archive", "unpack it first")
@@ -91,7 +90,8 @@ def recognize(head: bytes) -> Kind | None:
         if not name:
             return BROKEN_ZIP
         return OFFICE if name.startswith(OFFICE_MEMBERS) else Kind("zip archive", "unpack it first")
-    return next((kind for magic, kind in MAGICS.items() if head.startswith(magic)), None)
+    known = (kind for magic, kind in MAGICS.items() if head.startswith(magic))
+    return ARCHIVE if head[257:265] in TAR_MAGICS else next(known, None)
 
 
 def log_skipped(path: str, reason: str) -> None:
@@ -141,7 +141,7 @@ def guess_codec(sample: bytes, *, is_wide: bool = False) -> str | None:
         return None
     if is_wide:
         sample = sample[: len(sample) // 2 * 2]
-    best = from_bytes(sample, cp_isolation=list(UTF_16) if is_wide else None).best()
+    best = from_bytes(sample, cp_isolation=["utf_16_le", "utf_16_be"] if is_wide else None).best()
     if best is None or best.encoding in ("utf_8", "ascii"):
         return None
     if is_wide and {" ", "\n"}.isdisjoint(sample.decode(best.encoding, "ignore")):  # other bytes may be letters, too

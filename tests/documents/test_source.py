@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 import threading
 import time
 from collections.abc import Callable
@@ -118,6 +119,18 @@ def test_a_limit_may_be_as_high_as_can_be_counted(read: Callable[..., Any], tmp_
     path.write_text(contents.get(name, "text\na\n"))
     documents = read(tmp_path / name, max_document_bytes=2**62)
     assert [texts[0].split()[-1] for _, texts, _ in documents][-1] == "a"
+
+
+@pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_a_tar_file_is_named(read: Callable[..., Any], tmp_path: Path, form: int) -> None:
+    """An archive is to be unpacked, compressed or not; it is neither read as lines, nor a document of a directory."""
+    (tmp_path / "x").write_text("some words")
+    for name, mode in (("x.tar", "w"), ("x.tar.gz", "w:gz")):
+        with tarfile.open(tmp_path / name, mode, format=form) as archive:
+            archive.add(tmp_path / "x", "x")
+        with pytest.raises(InputError, match="is an archive, not text; unpack it first"):
+            read(tmp_path / name)
+    assert [texts for _, texts, _ in read(tmp_path)] == [("some words",)]
 
 
 def test_files_without_fields_have_none_to_keep_apart(opened: Callable[..., Any], tmp_path: Path) -> None:
