@@ -91,7 +91,7 @@ def _write_tuple(values: tuple[Any, ...]) -> Any:
     if kinds == {str}:
         blob, offsets = pack_names(values)
         return {"blob": blob, "offsets": narrow_integers(offsets)}
-    if kinds == {tuple}:
+    if kinds == {tuple} and all(type(each) is str for each in chain.from_iterable(values)):
         bounds = running_sums(np.array([len(each) for each in values]))
         return {"bounds": narrow_integers(bounds), "items": write(tuple(chain.from_iterable(values)))}
     return write(np.array(values)) if kinds in ({int}, {float}) else [write(each) for each in values]

@@ -9,6 +9,7 @@ import pytest
 from stored import change, put
 
 from nbtext import TextClassifier, load_model, save_model
+from nbtext.artifact.record import LONG
 from nbtext.errors import ArtifactError, InputError
 
 
@@ -43,6 +44,15 @@ def test_a_long_label_is_refused_in_a_model(tmp_path: Path) -> None:
     change(path, put("task.labels", {"blob": blob, "offsets": np.array([0, 1, len(blob)])}))
     with pytest.raises(ArtifactError, match=r'"task.labels" .* at most 1,000 characters'):
         load_model(path)
+
+
+def test_weights_of_many_labels(tmp_path: Path) -> None:
+    """A long list of pairs of a label and its weight is stored, too."""
+    labels = [f"l{number}" for number in range(LONG + 1)]
+    weights = {label: 1.0 + place for place, label in enumerate(labels)}
+    trained = TextClassifier(model="multinomial", smoothing=1.0, calibrate=False, class_weight=weights)
+    save_model(trained.fit([f"w{number} more" for number in range(len(labels))], labels), tmp_path / "m")
+    assert load_model(tmp_path / "m").get_params()["class_weight"] == trained.get_params()["class_weight"]
 
 
 @pytest.mark.exhaustive
