@@ -93,8 +93,8 @@ class Source:
 
     @property
     def is_read_again(self) -> bool:
-        """Whether all shards are files, which can be read several times."""
-        return all(os.path.exists(path) for shard in self._files for path in shard.paths)
+        """Whether all shards are files, which can be read several times; a pipe with a path cannot."""
+        return all(os.path.isfile(path) for shard in self._files for path in shard.paths)
 
     def keep_documents(self) -> None:
         """Let `blocks` be called several times: documents that can be read only once are kept in memory."""

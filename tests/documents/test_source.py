@@ -133,6 +133,16 @@ def test_a_tar_file_is_named(read: Callable[..., Any], tmp_path: Path, form: int
     assert [texts for _, texts, _ in read(tmp_path)] == [("some words",)]
 
 
+def test_documents_of_a_named_pipe_are_kept(tmp_path: Path) -> None:
+    """What a shell writes to <(COMMAND) can be read once, although the path exists; a search reads it several times."""
+    (tmp_path / "file.txt").write_text("one\ntwo\n")
+    os.mkfifo(tmp_path / "pipe")
+    threading.Thread(target=(tmp_path / "pipe").write_text, args=["three\n"], daemon=True).start()
+    source = open_source([str(tmp_path / "file.txt"), str(tmp_path / "pipe")], InputSettings(input_format="lines"))
+    source.keep_documents()
+    assert [[each.text for each in source.documents()] for _ in range(3)] == [["one", "two", "three"]] * 3
+
+
 def test_files_without_fields_have_none_to_keep_apart(opened: Callable[..., Any], tmp_path: Path) -> None:
     """--separate-fields with several fields is wrong usage for plain texts."""
     (tmp_path / "x.txt").write_text("a\n")
