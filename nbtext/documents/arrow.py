@@ -178,7 +178,7 @@ def _make_blocks(start: ArrowDocuments, parts: Iterator[Part], schema: Any) -> I
     if is_empty and start.options.settings.keeps_rows:
         import pyarrow as pa
 
-        table = pa.RecordBatch.from_pylist([], schema=schema)
+        table = pa.RecordBatch.from_arrays([c.combine_chunks() for c in schema.empty_table().columns], schema=schema)
         yield Block(replace(start, rows=replace(start.rows, table=table)).batch, 0)
 
 
@@ -521,7 +521,7 @@ class ArrowDocuments:
             kind = array.type
             if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
                 array.validate(full=True)
-                if kind.value_type not in (pa.string(), pa.large_string(), pa.string_view()):
+                if kind.value_type not in (pa.string(), pa.large_string(), pa.string_view(), pa.null()):
                     raise InputError(f"`{name}` is {kind}, expected strings", where=self.rows.path)
                 return [or_error(read_label, labels, name, settings) for labels in array.to_pylist()]
         cells = [self._names(column, builder) for column in columns]

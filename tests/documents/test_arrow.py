@@ -104,6 +104,9 @@ def test_lists_of_labels(tmp_path: Path, kind: Any, of_list: Callable[[Any], Any
     write_arrow(pa.table({"text": ["a", "b", "c"], "label": labels}), tmp_path / "t.arrow")
     (batch,) = open_source([str(tmp_path / "t.arrow")], InputSettings()).batches()
     assert batch.list_labels() == [("a", "ä"), (), None]
+    write_arrow(pa.table({"text": ["a", "b"], "label": [[], None]}), tmp_path / "t.arrow")  # lists of no type
+    (batch,) = open_source([str(tmp_path / "t.arrow")], InputSettings()).batches()
+    assert batch.list_labels() == [(), None]
 
 
 @pytest.mark.parametrize(("n", "n_shards"), [(3210, 50), (20, 400)])
