@@ -179,8 +179,13 @@ def _read_fitted_model(record: Record) -> FittedModel:
         raise invalid_value("views", "is empty")
     view = _join_views([reader.read_record(View, each, "views") for each in record["views"]])
     rest = {name: value for name, value in record.items() if name not in HEADER}
-    if isinstance(rest.get("scorer"), dict) and "scales" in rest["scorer"]:
-        rest["scorer"] = rest["scorer"] | {"deltas": _read_codes(rest["scorer"].get("deltas"))}
+    if isinstance(rest.get("scorer"), dict) and "scales" in rest["scorer"]:  # its weights are in 8 bits
+        codes = rest["scorer"].get("deltas")
+        codes = codes.read() if isinstance(codes, StoredArray) else codes
+        if not isinstance(codes, np.ndarray) or codes.dtype != np.int8:
+            raise invalid_value("scorer.deltas", "should be in 8 bits, because they have scales")
+        audit.check_within("scorer.deltas", codes, -MAX_CODE, MAX_CODE)
+        rest["scorer"] = rest["scorer"] | {"deltas": codes.astype(np.float64)}
     found = reader.read_fields(FittedModel, rest, "", without=SEPARATE)
     settings, scorer = found["model_settings"], found["scorer"]
     derive = None if settings.is_linear else settings.event_model.derivation
@@ -210,15 +215,6 @@ def _read_fitted_model(record: Record) -> FittedModel:
     )  # fmt: skip
     _check_model(fitted)
     return fitted
-
-
-def _read_codes(stored: Any) -> Any:
-    """Return weights in 8 bits as floats."""
-    codes = stored.read() if isinstance(stored, StoredArray) else stored
-    if not isinstance(codes, np.ndarray) or codes.dtype != np.int8:
-        raise invalid_value("scorer.deltas", "should be in 8 bits, because they have scales")
-    audit.check_within("scorer.deltas", codes, -MAX_CODE, MAX_CODE)
-    return codes.astype(np.float64)
 
 
 def _read_task(reader: Reader, stored: Record) -> Task:

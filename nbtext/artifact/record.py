@@ -157,7 +157,11 @@ class Reader:
             if not len(keys) == len(values) == len(found):
                 raise invalid_value(key, "should have one value for each key")
         elif hint is Vocabulary:
-            found = self._read_vocabulary(value, key)
+            found = value
+            if not isinstance(value, Vocabulary):
+                names = self.read_record(audit.Names, value, key)
+                audit.check_ascending_names(key, names)
+                found = Vocabulary(names.blob, names.offsets)
         elif fields_of(hint):
             found = self.read_record(hint, value, key)
         else:
@@ -204,13 +208,6 @@ class Reader:
             return unpack_names(names.blob, names.offsets)
         lists = self.read_record(audit.Lists, value, key)
         return [lists.items[start:stop] for start, stop in pairwise(lists.bounds.tolist())]
-
-    def _read_vocabulary(self, value: Any, key: str) -> Vocabulary:
-        if isinstance(value, Vocabulary):
-            return value
-        names = self.read_record(audit.Names, value, key)
-        audit.check_ascending_names(key, names)
-        return Vocabulary(names.blob, names.offsets)
 
 
 def _choose(parts: list[Any], value: Any) -> Any:

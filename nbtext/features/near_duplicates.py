@@ -56,7 +56,11 @@ def find_near_duplicates(documents: DocumentCounts, n_features: int) -> NearDupl
     candidates = np.concatenate([np.zeros((0, 2), dtype=np.int64), *found])
     keys = np.unique(candidates[:, 0] * max(1, len(distinct)) + candidates[:, 1])
     pairs = np.stack((keys // max(1, len(distinct)), keys % max(1, len(distinct))), axis=1)
-    similarities = _measure_similarities(distinct, n_features, sizes, pairs)
+    matrix, shared = distinct.binarize().matrix(n_features), np.zeros(len(pairs))
+    for start in range(0, len(pairs), VERIFIED):
+        one, other = pairs[start : start + VERIFIED].T
+        shared[start : start + VERIFIED] = matrix[one].multiply(matrix[other]).sum(axis=1)
+    similarities = shared / np.maximum(1, sizes[pairs].sum(axis=1) - shared)
     is_similar = similarities >= SIMILAR
     pairs, similarities = pairs[is_similar], similarities[is_similar]
     graph = coo_array((np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), shape=(len(distinct),) * 2)
@@ -111,12 +115,3 @@ def _of_similar_sizes(one: Integers, other: Integers, sizes: Integers) -> Intege
     """Return the pairs whose sizes allow them to be near duplicates, shape (n_pairs, 2)."""
     is_possible = np.minimum(sizes[one], sizes[other]) >= SIMILAR * np.maximum(sizes[one], sizes[other])
     return np.stack((one[is_possible], other[is_possible]), axis=1)
-
-
-def _measure_similarities(documents: DocumentCounts, n_features: int, sizes: Integers, pairs: Integers) -> Floats:
-    """Return the Jaccard similarity of the sets of features of each pair of documents, shape (n_pairs,)."""
-    matrix, shared = documents.binarize().matrix(n_features), np.zeros(len(pairs))
-    for start in range(0, len(pairs), VERIFIED):
-        one, other = pairs[start : start + VERIFIED].T
-        shared[start : start + VERIFIED] = matrix[one].multiply(matrix[other]).sum(axis=1)
-    return np.asarray(shared / np.maximum(1, sizes[pairs].sum(axis=1) - shared))
