@@ -25,7 +25,7 @@ from nbtext.bayes.scorer import MAX_CODE, SMALLEST_SCALE
 from nbtext.bayes.settings import SELECTABLE_MODELS as PART_MODELS
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.documents.formats import INPUT_UNITS
-from nbtext.documents.names import are_ascending, are_offsets, are_utf8, find_row_error
+from nbtext.documents.names import are_offsets, are_utf8, find_row_error
 from nbtext.documents.settings import ModelInput
 from nbtext.errors import ArtifactError
 from nbtext.features.formulas import NORMS, TERM_FREQUENCIES
@@ -179,12 +179,6 @@ def _check_names(found: Names, key: str, n_labels: int) -> None:
         raise invalid_value(key, f"should ascend from 0 to {len(found.blob):,} in its offsets")
     if not are_utf8(found.blob, found.offsets):
         raise invalid_value(key, "should be UTF-8")
-
-
-def check_ascending_names(key: str, found: Names) -> None:
-    """Raise ArtifactError unless packed texts, which are valid, are distinct and sorted."""
-    if not are_ascending(found.blob, found.offsets):
-        raise invalid_value(key, "should hold each term once, in sorted order")
 
 
 def _check_lists(found: Lists, key: str, n_labels: int) -> None:

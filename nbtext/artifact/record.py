@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from nbtext.artifact import audit
 from nbtext.artifact.audit import DEFAULT, Limits, invalid_value
 from nbtext.artifact.storage import Record, StoredArray, newer_error
-from nbtext.documents.names import pack_names, unpack_names
+from nbtext.documents.names import are_ascending, pack_names, unpack_names
 from nbtext.errors import SettingsError
 from nbtext.features.csr import running_sums
 from nbtext.features.vocabulary import Vocabulary
@@ -160,7 +160,8 @@ class Reader:
             found = value
             if not isinstance(value, Vocabulary):
                 names = self.read_record(audit.Names, value, key)
-                audit.check_ascending_names(key, names)
+                if not are_ascending(names.blob, names.offsets):
+                    raise invalid_value(key, "should hold each term once, in sorted order")
                 found = Vocabulary(names.blob, names.offsets)
         elif fields_of(hint):
             found = self.read_record(hint, value, key)

@@ -24,7 +24,7 @@ from nbtext.documents.batch import Batch, BatchBuilder, Block
 from nbtext.documents.blocks import ReadOptions, group_items, read_line_blocks, read_raw_blocks
 from nbtext.documents.decoding import BOMS, Decoded, Encoding, text_codec
 from nbtext.documents.decompression import too_long
-from nbtext.documents.fields import split_label
+from nbtext.documents.fields import DEFAULTS, split_label
 from nbtext.documents.formats import MBOX_SEPARATOR
 from nbtext.documents.html import text_of_html
 from nbtext.documents.lines import origin_of
@@ -33,7 +33,6 @@ from nbtext.documents.streams import ByteStream, open_stream
 from nbtext.errors import InputError
 
 BLOCK_MAILS = 64
-DEFAULTS = InputSettings()
 MAX_MIME_HEADER = 4_000  # characters of a MIME header; the standard library parses parameters in quadratic time
 # characters of another header; longer ones keep their =?encoded words?=, for the same reason
 MAX_ENCODED_HEADER = 8_000

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.features.analyzer import ACCENTS, MARKS_PATTERN, Analyzer, has_marks, has_own_pattern, regex_timeout
-from nbtext.features.csr import SparseWeights, join_bounds, join_columns, row_keys, run_starts, running_sums
+from nbtext.features.csr import Floats, SparseWeights, join_bounds, join_columns, row_keys, run_starts, running_sums
 from nbtext.features.document_counts import ClassCounts, DocumentCounts
 from nbtext.features.hashing import Hashes, bucket_hashes, buckets, document_hashes, mix64, vocabulary_hashes
 from nbtext.features.settings import FeatureSettings
@@ -27,7 +27,6 @@ from nbtext.features.vocabulary import Vocabulary, find_views, join_views, split
 from nbtext.features.weighting import Weighting
 from nbtext.kernel import HAS_KERNEL, WHY_PLAIN, choose_version, warn_if_missing
 
-Floats = NDArray[np.float64]
 Columns = Sequence[Sequence[str]]
 Numbering = Callable[[Iterable[str]], Iterable[int]]
 CLASS_BITS = 32  # an entry's key is its feature, shifted by these, and its class
