@@ -190,7 +190,11 @@ class _Learner:
 
         smoothing_alone  the smoothing of the model of the labeled documents alone
         """
-        (alone,) = self._compare(self._labeled_only, self._em(smoothing_alone, 0.0))
+        whole, own = self._held_out, self.statistics.used_features  # features of the labeled documents
+        sample = whole.sample.restrict(own, self.statistics.n_features)
+        is_hapax, statistics = self.is_hapax[0][own], whole.statistics.restrict(own)
+        labeled_only = replace(whole, statistics=statistics, sample=sample, is_hapax=is_hapax)
+        (alone,) = self._compare(labeled_only, self._em(smoothing_alone, 0.0))
         best = self._best_em()
         if best.loss >= alone.loss:
             return None
@@ -251,11 +255,3 @@ class _Learner:
             self.statistics, self.sample.take(maximum), self.lengths[maximum], self.is_hapax[1], self.jobs,
             self.model_settings.is_separate,
         )  # fmt: skip
-
-    @property
-    def _labeled_only(self) -> HeldOut:
-        """The held-out documents over the features of labeled documents only."""
-        whole, used = self._held_out, self.statistics.used_features
-        sample = whole.sample.restrict(used, self.statistics.n_features)
-        is_hapax, statistics = self.is_hapax[0][used], whole.statistics.restrict(used)
-        return replace(whole, statistics=statistics, sample=sample, is_hapax=is_hapax)
