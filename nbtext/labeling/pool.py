@@ -132,10 +132,7 @@ class AnswerFile:
         """Add an answer; NbtextError if it cannot be written, or the file is another one by now."""
         texts = dict(zip(self._fields, document.texts, strict=True))
         record = {ID: document.id, **texts, LABEL: list(labels) if self.has_lists else labels[0]}
-        try:
-            line = json.dumps(record, ensure_ascii=False).encode() + b"\n"
-        except UnicodeEncodeError:  # a lone surrogate, which is written as an escape
-            line = json.dumps(record).encode() + b"\n"
+        line = json.dumps(record, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
         with convert_errors(self.path):
             self._file.append(line)
         self.answers.append(Answer(document, labels, line))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from functools import cache
 from typing import Any
 
@@ -68,9 +68,9 @@ def name_lines(title: str, names: Sequence[str], maximum: int = 10) -> Iterator[
         yield f"{title}: {', '.join(map(printable, names[:maximum]))}{more}"
 
 
-def format_json(value: Any, *, indent: int | None = None) -> str:
-    """Format a dictionary, a list, None or a dataclass as JSON, on one line or indented."""
-    plain, encode = value if isinstance(value, dict | list | None) else asdict(value), _encoder(indent)
+def format_json(value: Any, *, indent: int | None = None, separators: tuple[str, str] | None = None) -> str:
+    """Format plain data or a dataclass as JSON, on one line or indented."""
+    plain, encode = asdict(value) if is_dataclass(type(value)) else value, _encoder(indent, separators)
     try:
         return encode(plain)
     except ValueError:  # JSON has no NaN and no infinity
@@ -91,10 +91,10 @@ def write_text(texts: Iterable[str], file: Writer) -> None:
 
 
 @cache
-def _encoder(indent: int | None) -> Callable[[Any], str]:
+def _encoder(indent: int | None, separators: tuple[str, str] | None) -> Callable[[Any], str]:
     import json
 
-    return json.JSONEncoder(ensure_ascii=False, allow_nan=False, indent=indent).encode
+    return json.JSONEncoder(ensure_ascii=False, allow_nan=False, indent=indent, separators=separators).encode
 
 
 def finite(value: Any) -> Any:

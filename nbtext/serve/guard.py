@@ -23,7 +23,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nbtext.errors import printable
-from nbtext.report.records import finite
+from nbtext.report.records import format_json
 from nbtext.serve.settings import LOCAL_HOSTS, ServeSettings
 
 RETRY_AFTER = {"Retry-After": "1"}
@@ -42,7 +42,6 @@ SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30)
 BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 MAX_LINES = 100_000  # of the log that wait to be written
 FLUSH_SECONDS = 0.1
-_encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 class Closed(Exception):
@@ -363,11 +362,7 @@ def _place(error: BaseException) -> str:
 
 def dumps(value: Any) -> bytes:
     """Return a value as JSON on one line. NaN and infinity are null, lone surrogates are escapes."""
-    try:
-        text = _encoder.encode(value)
-    except ValueError:
-        text = _encoder.encode(finite(value))
-    return text.encode("utf-8", "backslashreplace")
+    return format_json(value, separators=(",", ":")).encode("utf-8", "backslashreplace")
 
 
 def error_response(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
