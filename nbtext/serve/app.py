@@ -19,7 +19,7 @@ from nbtext.errors import NbtextError, OutputError
 from nbtext.serve import requests
 from nbtext.serve.batching import Batcher, predict_stream
 from nbtext.serve.feedback import FeedbackFile, feedback_lines
-from nbtext.serve.guard import USAGE, Guard, Log, Metrics, error_response, json_response
+from nbtext.serve.guard import USAGE, Guard, Log, Metrics, error_response, in_http_terms, json_response
 from nbtext.serve.models import ModelStore, ServedModel
 from nbtext.serve.openapi import describe
 from nbtext.serve.requests import JSON, JSONL, TEXT, Documents
@@ -37,6 +37,7 @@ ROUTES = {  # path: method and endpoint of the service
     "/metrics": ("GET", "metrics"),
     "/openapi.json": ("GET", "openapi"),
 }
+ERRORS = (HTTPException, NbtextError)  # that a request may cause
 PAGE = {  # path: file of the page and its type
     "/": ("index.html", "text/html"),
     "/page.css": ("page.css", "text/css"),
@@ -79,7 +80,7 @@ class Service:
         ]
         routes += [Route(path, _page_endpoint(*file), name=path) for path, file in PAGE.items()]
         self.app = Guard(
-            Starlette(routes=routes, exception_handlers={HTTPException: _answer_error}), settings,
+            Starlette(routes=routes, exception_handlers=dict.fromkeys(ERRORS, _answer_error)), settings,
             direct={PREDICT_PATH: self.predict}, routes={route.endpoint: route.path for route in routes},
             open_paths=frozenset({"/healthz", "/readyz", "/openapi.json", *PAGE}),
             free_paths=frozenset({"/healthz", "/readyz", "/metrics"}), tokens=tokens, metrics=metrics, log=log,
@@ -93,19 +94,15 @@ class Service:
         usage = scope[USAGE]
         model = requests.find_model(self._store, options.model, usage).current
         kind, charset = requests.content_type(scope)
-        limit = self._settings.max_body_bytes
-        try:
-            if kind == JSONL:
-                await predict_stream(
-                    scope, receive, send, model=model, decisions=options.decisions, batcher=self._batcher,
-                    max_line_bytes=limit,
-                )  # fmt: skip
-                return
-            documents = await self._read_documents(scope, receive, kind, charset, model)
-            usage.n_documents = len(documents.batch)
-            answer = await self._batcher.predict(model, documents, options.decisions, scope[USAGE].lease)
-        except NbtextError as error:
-            raise HTTPException(400, str(requests.in_http_terms(error))) from None
+        if kind == JSONL:
+            await predict_stream(
+                scope, receive, send, model=model, decisions=options.decisions, batcher=self._batcher,
+                max_line_bytes=self._settings.max_body_bytes,
+            )  # fmt: skip
+            return
+        documents = await self._read_documents(scope, receive, kind, charset, model)
+        usage.n_documents = len(documents.batch)
+        answer = await self._batcher.predict(model, documents, options.decisions, usage.lease)
         headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(answer))]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": answer})
@@ -129,13 +126,10 @@ class Service:
         kind, charset = requests.content_type(scope)
         if kind == JSONL:
             raise HTTPException(415, "explanations are not streamed; send JSON or plain text")
-        try:
-            documents = await self._read_documents(scope, request.receive, kind, charset, model)
-            usage.n_documents = len(documents.batch)
-            answer = await self._batcher.explain(model, documents, options.explanation, scope[USAGE].lease)
-            return Response(answer, media_type=JSON)
-        except NbtextError as error:
-            raise HTTPException(400, str(requests.in_http_terms(error))) from None
+        documents = await self._read_documents(scope, request.receive, kind, charset, model)
+        usage.n_documents = len(documents.batch)
+        answer = await self._batcher.explain(model, documents, options.explanation, usage.lease)
+        return Response(answer, media_type=JSON)
 
     async def feedback(self, request: Request) -> Response:
         """Answer `POST /v1/models/NAME/feedback`: the labeled documents are on the disk."""
@@ -195,6 +189,8 @@ def _page_endpoint(name: str, media_type: str) -> Callable[[Request], Awaitable[
 
 
 async def _answer_error(request: Request, error: Exception) -> Response:
+    if isinstance(error, NbtextError):
+        error = HTTPException(400, str(in_http_terms(error)))
     assert isinstance(error, HTTPException)
     return error_response(error.status_code, error.detail, error.headers)
 

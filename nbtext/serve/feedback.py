@@ -16,9 +16,9 @@ from nbtext.documents.rows import name_labels
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import NbtextError, OutputError
 from nbtext.output import convert_errors
-from nbtext.serve.guard import dumps
+from nbtext.serve.guard import dumps, in_http_terms
 from nbtext.serve.models import ServedModel
-from nbtext.serve.requests import in_http_terms, without_place
+from nbtext.serve.requests import without_place
 
 ID, TIME = "id", "time"  # keys of each line
 HINT = "name another --feedback-dir"

@@ -22,7 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from nbtext.errors import printable
+from nbtext.errors import NbtextError, printable
 from nbtext.report.records import format_json
 from nbtext.serve.settings import LOCAL_HOSTS, ServeSettings
 
@@ -303,6 +303,8 @@ class Guard:
             status = CLIENT_CLOSED
         except HTTPException as error:
             await refuse(error)
+        except NbtextError as error:
+            await refuse(HTTPException(400, str(in_http_terms(error))))
         except asyncio.CancelledError:
             if not usage.is_late:
                 raise
@@ -363,6 +365,13 @@ def _place(error: BaseException) -> str:
 def dumps(value: Any) -> bytes:
     """Return a value as JSON on one line. NaN and infinity are null, lone surrogates are escapes."""
     return format_json(value, separators=(",", ":")).encode("utf-8", "backslashreplace")
+
+
+def in_http_terms(error: NbtextError) -> NbtextError:
+    """Return an error without a hint that names options of the command line; a client cannot give them."""
+    error.hint = "" if "--" in error.hint else error.hint
+    error.names_parameters = True
+    return error
 
 
 def error_response(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:

@@ -21,9 +21,9 @@ from nbtext.documents.decoding import BOMS, CODECS_WITHOUT_BOM, Encoding, detect
 from nbtext.documents.jsonl import TEXT_HINT, add_record, parse_jsonl
 from nbtext.documents.lines import LineDocuments
 from nbtext.documents.settings import InputSettings
-from nbtext.errors import PARAMETERS, InputError, NbtextError, SettingsError
+from nbtext.errors import PARAMETERS, InputError, NbtextError
 from nbtext.model.settings import DecisionSettings
-from nbtext.serve.guard import USAGE, Closed, Usage
+from nbtext.serve.guard import USAGE, Closed, Usage, in_http_terms
 from nbtext.serve.models import ExplanationSettings, ModelSlot, ModelStore, parse_count
 from nbtext.settings import list_all_settings, make_record, parse_value, part, setting
 
@@ -83,7 +83,15 @@ PARAMETERS.update(field.name for record in (PredictOptions, ExplainOptions) for 
 
 @lru_cache(maxsize=256)
 def parse_options(query: bytes, record: type[Options]) -> Options:
-    """Return the options of a query string; HTTPException 400 if an option is unknown or invalid."""
+    """Return the options of a query string.
+
+    Raises
+    ------
+    HTTPException
+        400: an option is unknown or invalid.
+    SettingsError
+        The options do not fit together.
+    """
     if not query:
         return make_record(record, {})
     if len(query) > MAX_QUERY_BYTES:
@@ -102,10 +110,7 @@ def parse_options(query: bytes, record: type[Options]) -> Options:
         except ValueError as error:
             raise HTTPException(400, f"{option}: {error}") from None
         values[option] = (*values.get(option, ()), value) if known[option][1].is_repeated else value
-    try:
-        return make_record(record, values)
-    except SettingsError as error:
-        raise HTTPException(400, str(in_http_terms(error))) from None
+    return make_record(record, values)
 
 
 def find_model(store: ModelStore, name: str, usage: Usage) -> ModelSlot:
@@ -157,13 +162,6 @@ async def read_chunks(scope: Scope, receive: Receive) -> AsyncIterator[bytes]:
         yield body
         if not message.get("more_body"):
             return
-
-
-def in_http_terms(error: NbtextError) -> NbtextError:
-    """Return an error without a hint that names options of the command line; a client cannot give them."""
-    error.hint = "" if "--" in error.hint else error.hint
-    error.names_parameters = True
-    return error
 
 
 def content_type(scope: Scope) -> tuple[str, str]:
