@@ -161,6 +161,15 @@ def add_record(
     builder.add(texts, place=place, identity=identity, label=label, group=group, line=line)
 
 
+def parse_object(line: str | bytes) -> dict[str, Any] | None:
+    """Return the JSON object of a line; None if the line is something else."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
 def _parse_line(line: str) -> Any:
     """Return the JSON value of a line, with its numbers as text."""
     if line.count("[") + line.count("{") > MAX_DEPTH and _depth(line) > MAX_DEPTH:

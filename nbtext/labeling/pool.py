@@ -18,6 +18,7 @@ import numpy as np
 
 from nbtext.documents.appended_file import AppendedFile
 from nbtext.documents.batch import Batch, check_label
+from nbtext.documents.jsonl import parse_object
 from nbtext.errors import InputError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
@@ -147,11 +148,8 @@ class AnswerFile:
 
     def _parse(self, line: bytes, where: str) -> Answer:
         """Return the answer of a line."""
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            record = None
-        if not isinstance(record, dict):
+        record = parse_object(line)
+        if record is None:
             raise InputError("is not an answer of nbtext label: a JSON object is expected", where=where, hint=HINT)
         texts = tuple(record.get(field) for field in self._fields)
         if not isinstance(record.get(ID), str) or not all(isinstance(text, str) for text in texts):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nbtext.documents.batch import Batch, check_label
+from nbtext.documents.jsonl import parse_object
 from nbtext.documents.rows import NewLabel, name_labels, read_fields
 from nbtext.documents.streams import unreadable
 from nbtext.errors import InputError
@@ -68,11 +68,8 @@ def read_decisions(path: str) -> dict[Place, Decision]:
 
 
 def _read_decision(line: str, where: str) -> tuple[Place, Decision]:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        record = None
-    if not isinstance(record, dict) or not isinstance(record.get("id"), str):
+    record = parse_object(line)
+    if record is None or not isinstance(record.get("id"), str):
         raise InputError("is not a JSON object with the id of a document", where=where, hint=HINT)
     file, number, decision, label = (record.get(name) for name in ("file", "line", "decision", "label"))
     if decision not in DECISIONS:

@@ -135,16 +135,20 @@ def part_weights(explanation: Explanation, locate: Locator) -> list[list[float]]
     The contribution of a feature is shared equally by its occurrences, and that of an occurrence by its pieces.
     """
     of_one = {part.feature: part.log_odds / part.count for part in explanation.contributions}
-    weights = []
-    for text in explanation.texts:
-        marks = [0.0] * len(text)
-        for feature, spans in locate(text):
-            share = of_one.get(feature, 0.0) / max(1, len(spans))
-            for start, end in spans if share else ():
-                for place in range(start, end):
-                    marks[place] += share
-        weights.append(marks)
-    return weights
+    return [
+        add_weights(text, ((of_one.get(feature, 0.0) / max(1, len(spans)), spans) for feature, spans in locate(text)))
+        for text in explanation.texts
+    ]
+
+
+def add_weights(text: str, weighed: Iterable[tuple[float, Iterable[tuple[int, int]]]]) -> list[float]:
+    """Return the sum of the weights at each character of a text; `weighed` are weights and the spans that have them."""
+    marks = [0.0] * len(text)
+    for weight, spans in weighed:
+        for start, end in spans if weight else ():
+            for place in range(start, end):
+                marks[place] += weight
+    return marks
 
 
 def _shown(explanation: Explanation, n_features: int | None) -> tuple[tuple[Contribution, ...], float]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from nbtext.features.analyzer import Locator
 from nbtext.model.review import LABEL_ERROR, Finding, Review, ReviewedDocument
-from nbtext.report.explanation import cut_runs, highlight
+from nbtext.report.explanation import add_weights, cut_runs, highlight
 from nbtext.report.page.rendering import render_page
 from nbtext.report.review import describe_error, document_record, place_of, summarize_review
 
@@ -49,18 +49,14 @@ def render_review_page(
     def show(document: ReviewedDocument, words: dict[str, float]) -> dict[str, Any]:
         text = texts.get(document, "")
         cut = text[:MAX_CHARACTERS]
-        character_weights = [0.0] * len(cut)
-        for occurrence in locate(cut) if words else ():
-            for start, stop in occurrence.spans:
-                for place in range(start, stop):
-                    character_weights[place] += words.get(occurrence.feature, 0.0)
+        weighed = ((words.get(feature, 0.0), spans) for feature, spans in (locate(cut) if words else ()))
         return {
             # in the data of the page; -1: no decision can be made about it
             "number": -1 if document.is_other else numbers.setdefault(document, len(numbers)),
             "place": place_of(document),
             "label": ", ".join(document.labels) if document.labels is not None else None,
             "is_other": document.is_other,
-            "runs": cut_runs(highlight(cut, character_weights), len(cut)),
+            "runs": cut_runs(highlight(cut, add_weights(cut, weighed)), len(cut)),
             "n_more": len(text) - len(cut),
         }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,6 +11,7 @@ from starlette.exceptions import HTTPException
 
 from nbtext.documents.appended_file import AppendedFile
 from nbtext.documents.batch import Batch, check_label
+from nbtext.documents.jsonl import parse_object
 from nbtext.documents.rows import name_labels
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import NbtextError, OutputError
@@ -69,11 +69,8 @@ def feedback_lines(batch: Batch, model: ServedModel, settings: InputSettings, *,
 
 def check_line(line: bytes, where: str) -> None:
     """Raise OutputError unless this is a line of `feedback_lines`, by two of its keys."""
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        record = None
-    if not isinstance(record, dict) or not record.keys() >= {ID, TIME}:
+    record = parse_object(line)
+    if record is None or not record.keys() >= {ID, TIME}:
         raise OutputError("has a line that nbtext serve did not store", where=where, hint=HINT)
 
 
