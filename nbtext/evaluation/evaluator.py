@@ -292,7 +292,7 @@ class MultilabelEvaluator(Evaluator):
         self._counts = np.pad(self._counts, ((0, 0), (0, n_new)))
         self._bins = np.pad(self._bins, ((0, 0), (0, n_new), (0, 0)))
         self._counts += [np.bincount(each, minlength=n_labels) for each in numbers]
-        is_read = predictions.is_read if len(classes) else np.zeros(len(true), dtype=np.bool_)
+        is_read = predictions.is_read
         probabilities, is_true = predictions.probabilities[is_read], mark_true(predictions)[is_read]
         bins = np.minimum((probabilities * N_BINS).astype(np.int64), N_BINS - 1)
         cells = (bins + np.arange(len(classes)) * N_BINS).ravel()

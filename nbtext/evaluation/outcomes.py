@@ -143,7 +143,7 @@ def measure(predictions: Predictions, numbers: LabelNumbers, *, min_probability:
     columns = np.full(len(numbers), -1)
     columns[classes] = np.arange(len(classes))
     own, rows, chosen = columns[true], np.arange(len(true)), predictions.label_classes
-    is_read = predictions.is_read if len(classes) else np.zeros(len(true), dtype=np.bool_)
+    is_read = predictions.is_read
     # a document that could not be read gets uniform probabilities
     probabilities = np.where(is_read[:, None], predictions.probabilities, 1 / max(1, len(classes)))
     best, of_true = probabilities[rows, chosen], np.where(own >= 0, probabilities[rows, own], 0.0)

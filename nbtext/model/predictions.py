@@ -86,8 +86,8 @@ class Predictions:
 
     @property
     def is_read(self) -> NDArray[np.bool_]:
-        """Whether each document could be read, (n_documents,)."""
-        return ~np.asarray(np.isnan(self.probabilities[:, :1]).any(axis=1))
+        """Whether each document could be read, (n_documents,); without labels, that is not known of any."""
+        return np.asarray(np.isfinite(self.probabilities[:, :1]).any(axis=1))
 
     @property
     def label_classes(self) -> NDArray[np.int64]:
