@@ -81,7 +81,7 @@ def _tables(evaluation: Evaluation) -> Iterator[Table]:
             for each in evaluation.targets
         ]  # fmt: skip
         yield Table(("target", "label", "at least", "value", "interval", "result"), rows)
-    yield Table(_label_columns(evaluation), _label_rows(evaluation, "{}"))
+    yield Table(_label_columns(evaluation), _label_rows(evaluation))
     if evaluation.reliability is not None:
         bins = [
             (f"{b.low:.3f} to {b.high:.3f}", b.documents, f"{b.mean_probability:.4f}", f"{b.accuracy:.4f}")
@@ -97,20 +97,18 @@ def _label_columns(evaluation: Evaluation) -> tuple[str, ...]:
     return ("label", "precision", "recall", "F1", "documents", *(("threshold",) if has_thresholds else ()))
 
 
-def _label_rows(evaluation: Evaluation, count: str) -> Iterator[tuple[str, ...]]:
-    """Yield the figures of each label as text; `count` formats its number of documents."""
+def _label_rows(evaluation: Evaluation, form: str = "") -> Iterator[tuple[str, ...]]:
+    """Yield the figures of each label as text; `form` is the format of its number of documents."""
     for score in evaluation.per_label:
         shares = (f"{share:.3f}" for share in (score.precision, score.recall, score.f1))
+        row = (score.label, *shares, format(score.support, form))
         if isinstance(score, ThresholdScore):
-            threshold = f"{score.threshold:.3f}" if score.threshold is not None else ""
-            yield score.label, *shares, f"{score.support:,}", threshold
-        else:
-            yield score.label, *shares, count.format(score.support)
+            row = (*row, f"{score.threshold:.3f}" if score.threshold is not None else "")
+        yield row
 
 
-def _pair_rows(pairs: tuple[LabelPair, ...]) -> Iterator[tuple[str, ...]]:
-    for pair in pairs[:MAX_PAIRS]:
-        yield pair.kind, pair.label, pair.other if pair.other is not None else "", f"{pair.documents:,}"
+def _pair_rows(pairs: tuple[LabelPair, ...]) -> Iterator[tuple[str, str, str, int]]:
+    return ((pair.kind, pair.label, pair.other or "", pair.documents) for pair in pairs[:MAX_PAIRS])
 
 
 def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
@@ -134,10 +132,10 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
     for each in evaluation.targets or ():
         found = f"{each.value:.4f} (interval {each.low:.4f} to {each.high:.4f})"
         yield f"target {each.metric} of {printable(each.label)} {each.target:g}: {each.result}, {found}"
-    yield new_table(*_label_columns(evaluation), rows=(map(printable, row) for row in _label_rows(evaluation, "{:,}")))
+    yield new_table(*_label_columns(evaluation), rows=(map(printable, row) for row in _label_rows(evaluation, ",")))
     if evaluation.label_pairs:
         pairs = (
-            (printable(label), kind, printable(other) or "–", documents)
+            (printable(label), kind, printable(other) or "–", f"{documents:,}")
             for kind, label, other, documents in _pair_rows(evaluation.label_pairs)
         )
         titles = ("wrong label", "error", "another label of the document", "documents")
