@@ -9,9 +9,10 @@ import sys
 import unicodedata
 import zlib
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise, takewhile
 from typing import Any
 
 import numpy as np
@@ -40,15 +41,21 @@ export const model = JSON.parse(await new Response(json).text());
 model.starts = [0];
 for (const width of model.widths) model.starts.push(model.starts.at(-1) + width);
 model.deltas = model.codes.map((code, entry) => code * model.scales[model.classes[entry]]);
+let last = [];
+const restore = ([length, ...rest]) => (last = [...last.slice(0, length.codePointAt(0) - SHARED), ...rest]).join("");
+for (const view of model.views) view.features = view.features.map(restore);
 """
+SHARED = ord("A")  # the first character of a shortened feature, if it shares nothing with the one before
+MAX_SHARED = 1 << 10  # characters
 
 
 def javascript(model: FittedModel) -> Iterator[bytes]:
     """Yield the parts of an ECMAScript module whose `classify(text)` returns the labels and probabilities of `predict`.
 
-    Weights are stored sparse, as in the scorer. Those of a smaller model are in 8 bits, and all is compressed.
+    Weights are stored sparse, as in the scorer. Those of a smaller model are in 8 bits, and all is compressed; each
+    feature is stored without the characters that it shares with the one before.
     """
-    scorer, settings = model.scorer, model.feature_settings
+    scorer, settings, is_small = model.scorer, model.feature_settings, model.scorer.scales is not None
     # a regular expression of the characters to remove from a decomposed text
     accents = r"[^\x00-\x7f]" if settings.strip_accents == "ascii" else None
     if settings.strip_accents == "unicode":
@@ -56,7 +63,8 @@ def javascript(model: FittedModel) -> Iterator[bytes]:
     views = [
         {
             "analyzer": view.settings.analyzer, "marks": has_marks(view.settings), "ngrams": view.settings.ngrams,
-            "features": features.terms, "idf": _numbers(view.weighting.idf), "norm": view.weighting.norm,
+            "features": [*_shorten(features.terms)] if is_small else features.terms,
+            "idf": _numbers(view.weighting.idf), "norm": view.weighting.norm,
         }
         for view, features in named_views(model)
     ]  # fmt: skip
@@ -69,11 +77,11 @@ def javascript(model: FittedModel) -> Iterator[bytes]:
     }  # fmt: skip
     if several := several_labels_parameters(model):
         data["several"] = several
-    if scorer.scales is not None:
+    if is_small:
         data |= {"starts": None, "widths": _numbers(np.diff(scorer.indptr))}
         data |= {"deltas": None, "codes": _numbers(scorer.codes), "scales": _numbers(scorer.scales)}
         packed = b64encode(zlib.compress(json.dumps(data, allow_nan=False, separators=(",", ":")).encode("ascii"), 9))
-        yield UNPACKING.replace(b"PACKED", packed)
+        yield UNPACKING.replace(b"SHARED", str(SHARED).encode("ascii")).replace(b"PACKED", packed)
     else:  # in an HTML page, no text of the model may end the script element
         yield f"export const model = {json.dumps(data, allow_nan=False)};\n".replace("<", "\\u003c").encode("ascii")
     formulas = ", ".join(
@@ -82,6 +90,13 @@ def javascript(model: FittedModel) -> Iterator[bytes]:
     )
     yield f"const weigh = [{formulas}];\n".encode("ascii")
     yield files("nbtext.export").joinpath("classify.js").read_bytes()
+
+
+def _shorten(features: Sequence[str]) -> Iterator[str]:
+    """Yield each feature without the characters that it shares with the one before, and their number before it."""
+    for last, own in pairwise(["", *features]):
+        n = len([*takewhile(lambda pair: pair[0] == pair[1], zip(last[:MAX_SHARED], own, strict=False))])
+        yield chr(SHARED + n) + own[n:]
 
 
 def _numbers(values: Any) -> list[float] | None:
