@@ -39,7 +39,7 @@ MIN_BLOCKS = 64
 RANGES = 2  # ranges of hashes for each block, at most; a thread that writes the blocks has one range in memory
 NO_DOCUMENTS = np.zeros(0, dtype=np.int32)
 # Passes after a measured gap was too large, before it is measured again. On 5 GB, to measure takes as long as 9 passes,
-# and without a wait, three quarters of the measurements are in vain.
+# and without a wait, 135 of 155 measurements are in vain.
 WAIT = 5
 ADD, PASS, MEASURE, DONE = "add", "pass", "measure", "done"  # what a class needs from the next visits to all blocks
 
