@@ -15,7 +15,8 @@ from nbtext.settings import Excludes, Needs, Rule, Setting, check_rules, list_pa
 
 VALUES = {  # of options, by what stands for a value in the help
     "P": "0.5", "N": "2", "K": "2", "TIME": "3d", "NAME": "name", "TEXT": "text", "SQL": "SELECT 1", "GLOB": "*.bak",
-    "LABEL": "a", "LABEL=P": "a=0.9", "[LABEL=]P|auto": "a=0.5", "NAME,…": "label", "NAME,NAME…": "a,b", "N,N…": "50,100", "N,N": "1,2",
+    "LABEL": "a", "LABEL=P": "a=0.9", "[LABEL=]P|auto": "a=0.5", "NAME,…": "label", "N,N…": "50,100", "N,N": "1,2",
+    "NAME,NAME…": "a,b",
     "ADDRESS": "local", "SIZE": "2MB", "MODEL": "m.joblib", "SOURCE": "texts.tsv", "FILE": "texts.tsv", "DIR": "folder",
 }  # fmt: skip
 OWN_VALUES = {  # of options, by their names
