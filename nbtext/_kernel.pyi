@@ -277,7 +277,8 @@ class BlockFit:
     and `visit` for each block. Or it measures: `forget_gap`, and `measure` for each block, right after it has added.
 
     features   (n_features, 2), the weight and the scale of each feature
-    offset     of the factors of the class
+    own_class  the number of the class
+    offset     of its factors; see `nbsvm.Ratios`
     n_rows     the number of rows of all blocks that are fitted
     gap        the sum of the parts of the duality gap since `begin` or `forget_gap`
     objective  the dual objective

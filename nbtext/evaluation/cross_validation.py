@@ -153,12 +153,13 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
         cross_validate, corpus, features=features, decisions=decisions, is_forward=settings.order_field is not None,
         jobs=jobs,
     )  # fmt: skip
-    evaluator = task.evaluator()
-    for part in validate(folds, model_settings=model_settings):
-        evaluator.add(part)
-        yield part
     (n_duplicates, n_repeated), n_documents = count_repeated(corpus.sample), len(corpus.sample)
-    if on_repeated is None or settings.split_field is not None or not n_repeated:
+    is_compared, evaluator = on_repeated is not None and settings.split_field is None and n_repeated, task.evaluator()
+    for part in validate(folds, model_settings=model_settings):
+        if is_compared:
+            evaluator.add(part)
+        yield part
+    if on_repeated is None or not is_compared:
         return
     found, other = evaluator.evaluation().metrics[task.main], None
     error = error_of(found, n_documents)

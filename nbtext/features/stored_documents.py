@@ -29,7 +29,7 @@ from nbtext.output import convert_errors
 MAX_ENTRIES = 1 << 24
 RUN_ENTRIES = 1 << 21  # of a run, of which each thread holds one
 BLOCK_ENTRIES, BLOCK_DOCUMENTS = 1 << 21, 1 << 16  # of a block, at most; it has 8 bytes for each entry
-ENTRY_BYTES, DOCUMENT_BYTES, DUAL_BYTES = 13, 24, 6  # of the files: for an entry, a document, and one in each problem
+ENTRY_BYTES, DOCUMENT_BYTES, DUAL_BYTES = 14, 24, 6  # of the files: for an entry, a document, and one in each problem
 
 
 class Place(NamedTuple):
@@ -203,9 +203,8 @@ class Spill:
 
     def store(self, documents: DocumentCounts) -> Run:
         """Store a run."""
-        file, counts = self._files[0], documents.counts
-        if counts.max(initial=0) < 256:
-            counts = counts.astype(np.uint8)
+        file, largest = self._files[0], documents.counts.max(initial=0)
+        counts = documents.counts.astype(np.min_scalar_type(largest))
         return Run(
             file.append(documents.indices), file.append(counts),
             np.diff(documents.indptr).astype(np.int32), documents.classes, documents.hashes,
