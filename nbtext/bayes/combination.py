@@ -277,7 +277,10 @@ def fit_weights(
         for _ in range(ROUNDS):
             sums = np.einsum("mnk,m->nk", own, at[:-1]) * np.exp(-at[-1] * own_logs)[:, None]
             offsets = fit_prior_adjustment(log_posterior(sums), own_classes, start=offsets)
-            given = {"logs": own_logs, "classes": own_classes, "offsets": offsets, "expected": start}
+            noise = fit_scaled_temperature(sums, None, own_classes).noise
+            labels = (1 - noise) * np.exp(log_posterior(sums + offsets)[np.arange(len(own_classes)), own_classes])
+            true = labels / (labels + noise / own.shape[2])
+            given = {"logs": own_logs, "classes": own_classes, "true": true, "offsets": offsets, "expected": start}
             at = minimize(partial(_evaluate, scores=own, **given), at, lower=lower)
         return np.asarray(at[:-1] / units)
 
@@ -292,7 +295,8 @@ def fit_weights(
 
 
 def _evaluate(
-    at: Floats, *, scores: Floats, logs: Floats, classes: NDArray[Any], offsets: Floats, expected: Floats
+    at: Floats, *, scores: Floats, logs: Floats, classes: NDArray[Any], true: Floats, offsets: Floats,
+    expected: Floats,
 ) -> tuple[float, Floats, Floats]:
     """Return the loss of `fit_weights` at (weights, b), its gradient and its expected Hessian.
 
@@ -304,14 +308,14 @@ def _evaluate(
     sums = np.einsum("mnk,m->nk", scores, at[:-1]) * factors
     log_p = log_posterior(sums + offsets)
     own = np.arange(n), classes
-    loss = -float(log_p[own].mean())
+    loss = -float(true @ log_p[own]) / n
     p = np.exp(log_p)
     slopes = np.concatenate((scores * factors, (-logs[:, None] * sums)[None]))  # of the sums
     weighted = slopes * p
     means = np.einsum("mnk->mn", weighted)
-    gradient = (np.einsum("mn->m", means) - np.einsum("mn->m", slopes[:, *own])) / n
-    rows = np.reshape(weighted, (m + 1, -1)), np.reshape(slopes, (m + 1, -1))
-    hessian = (np.einsum("ik,jk->ij", *rows) - np.einsum("ik,jk->ij", means, means)) / n
+    gradient = (means - slopes[:, *own]) @ true / n
+    rows = np.reshape(weighted * true[:, None], (m + 1, -1)), np.reshape(slopes, (m + 1, -1))
+    hessian = (np.einsum("ik,jk->ij", *rows) - np.einsum("ik,jk->ij", means * true, means)) / n
     deviations = np.append(DEVIATION * expected[:-1], PRIOR_DEVIATION[1])
     distances = (at - np.append(expected[:-1], PRIOR_MEAN[1])) / deviations
     loss += float(distances @ distances) / (2 * n)

@@ -48,8 +48,8 @@ from nbtext.parallel import return_memory
 from nbtext.records import dataclass
 
 WORDS, PAIRS, TRIPLES, CHARACTERS = "words", "pairs", "triples", "characters"  # feature sets
-BOTH = "pairs, characters"  # in two views
-MORE = (TRIPLES, CHARACTERS, BOTH)  # those that take more time than pairs
+BOTH, LONG = "pairs, characters", "pairs, 4-5 characters"  # in two views; of long documents
+MORE = (TRIPLES, CHARACTERS, BOTH, LONG)  # those that take more time than pairs
 # options that define the features; if one of them is given, the search tries no other features
 OWN_FEATURES = ("ngrams", "analyzer", "view", "token_pattern", "vocabulary", "hash_bits")
 MAX_WEIGHTS = 1 << 26  # features times classes of a linear model: 0.5 GB
@@ -57,7 +57,6 @@ SHORT = 48.0  # mean number of words and marks in a document, up to which n-gram
 # Words in all documents up to which characters are counted beside words where documents are long, from a thousand on.
 # Of 100 messages of 20 Newsgroups, a stack with characters was trained that was 0.0017 less accurate than the default.
 FEW_WORDS = 1 << 21
-FEW_LABELS = 8  # of more labels, fewer words: the time of a fit grows with them (Reuters: 81 s of CPU time, not 13)
 # Documents on which a stack of counts, on a logarithmic scale, is compared with one of binary counts, and the share of
 # its log-loss that is clearly lower. It is 0.88 on Reuters, where the test accuracy is 0.01 higher, and 1.00 to 1.05 on
 # 20 Newsgroups, IMDB and long reviews, where binary counts are as accurate, or more. Short texts hardly repeat words.
@@ -145,7 +144,9 @@ def list_candidates(
         return Candidate(replace(sets[name], tf=tf, idf=idf, norm=norm), settings, name, weighting)
 
     found = [
-        candidate(name, "counts", replace(model_settings, model=AUTO)) for name in sets if name not in (TRIPLES, BOTH)
+        candidate(name, "counts", replace(model_settings, model=AUTO))
+        for name in sets
+        if name in (WORDS, PAIRS, CHARACTERS, GIVEN)
     ]
     if (model_settings.smoothing, model_settings.prior, model_settings.class_weight) == (None, None, None):
         for own_set in sets:
@@ -172,6 +173,7 @@ def list_feature_sets(features: FeatureSettings, given: Collection[str]) -> dict
     if pattern is not None:
         sets[CHARACTERS] = replace(features, analyzer="char_wb", ngrams=(1, 5))
         sets[BOTH] = replace(features, view=("word:1,2", "char_wb:1,5"), token_pattern=pattern)
+        sets[LONG] = replace(features, view=("word:1,2", "char_wb:4,5"), token_pattern=pattern)
     return sets
 
 
@@ -187,13 +189,11 @@ def find_promising(pairs: CorpusCounts, features: FeatureSettings) -> tuple[str,
     _, n_spaces = find_first_words(pairs.vocabulary, features.fields)
     counts = pairs.statistics.feature_sums(pairs.statistics.occurrences) * (n_spaces == 0)
     if counts.sum() <= SHORT * pairs.statistics.n_documents:
-        return MORE
+        return TRIPLES, CHARACTERS, BOTH
     share = compute_unspaced_share(pairs.vocabulary, counts, features.fields)
     if share >= UNSPACED:
         return CHARACTERS, BOTH
-    has_documents, n_words = pairs.statistics.n_documents >= SUBSET_SIZE, int(counts.sum())
-    is_small = n_words * max(1, len(pairs.labels) / FEW_LABELS) <= FEW_WORDS
-    return (BOTH,) if has_documents and is_small else ()
+    return (LONG,) if pairs.statistics.n_documents >= SUBSET_SIZE and counts.sum() <= FEW_WORDS else ()
 
 
 def select_words(pairs: CorpusCounts, words: FeatureSettings) -> CorpusCounts:

@@ -108,7 +108,9 @@ def find_views(vocabulary: Vocabulary, names: Sequence[str]) -> NDArray[np.int64
 
 
 def split_views(vocabulary: Vocabulary, names: Sequence[str]) -> list[Vocabulary]:
-    """Return the features of each view, without the name of the view; see `find_views`."""
+    """Return the features of each view, without the name of the view; see `find_views`. Without views, return all."""
+    if not names:
+        return [vocabulary]
     found, bounds = [], find_views(vocabulary, names)
     for name, start, stop in zip(names, bounds[:-1], bounds[1:], strict=True):
         own, size = vocabulary.offsets[start : stop + 1], len(name + VIEW_END)
@@ -177,7 +179,10 @@ def compute_unspaced_share(vocabulary: Vocabulary, counts: NDArray[np.int64], fi
 
 
 def find_words(vocabulary: Vocabulary | None, settings: FeatureSettings) -> NDArray[np.int64] | None:
-    """Return the features that are single words; None if there are none, or features are hashed."""
-    if vocabulary is None or settings.analyzer != "word" or settings.ngrams[0] > 1:
-        return None
-    return np.flatnonzero(find_first_words(vocabulary, settings.fields)[1] == 0)
+    """Return the features that are single words, in all views; None if there are none, or features are hashed."""
+    found, start = [], 0
+    for own, view in zip(settings.of_views, split_views(vocabulary, settings.view) if vocabulary else (), strict=False):
+        if own.analyzer == "word" and own.ngrams[0] == 1:
+            found.append(start + np.flatnonzero(find_first_words(view, settings.fields)[1] == 0))
+        start += len(view)
+    return np.concatenate(found) if found else None
