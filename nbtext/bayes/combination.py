@@ -295,8 +295,7 @@ def fit_weights(
 
 
 def _evaluate(
-    at: Floats, *, scores: Floats, logs: Floats, classes: NDArray[Any], true: Floats, offsets: Floats,
-    expected: Floats,
+    at: Floats, *, scores: Floats, logs: Floats, classes: NDArray[Any], true: Floats, offsets: Floats, expected: Floats
 ) -> tuple[float, Floats, Floats]:
     """Return the loss of `fit_weights` at (weights, b), its gradient and its expected Hessian.
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from nbtext.bayes import label_calibration
 from nbtext.bayes.calibration import Calibration, fit_scaled_temperature
 from nbtext.bayes.decision_offsets import Goals, refuse_targets
-from nbtext.bayes.diagnostics import Hyperparameters
+from nbtext.bayes.diagnostics import Hyperparameters, error_of
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
@@ -42,9 +42,9 @@ NO_CONVERGENCE = (
 )
 
 
-def learn(
+def learn(  # noqa: PLR0913 - what is fitted, what is known of it, and how to compute
     data: TrainingData | BlockedData, lengths: NDArray[Any], settings: ModelSettings, *, goals: Goals,
-    log_prior: Floats, jobs: int = 1, check: Callable[[], None] = do_nothing,
+    log_prior: Floats, jobs: int = 1, check: Callable[[], None] = do_nothing, other_lengths: NDArray[Any] | None = None,
 ) -> tuple[LinearScorer, Selection]:  # fmt: skip
     """Fit a linear model to all documents, and return it with its hyperparameters, calibration and estimate.
 
@@ -62,6 +62,8 @@ def learn(
     goals : what the decisions have to achieve
     log_prior : (n_classes,), log-probabilities of a document without a known word
     check : called often; an error that it raises ends the fit
+    other_lengths : `lengths` if duplicates are left out the other way, for `LeaveOneOutEstimate.other`; None: it is not
+        needed. It is estimated by further folds if so many documents have duplicates that it can differ.
 
     Raises
     ------
@@ -94,38 +96,33 @@ def learn(
             make_rough(SolverSettings(C, seed=settings.seed, check=check)),
         )  # fmt: skip
     solution = problem.solve(SolverSettings(C, seed=settings.seed, check=check), start)
+    rough = make_rough(SolverSettings(C, seed=settings.seed, check=check))
     if has_folds and scores is None:
-        rough = make_rough(SolverSettings(C, seed=settings.seed, check=check))
         scores = problem.score_folds(held_out.folds, rough, solution)
+    smoothing = settings.ratio_smoothing if "ratio_smoothing" in model.options else 0.0
     parts = problem.parts if isinstance(problem, Stack) else ()
+    selection = Selection(Hyperparameters(smoothing, C, parts=parts))
+    if is_judged:
+        selection = _estimate(selection, scores, held_out, data, lengths, settings, goals, log_prior)
+    estimate = selection.estimate
+    if estimate is not None:
+        hashes = np.arange(len(data)) if data.hashes is None else data.hashes
+        copies = np.unique(hashes[hashes != np.uint64(EMPTY_HASH)], return_counts=True)[1]
+        error, other = error_of(estimate.metric, estimate.documents), None
+        if other_lengths is not None and copies[copies > 1].sum() > error * len(data):
+            assert not isinstance(data, BlockedData)  # for the types
+            swapped = settings.swap_duplicates()
+            held_out = _hold_out(data, other_lengths, swapped, goals, is_stacked=model.is_stacked)
+            scores = problem.score_folds(held_out.folds, rough, solution)
+            found = _estimate(selection, scores, held_out, data, other_lengths, swapped, goals, log_prior).estimate
+            if found is not None and abs(found.metric - estimate.metric) > error:
+                other = found.metric
+        estimate = replace(estimate, duplicates=int((copies - 1).sum()), other=other)
     scorer = problem.scorer(solution)
     if not solution.is_converged:
         warnings.warn(f"{settings.model} {NO_CONVERGENCE}", ConvergenceWarning, stacklevel=2)
-    smoothing = settings.ratio_smoothing if "ratio_smoothing" in model.options else 0.0
-    selection = Selection(Hyperparameters(smoothing, C, solution.is_converged, parts))
-    del problem, solution, start  # their dual variables may need more memory than the rest
-    documents, unanswered, n_unjudged = held_out.documents, held_out.unanswered, held_out.n_unjudged
-    if scores is None and is_judged and len(unanswered):
-        scores = np.zeros((0, data.n_classes))
-    if scores is None:
-        return scorer, selection
-    lengths, classes = lengths[documents], data.classes[documents]
-    if settings.calibrate and len(documents):
-        selection = selection._replace(calibration=Calibration(fit_scaled_temperature(scores, lengths, classes)))
-    selection = judge(
-        selection, Scored(scores, lengths, classes),
-        Unanswered(np.tile(log_prior, (len(unanswered), 1)), data.classes[unanswered]),
-        n_unjudged=n_unjudged * (len(documents) + len(unanswered)) // (len(data) - n_unjudged),
-        contents=None if settings.is_separate or data.hashes is None else data.hashes[documents], goals=goals,
-    )  # fmt: skip
-    if selection.estimate is None:
-        return scorer, selection
-    hashes, folds = np.arange(len(data)) if data.hashes is None else data.hashes, None
-    if isinstance(data, BlockedData):  # otherwise `add_other_estimate` counts without documents that have no token
-        hashes, folds = hashes[hashes != np.uint64(EMPTY_HASH)], 1
-    n_duplicates = len(hashes) - len(np.unique(hashes))
-    estimate = replace(selection.estimate, duplicates=n_duplicates, unjudged=n_unjudged, folds=folds)
-    return scorer, selection._replace(estimate=estimate)
+    hyperparameters = replace(selection.hyperparameters, is_converged=solution.is_converged)
+    return scorer, selection._replace(hyperparameters=hyperparameters, estimate=estimate)
 
 
 class HeldOut(NamedTuple):
@@ -141,6 +138,31 @@ class HeldOut(NamedTuple):
     documents: NDArray[np.int64]
     unanswered: NDArray[np.int64]
     n_unjudged: int
+
+
+def _estimate(  # noqa: PLR0913, PLR0917 - what is fitted, and what is known of it
+    selection: Selection, scores: Floats | None, held_out: HeldOut, data: TrainingData | BlockedData,
+    lengths: NDArray[Any], settings: ModelSettings, goals: Goals, log_prior: Floats,
+) -> Selection:  # fmt: skip
+    """Calibrate scores of held-out documents, and estimate how good predictions are; see `learn`."""
+    documents, unanswered, n_unjudged = held_out.documents, held_out.unanswered, held_out.n_unjudged
+    if scores is None:
+        if not len(unanswered):
+            return selection
+        scores = np.zeros((0, data.n_classes))
+    lengths, classes = lengths[documents], data.classes[documents]
+    if settings.calibrate and len(documents):
+        selection = selection._replace(calibration=Calibration(fit_scaled_temperature(scores, lengths, classes)))
+    selection = judge(
+        selection, Scored(scores, lengths, classes),
+        Unanswered(np.tile(log_prior, (len(unanswered), 1)), data.classes[unanswered]),
+        n_unjudged=n_unjudged * (len(documents) + len(unanswered)) // (len(data) - n_unjudged),
+        contents=None if settings.is_separate or data.hashes is None else data.hashes[documents], goals=goals,
+    )  # fmt: skip
+    if selection.estimate is None:
+        return selection
+    folds = 1 if isinstance(data, BlockedData) else None
+    return selection._replace(estimate=replace(selection.estimate, unjudged=n_unjudged, folds=folds))
 
 
 def _hold_out(

@@ -55,7 +55,7 @@ Unseen = tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]  # see co
 def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how to compute
     counts: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings, *, jobs: int = 1,
     selection: Selection | MultilabelFit | None = None, is_new: NDArray[np.bool_] | None = None,
-    is_model_selected: bool = False, check: Callable[[], None] | None = None,
+    is_model_selected: bool = False, check: Callable[[], None] | None = None, has_other: bool = False,
 ) -> FittedModel:  # fmt: skip
     """Fit a model to counts.
 
@@ -64,6 +64,7 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
     is_new     (n_sampled,), which documents of the sample are not in the counts; None: none
     is_model_selected  whether an earlier selection chose the event model; the model is calibrated as after one
     check      called often by a linear model; an error that it raises ends the fit
+    has_other  whether to estimate `LeaveOneOutEstimate.other` of a linear model, too, if a document has one label
     raises     ModelError: no documents or features are left; SettingsError: the settings do not fit the model
     """
     if counts.statistics.n_documents == 0:
@@ -107,7 +108,7 @@ def fit_model(  # noqa: PLR0913 - what is fitted, what is known of it, and how t
         selected = _select_event_model(counts, features, model_settings, goals, leave_out)
         features, model_settings, corpus, smoothing = selected
     if is_linear:
-        return _fit_linear_model(counts, columns, features, model_settings, n_hapax, jobs, check, goals)
+        return _fit_linear_model(counts, columns, features, model_settings, n_hapax, jobs, check, goals, has_other)
     if is_combined and _has_binary(counts, features):  # it is at least as accurate as counts
         features = replace(features, tf="binary")
     weighting = _weighting(counts, features, model_settings)
@@ -195,21 +196,28 @@ def _fit_several_labels(
 def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known of it, and how to compute
     counts: CorpusCounts, columns: NDArray[np.int64] | None, features: FeatureSettings, model_settings: ModelSettings,
     n_hapax: NDArray[np.float64] | None, jobs: int, check: Callable[[], None] | None = None, goals: Goals = NO_GOALS,
+    has_other: bool = False,
 ) -> FittedModel:  # fmt: skip
     """Fit a discriminative model to all documents.
 
     n_hapax  (n_sampled,), tokens of each retained document that no other document has; None: no such tokens
     check    called often; an error that it raises ends the fit
     goals    what the decisions have to achieve, if a document has one label
+    has_other  see `fit_model`
     """
     from nbtext.linear.blocks import BlockedData
     from nbtext.linear.data import TrainingData, do_nothing
 
     labels, statistics = counts.labels, counts.statistics
     sample, weighting = counts.weigh_documents(features)
-    n_known = sample.lengths  # the tokens that models of other folds know; see `LeaveOneOut.n_known`
-    if n_hapax is not None:
-        n_known = n_known - n_hapax * ~np.logical_and(model_settings.is_separate, count_copies(sample) > 1)
+
+    def count_known(is_separate: bool) -> NDArray[np.float64]:
+        """Return the tokens that models of other folds know; see `LeaveOneOut.n_known`."""
+        if n_hapax is None:
+            return sample.lengths
+        return np.asarray(sample.lengths - n_hapax * ~np.logical_and(is_separate, count_copies(sample) > 1))
+
+    n_known = count_known(model_settings.is_separate)
     weights = model_settings.class_weights_of(labels, statistics.class_documents.tolist())
     class_weights = None if weights is None else np.array(weights)
     data: TrainingData | BlockedData
@@ -236,9 +244,11 @@ def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known
 
         class_documents = statistics.class_documents
         log_priors = log_prior(class_documents, model_settings.prior_of(labels))
+        has_other = has_other and isinstance(data, TrainingData) and not goals.targets
         scorer, (hyperparameters, calibration, estimate) = learn(
-            data, n_known, model_settings, goals=goals, log_prior=log_priors, jobs=jobs, check=check or do_nothing
-        )
+            data, n_known, model_settings, goals=goals, log_prior=log_priors, jobs=jobs, check=check or do_nothing,
+            other_lengths=count_known(not model_settings.is_separate) if has_other else None,
+        )  # fmt: skip
         task = OneLabel.of(labels, log_priors, class_documents, model_settings, calibration, estimate)
     else:
         from nbtext.linear.learning import learn_labels

@@ -224,7 +224,8 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         what = f"{settings.model} needs the counts of each document, which the model file does not hold"
         raise ModelError(what, hint="train it on the texts")
     if len(counts.sample):
-        fitted = add_other_estimate(fit_model(counts, features, settings, jobs=jobs), counts, jobs=jobs)
+        fitted = fit_model(counts, features, settings, jobs=jobs, has_other=True)
+        fitted = add_other_estimate(fitted, counts, jobs=jobs)
         return make_trained_model(_keep_input(fitted, model.fitted), counts)
     task = model.fitted.task
     task.check_training(features, settings)
@@ -376,7 +377,7 @@ def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel,
         fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
         fitted = _keep_choice(fitted, earlier.fitted)
     else:
-        fitted = fit_model(counts, *model.fitted.requested_settings, jobs=jobs)
+        fitted = fit_model(counts, *model.fitted.requested_settings, jobs=jobs, has_other=True)
         fitted = add_other_estimate(fitted, counts, jobs=jobs)
     return make_trained_model(_keep_input(replace(fitted, approximate=approximate), model.fitted), counts)
 

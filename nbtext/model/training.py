@@ -129,22 +129,23 @@ def train_on_counts(
     from nbtext.model.fitted_model import make_trained_model
     from nbtext.model.fitting import fit_model
 
-    fitted = add_other_estimate(fit_model(counts, features, model_settings, jobs=jobs), counts, jobs=jobs)
+    fitted = fit_model(counts, features, model_settings, jobs=jobs, has_other=True)
+    fitted = add_other_estimate(fitted, counts, jobs=jobs)
     return make_trained_model(fitted, counts)
 
 
 def add_other_estimate(fitted: FittedModel, counts: CorpusCounts, *, jobs: int = 1) -> FittedModel:
-    """Return a linear or multi-label model with the estimate of one whose duplicates are left out the other way.
+    """Return a multi-label model with the estimate of one whose duplicates are left out the other way.
 
     That one is fitted only if so many documents have duplicates that the estimates can differ by more than their error.
+    Models of one label have estimated both.
     """
     from nbtext.bayes.diagnostics import LeaveOneOutEstimate, error_of
     from nbtext.features.document_counts import count_repeated
     from nbtext.model.fitting import fit_model
 
     settings, expected, C = fitted.model_settings, fitted.estimate, fitted.hyperparameters.C
-    has_both = isinstance(expected, LeaveOneOutEstimate) and C is None  # event models of one label estimate both
-    is_added = has_both or settings.has_targets
+    is_added = isinstance(expected, LeaveOneOutEstimate) or settings.has_targets
     if expected is None or is_added or not len(counts.sample) or counts.stored is not None:
         return fitted
     duplicates, n_repeated = count_repeated(counts.sample)
