@@ -6,7 +6,7 @@ budget may be too short for pairs, the text is read for words first, and again f
 The feature sets are words, pairs and triples of words and punctuation marks, and character n-grams.
 
 If each document has one label, the default model is compared with a stack of Naive Bayes and linear models over words,
-pairs and, of short texts, characters (`linear/stacking.py`).
+pairs and, of short texts and small corpora, characters (`linear/stacking.py`).
 
 If documents have several labels, or a stack takes too long, the default model is compared with Naive Bayes models of
 other features, which are estimated by leave-one-out, and with two linear models, which are estimated by

@@ -137,6 +137,8 @@ class Stack:
         score the other half.
         """
         held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
+        if not self._fitted:  # no part tells the labels apart
+            return np.zeros((len(held_out), self._data.n_classes))
         classes, half, found = self._data.classes[held_out], len(held_out) // 2, []
         for number, (part, view, before) in enumerate(self._fitted):
             chosen, rough = part, before

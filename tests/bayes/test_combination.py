@@ -117,7 +117,7 @@ def make_scores(n: int = 400, n_classes: int = 4, seed: int = 0) -> tuple[Any, A
 
 
 def test_weights_are_the_minimum_of_the_loss() -> None:
-    """SciPy finds the same weights >= 0 for the same offsets; noise has the weight 0, or nearly so."""
+    """SciPy finds the same weights >= 0 for the same offsets; a part that is noise has the weight 0, or nearly so."""
     scores, lengths, classes = make_scores()
     weights, _ = fit_weights(scores, lengths, classes, 200)
     assert weights.sum() == pytest.approx(1)
@@ -128,8 +128,8 @@ def test_weights_are_the_minimum_of_the_loss() -> None:
     assert shares[2] < 0.05
     logs = np.log(lengths) - np.log(lengths).mean()
     given: Any = {"scores": scores / units[:, None, None], "logs": logs, "classes": classes, "offsets": np.zeros(4)}
-    expected = np.array([1.0, 1.0, 1.0, 0.5])
-    evaluate: Any = partial(_evaluate, **given, expected=expected)
+    expected, true = np.array([1.0, 1.0, 1.0, 0.5]), np.random.default_rng(1).random(len(classes))
+    evaluate: Any = partial(_evaluate, **given, true=true, expected=expected)
     for at in (expected, np.array([0.5, 0.2, 0.1, 0.1])):
         assert check_grad(lambda x: evaluate(x)[0], lambda x: evaluate(x)[1], at) < 1e-5
 
@@ -139,6 +139,18 @@ def test_weights_are_the_minimum_of_the_loss() -> None:
 
     best = scipy_minimize(loss, expected, bounds=[(0, None)] * 3 + [(None, None)], method="L-BFGS-B").x
     np.testing.assert_allclose(shares, best[:3] / best[:3].sum(), atol=0.03)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_wrong_labels_change_no_weight(seed: int) -> None:
+    """A part whose scores vary most has large ones for a few documents with a wrong label, and keeps its weight."""
+    random, n = np.random.default_rng(seed), 2000
+    classes = random.integers(0, 4, n)
+    noise, scales = random.normal(size=(2, n, 4)), np.exp(random.normal(size=(n, 1)))
+    scores = np.stack([scales * (2 * np.eye(4)[classes] + noise[0]), 2 * np.eye(4)[classes] + noise[1]])
+    given = np.where(random.random(n) < 0.05, random.integers(0, 4, n), classes)
+    right, found = (fit_weights(scores, None, labels, 0)[0] for labels in (classes, given))
+    assert found[0] / found[1] == pytest.approx(right[0] / right[1], rel=0.2)  # without the noise rate: less by 0.3
 
 
 def test_sums_are_held_out_from_the_fit_of_their_weights() -> None:

@@ -15,6 +15,7 @@ from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
 from nbtext.evaluation.search import (
     BOTH,
+    LONG,
     CHARACTERS,
     GIVEN,
     PAIRS,
@@ -40,7 +41,7 @@ def test_the_default_model_comes_first_and_linear_models_are_there() -> None:
         *(name for name, record in LINEAR_MODELS.items() if record.searched),
     }
     assert {"nbsvm", "logistic", "stacked"} < {each.model_settings.model for each in listed}
-    assert {each.feature_set for each in listed} == {WORDS, PAIRS, TRIPLES, CHARACTERS, BOTH}
+    assert {each.feature_set for each in listed} == {WORDS, PAIRS, TRIPLES, CHARACTERS, BOTH, LONG}
     assert len(set(listed)) == len(listed)
 
 
@@ -111,16 +112,14 @@ def test_long_texts_are_read_once() -> None:
 def test_characters_are_counted_beside_few_long_texts() -> None:
     """Up to two million words, from a thousand documents on; with more, they take too much time and memory."""
 
-    def promising(n: int, factor: int = 1, n_labels: int = 3) -> tuple[str, ...]:
+    def promising(n: int, factor: int = 1) -> tuple[str, ...]:
         pairs = counting(*made_corpus(n, 60))(FeatureSettings(ngrams=(1, 2), token_pattern=MARKS))
         statistics = replace(pairs.statistics, occurrences=pairs.statistics.occurrences * factor)
-        labels = tuple(f"label {k}" for k in range(n_labels))
-        return find_promising(replace(pairs, labels=labels, statistics=statistics), FeatureSettings())
+        return find_promising(replace(pairs, statistics=statistics), FeatureSettings())
 
     assert promising(1023) == ()
-    assert promising(1100) == promising(1100, 31) == (BOTH,)
+    assert promising(1100) == promising(1100, 31) == (LONG,)
     assert promising(1100, 32) == ()
-    assert promising(1100, 31, n_labels=16) == ()
 
 
 def test_character_ngrams_win_where_words_are_not_separated() -> None:

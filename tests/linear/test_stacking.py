@@ -74,7 +74,7 @@ def score_part(part: Part, data: TrainingData) -> Any:
         scaled = data.values * idf
         data = replace(data, values=scaled * np.sqrt((data.values**2).sum() / (scaled**2).sum()))
     problem = stacking.LINEAR_PARTS[part.model](data, LinearSettings())
-    scorer = problem.scorer(problem.solve(SolverSettings(1.0, tolerance=1e-7)))
+    scorer = problem.scorer(problem.solve(SolverSettings(part.C, tolerance=1e-7)))
     return scorer.scores(data.indptr, data.indices, data.values)
 
 
@@ -91,7 +91,7 @@ def test_scores_are_the_weighted_sum_of_the_parts(n_labels: int, features: Featu
     for part in model.hyperparameters.parts:
         data = training_data(corpus, features, *places[part.view])
         if part.is_of_words:
-            is_word = np.array([" " not in term for term in corpus.vocabulary.terms])
+            is_word = np.array([" " not in term for term in corpus.vocabulary.terms])[slice(*places[part.view])]
             matrix = data.matrix.multiply(is_word).tocsr()
             matrix.eliminate_zeros()
             data = replace(
@@ -144,18 +144,19 @@ def test_the_weights_stay_near_equal_with_few_documents() -> None:
 
 
 def test_parts_depend_on_the_view_and_the_number_of_labels() -> None:
-    """Words have inverse document frequencies; characters have none in NB-SVM."""
+    """With more than two labels, one of words is over single words; without characters, NB-SVM is, too."""
 
-    def linear_parts(n_labels: int) -> list[tuple[str, str, str]]:
-        corpus = counted(*made_texts(60, n_labels))
-        data = training_data(corpus, FEATURES, 0, corpus.statistics.n_features)
-        bounds = (0, data.n_features // 2, data.n_features)
-        parts = Stack(replace(data, views=VIEWS, bounds=bounds), LinearSettings()).parts
-        return [(part.view.split(":")[0], part.model, part.idf) for part in parts if part.C is not None]
+    def linear_parts(n_labels: int, features: FeatureSettings = FEATURES) -> list[tuple[str, str, str, bool]]:
+        corpus = counted(*made_texts(60, n_labels), features)
+        parts = fit_model(corpus, features, ModelSettings(model=STACKED, calibrate=False)).hyperparameters.parts
+        return [(each.view.split(":")[0], each.model, each.idf, each.is_of_words) for each in parts if each.C]
 
-    characters = [("char_wb", "nbsvm", "none"), ("char_wb", "svm", "smooth")]
-    assert linear_parts(2) == [*characters, ("word", "nbsvm", "smooth"), ("word", "svm", "smooth")]
-    assert linear_parts(3) == [*characters, ("word", "nbsvm", "smooth"), ("word", "nbsvm", "none")]
+    characters = [("char_wb", "nbsvm", "none", False), ("char_wb", "svm", "smooth", False)]
+    assert linear_parts(2) == [*characters, ("word", "nbsvm", "smooth", False), ("word", "svm", "smooth", False)]
+    words = [("nbsvm", "none", False), ("svm", "smooth", True)]
+    assert linear_parts(3) == [*characters, *(("word", *each) for each in words)]
+    pairs = replace(FEATURES, view=(), ngrams=(1, 2))
+    assert linear_parts(3, pairs) == [("", *each) for each in (*words, ("nbsvm", "smooth", True))]
 
 
 def test_threads_change_nothing() -> None:
