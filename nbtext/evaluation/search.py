@@ -69,9 +69,9 @@ SECOND_READING = 8.0  # time of reading n-grams of higher order and fitting them
 PAIRS_RATES = {"bytes": 2e-7, "files": 1e-3}  # seconds for reading pairs and preparing them: several times the usual
 SUBSET_FOLDS, SUBSET_SIZE = 3, 1024  # with which linear models are compared
 MIN_SUBSET_SIZE = 256  # with fewer documents, the weighting of a stack is not compared
-# By how much the log-loss of a candidate must be lower, as a share times √n; half of it, less the gain in accuracy, if it
-# is more accurate. Of 50 documents, stacks of equal accuracy were less accurate whose log-loss was lower by up to 6 %
-# (Reuters) or 29 % (messages): 0.31 is 2.2 / √50. On subsets of 200 documents of 20 Newsgroups and 500 of Reuters,
+# By how much the log-loss of a candidate must be lower, as a share times √n; if it is more accurate, half of it, less
+# the gain in accuracy. Of 50 documents, stacks of equal accuracy were less accurate whose log-loss was lower by up to 6
+# % (Reuters) or 29 % (messages): 0.31 is 2.2 / √50. On subsets of 200 documents of 20 Newsgroups and 500 of Reuters,
 # stacks with a gain and a share of together 0.67 / √n and 1.06 / √n were less accurate by 0.03.
 FEW = 2.2
 FINALISTS = 2  # linear models that are fitted to all documents

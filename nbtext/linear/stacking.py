@@ -107,16 +107,16 @@ class Stack:
         self._fitted = [each._replace(part=replace(each.part, weight=weight)) for each, weight in pairs if weight > 0]
 
     def _list_linear(self, name: str, *, has_words: bool) -> list[Part]:
-        """Return the linear parts of a view: NB-SVM over all features, and others over single words, if it has some."""
         if name.startswith("char"):
             return [Part(name, "nbsvm", C=C_OF_CHARACTERS), Part(name, "svm", C=1.0, idf=SMOOTH)]
-        svm = Part(name, "svm", C=1.0, idf=SMOOTH, is_of_words=has_words)
-        if self._data.n_classes == TWO:
-            return [Part(name, "nbsvm", C=1.0, idf=SMOOTH), svm]
-        # Characters have what this part adds: log-loss 0.334, not 0.335, on Reuters (training documents) without it. If
-        # there are none, it is 0.346 with it, and not 0.353, and 0.232, not 0.235, on 20 Newsgroups.
-        further = () if self._data.views else (Part(name, "nbsvm", C=1.0, idf=SMOOTH, is_of_words=has_words),)
-        return [Part(name, "nbsvm", C=1.0), svm, *further]
+        # Beside characters, NB-SVM of pairs without idf is best. With it beside models of single words, the log-loss of
+        # training folds would be lower by 0.003 of itself on 20 Newsgroups, and the time half as long again.
+        is_alone, has_two = not self._data.views, self._data.n_classes == TWO
+        idf = SMOOTH if is_alone or has_two else NONE
+        return [
+            Part(name, "nbsvm", C=1.0, idf=idf, is_of_words=has_words and is_alone),
+            Part(name, "svm", C=1.0, idf=SMOOTH, is_of_words=has_words),
+        ]
 
     def _make_problem(self, part: Part, view: View) -> OneVsRest:
         return_memory()  # of the parts before

@@ -15,9 +15,9 @@ from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
 from nbtext.evaluation.search import (
     BOTH,
-    LONG,
     CHARACTERS,
     GIVEN,
+    LONG,
     PAIRS,
     TRIPLES,
     WORDS,

@@ -153,10 +153,9 @@ def test_parts_depend_on_the_view_and_the_number_of_labels() -> None:
 
     characters = [("char_wb", "nbsvm", "none", False), ("char_wb", "svm", "smooth", False)]
     assert linear_parts(2) == [*characters, ("word", "nbsvm", "smooth", False), ("word", "svm", "smooth", False)]
-    words = [("nbsvm", "none", False), ("svm", "smooth", True)]
-    assert linear_parts(3) == [*characters, *(("word", *each) for each in words)]
+    assert linear_parts(3) == [*characters, ("word", "nbsvm", "none", False), ("word", "svm", "smooth", True)]
     pairs = replace(FEATURES, view=(), ngrams=(1, 2))
-    assert linear_parts(3, pairs) == [("", *each) for each in (*words, ("nbsvm", "smooth", True))]
+    assert linear_parts(3, pairs) == [("", "nbsvm", "smooth", True), ("", "svm", "smooth", True)]
 
 
 def test_threads_change_nothing() -> None:
