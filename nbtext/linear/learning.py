@@ -113,7 +113,9 @@ def learn(  # noqa: PLR0913 - what is fitted, what is known of it, and how to co
             assert not isinstance(data, BlockedData)  # for the types
             swapped = settings.swap_duplicates()
             held_out = _hold_out(data, other_lengths, swapped, goals, is_stacked=model.is_stacked)
-            scores = problem.score_folds(held_out.folds, rough, solution)
+            # a stack has other weights if duplicates are left out the other way
+            again = model.problem(data, swapped, jobs=jobs) if model.is_stacked else problem
+            scores = again.score_folds(held_out.folds, rough, solution)
             found = _estimate(selection, scores, held_out, data, other_lengths, swapped, goals, log_prior).estimate
             if found is not None and abs(found.metric - estimate.metric) > error:
                 other = found.metric

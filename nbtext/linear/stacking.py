@@ -85,7 +85,6 @@ class Stack:
         self._data, self._settings, self._jobs = data, settings, jobs
         self._bounds = data.bounds or (0, data.n_features)
         self._fitted: list[Fitted] = []
-        self._has_weights = False
         for name, start, stop in zip(data.views or ("",), self._bounds[:-1], self._bounds[1:], strict=True):
             whole = of_words = _make_view(data, name, np.arange(start, stop, dtype=np.int32))
             bayes = Part(name, *(BAYES_OF_TWO if data.n_classes == TWO else BAYES)[0])  # until one is chosen
@@ -130,27 +129,23 @@ class Stack:
     def score_folds(self, folds: NDArray[np.int32], solver: SolverSettings, start: StackedSolution) -> Floats:
         """Fit the weights of the parts to the documents in a fold, and return their scores, (n_held_out, n_classes).
 
-        The part with the smallest share is left out as long as it is too small. If the weights were fitted before, the
-        parts stay, and only these scores are weighed again.
+        The part with the smallest share is left out as long as it is too small.
 
         The scores of a document are held out from the fit of the weights, too: the weights of one half of the documents
         score the other half.
         """
         held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
-        if not self._fitted:  # no part tells the labels apart
-            return np.zeros((len(held_out), self._data.n_classes))
         classes, half, found = self._data.classes[held_out], len(held_out) // 2, []
-        for number, (part, view, before) in enumerate(self._fitted):
-            chosen, rough = part, before
+        for number, (part, view, _) in enumerate(self._fitted):
+            chosen, rough = part, None
             if part.C is None:
                 chosen, scores = self._choose_bayes(view, held_out)
             else:
                 problem, own = self._make_problem(part, view), solver._replace(C=part.C)
-                rough = before or problem.solve(make_rough(own))
+                rough = problem.solve(make_rough(own))
                 scores = problem.score_folds(folds, own, rough)
                 del problem  # so that only one is in memory
-            if not self._has_weights:
-                self._fitted[number] = Fitted(chosen, view, rough)
+            self._fitted[number] = Fitted(chosen, view, rough)
             # differences by rounding would tell equal documents of different labels apart
             found.append(np.round(scores - scores.mean(axis=1, keepdims=True), DECIMALS))
         if self._data.hashes is not None:
@@ -158,15 +153,13 @@ class Stack:
             half = int(np.searchsorted(hashes, hashes[half]))
         scores, kept = np.array(found), np.arange(len(found))
         units = np.abs(scores).mean(axis=(1, 2))
-        while not self._has_weights:
+        while True:
             shares = fit_weights(scores[kept], None, classes, 0)[0] * units[kept]
             if shares.min() >= MIN_SHARE * shares.sum():
                 break
             kept = np.delete(kept, shares.argmin() if shares.all() else np.flatnonzero(shares == 0))
         weights, held = fit_weights(scores[kept], None, classes, half)
-        if not self._has_weights:
-            self._weigh(np.bincount(kept, weights, len(found)).astype(np.float64))
-            self._has_weights = True
+        self._weigh(np.bincount(kept, weights, len(found)).astype(np.float64))
         return held
 
     def _choose_bayes(self, view: View, held_out: NDArray[np.int64]) -> tuple[Part, Floats]:

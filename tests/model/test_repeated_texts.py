@@ -9,6 +9,7 @@ import pytest
 
 from nbtext import TextClassifier, load_model
 from nbtext.bayes.diagnostics import error_of
+from nbtext.linear import learning
 
 THREE = {
     "refund of my card payment": (0.7, 0.2, 0.1),
@@ -68,6 +69,22 @@ def test_the_separate_estimate_is_that_of_new_documents_with_the_same_texts() ->
     assert expected.other is not None
     assert expected.other < fresh - 0.2
     assert expected.duplicates == other.duplicates == 1497
+
+
+@pytest.mark.parametrize("model", ["svm", "logistic", "stacked"])
+def test_both_estimates_of_a_linear_model_are_of_one_fit(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other one needs other folds only, and its figure is that of a model whose duplicates are left out so."""
+    readings: list[object] = []
+    learn = learning.learn
+    monkeypatch.setattr(learning, "learn", lambda *given, **named: readings.append(given) or learn(*given, **named))
+    texts, labels = three_texts(1, 900)
+    together, separate = (
+        TextClassifier(model=model, duplicates=each, token_pattern=r"\S+").fit(texts, labels).fitted_.estimate
+        for each in ("together", "separate")
+    )
+    assert len(readings) == 2
+    assert together.other == pytest.approx(separate.accuracy, abs=0.02)
+    assert separate.other == pytest.approx(together.accuracy, abs=0.02)
 
 
 def test_two_standard_errors() -> None:
