@@ -2,6 +2,7 @@
 
     python tests/benchmarks/search.py [--budget TIME[,TIME...]] [CORPUS...]
     python tests/benchmarks/search.py --sizes 50,100,200,500,1000 [--subsets N] [CORPUS...]
+    python tests/benchmarks/search.py --pipelines [CORPUS...]
 
 Each prints a Markdown table; results/search.md has both.
 
@@ -12,6 +13,8 @@ the processor seconds mean something. Documents are read from JSONL; those of im
 With --sizes: mean accuracies of both after training on random subsets of the training documents, and the mean of their
 difference with its standard error; sizes above that of the corpus are left out. Each subset is tested on 2,000 random
 test documents at most.
+
+With --pipelines: test accuracies of three scikit-learn pipelines with LinearSVC, after training on all documents.
 """
 
 import argparse
@@ -26,6 +29,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 from material import corpus
 from measuring import Step, measure
 from protocols import (
@@ -59,6 +63,7 @@ SUBSETS = ("corpus", "documents", "default", "best", "difference", "standard err
 PROGRAM = (sys.executable, "-m", "nbtext")
 FILES = "-files"  # the end of the names of corpora that are read as files
 N_TEST = 2000  # test documents for each subset
+PIPELINES = {"pairs": ("pairs",), "pairs, within": ("pairs", "within"), "across": ("across",)}  # names of features
 
 
 def read_jsonl(path: Path, label_key: str) -> Labeled:
@@ -191,14 +196,31 @@ def compare_subsets(names: Sequence[str], sizes: Sequence[int], n_subsets: int) 
             print_row((name, str(size), f"{default:.4f}", f"{best:.4f}", f"{best - default:+.4f}", f"{error:.4f}"))
 
 
+def compare_pipelines(names: Sequence[str]) -> None:
+    """Print the test accuracies of pipelines that are trained on all training documents."""
+    sys.path.append(str(Path(__file__).parent / "peers"))
+    from scikit_learn_train import FEATURES, make_linear_svm
+
+    print_head(("corpus", *PIPELINES))
+    for name in names:
+        training, test = SPLITS[name]()
+        models = [make_linear_svm([FEATURES[each] for each in features]) for features in PIPELINES.values()]
+        predicted = [model.fit(training.texts, training.labels).predict(test.texts) for model in models]
+        accuracies = [statistics.fmean(each == np.array(test.labels)) for each in predicted]
+        print_row((name, *(f"{accuracy:.4f}" for accuracy in accuracies)))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("corpora", nargs="*", default=list(SPLITS))
     parser.add_argument("--budget", type=lambda text: text.split(","), default=["2m"])
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")])
     parser.add_argument("--subsets", type=int, default=10)
+    parser.add_argument("--pipelines", action="store_true")
     arguments = parser.parse_args()
-    if arguments.sizes:
+    if arguments.pipelines:
+        compare_pipelines(arguments.corpora)
+    elif arguments.sizes:
         compare_subsets(arguments.corpora, arguments.sizes, arguments.subsets)
     else:
         compare_full(arguments.corpora, arguments.budget)

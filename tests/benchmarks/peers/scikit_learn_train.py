@@ -9,14 +9,16 @@ SOURCE is a directory of folders of files, or a JSONL file.
 """
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import joblib
 from reading import lines_of
 from sklearn.datasets import load_files
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.naive_bayes import MultinomialNB
-from sklearn.pipeline import make_pipeline, make_union
+from sklearn.pipeline import Pipeline, make_pipeline, make_union
 from sklearn.svm import LinearSVC
 
 FEATURES = {
@@ -24,6 +26,12 @@ FEATURES = {
     "within": {"analyzer": "char_wb", "ngram_range": (2, 5)},
     "across": {"analyzer": "char", "ngram_range": (1, 5)},
 }
+
+
+def make_linear_svm(views: Sequence[Mapping[str, Any]]) -> Pipeline:
+    """TF-IDF with logarithmic counts of each view, side by side, and a linear support vector machine."""
+    vectorizers = [TfidfVectorizer(**{"decode_error": "replace", "sublinear_tf": True, **view}) for view in views]
+    return make_pipeline(make_union(*vectorizers), LinearSVC())
 
 
 def main() -> None:
@@ -37,9 +45,7 @@ def main() -> None:
     shortest, longest = map(int, options.ngrams.split(","))
     shared = {"decode_error": "replace", "ngram_range": (shortest, longest)}
     if options.kind == "linear-svm":
-        views = [shared] if options.features is None else [FEATURES[name] for name in options.features]
-        vectorizers = [TfidfVectorizer(**{"decode_error": "replace", "sublinear_tf": True, **view}) for view in views]
-        model = make_pipeline(make_union(*vectorizers), LinearSVC())
+        model = make_linear_svm([shared] if options.features is None else [FEATURES[name] for name in options.features])
     else:
         model = make_pipeline(CountVectorizer(**shared), MultinomialNB())
     if options.source.is_dir():
