@@ -113,6 +113,12 @@ def invalid_value(key: str, what: str) -> ArtifactError:
     return foreign_error(f'holds a model that cannot be right: "{key}" {what}')
 
 
+def require(key: str, is_right: bool | np.bool_, what: str) -> None:
+    """Raise ArtifactError with what is wrong with a value unless it is right."""
+    if not is_right:
+        raise invalid_value(key, what)
+
+
 def check_number(key: str, value: float, limits: Limits) -> None:
     """Raise ArtifactError unless a number is within its limits; NaN never is."""
     is_whole = isinstance(value, int)
@@ -148,8 +154,7 @@ def check_within(key: str, numbers: NDArray[Any], minimum: float, maximum: float
 
 def check_ascending(key: str, numbers: NDArray[Any]) -> None:
     """Raise ArtifactError unless each number is at least the one before it."""
-    if not (numbers[1:] >= numbers[:-1]).all():
-        raise invalid_value(key, "should ascend")
+    require(key, (numbers[1:] >= numbers[:-1]).all(), "should ascend")
 
 
 def check_rows(key: str, indptr: NDArray[Any], columns: NDArray[Any], *, n_columns: int) -> None:
@@ -177,8 +182,7 @@ class Lists:
 def _check_names(found: Names, key: str, n_labels: int) -> None:
     if not are_offsets(found.offsets, len(found.blob)):
         raise invalid_value(key, f"should ascend from 0 to {len(found.blob):,} in its offsets")
-    if not are_utf8(found.blob, found.offsets):
-        raise invalid_value(key, "should be UTF-8")
+    require(key, are_utf8(found.blob, found.offsets), "should be UTF-8")
 
 
 def _check_lists(found: Lists, key: str, n_labels: int) -> None:
@@ -251,20 +255,17 @@ def _check_multilabel_fit(found: MultilabelFit, key: str, n_labels: int) -> None
 
 def _check_part(found: Part, key: str, n_labels: int) -> None:
     _check_choice(f"{key}.model", found.model, (*PART_MODELS, *LINEAR_MODELS))
-    if (found.C is None) == (found.model in LINEAR_MODELS):
-        raise invalid_value(f"{key}.C", f"does not fit {found.model} models")
+    require(f"{key}.C", (found.C is None) != (found.model in LINEAR_MODELS), f"does not fit {found.model} models")
 
 
 def _check_unlabeled(found: Unlabeled, key: str, n_labels: int) -> None:
     _check_choice(f"{key}.method", found.method, METHODS)
-    if len(found.log_prior) != n_labels:
-        raise invalid_value(f"{key}.log_prior", "should be one number for each label")
+    require(f"{key}.log_prior", len(found.log_prior) == n_labels, "should be one number for each label")
     _check_probabilities(f"{key}.log_prior", np.exp(found.log_prior))
 
 
 def _check_choice(key: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise invalid_value(key, f"should be one of {', '.join(choices)}, and is {value[:40]}")
+    require(key, value in choices, f"should be one of {', '.join(choices)}, and is {value[:40]}")
 
 
 def _check_input(found: ModelInput, key: str, n_labels: int) -> None:
@@ -274,8 +275,7 @@ def _check_input(found: ModelInput, key: str, n_labels: int) -> None:
     names = (*found.text_field, found.label_field, *found.label_fields, separator)
     if not found.text_field or not all(0 < len(name) <= MAX_LABEL_CHARACTERS for name in names):
         raise invalid_value(f"{key}.text_field", "should be names of columns, keys or headers")
-    if len(set(found.label_fields)) < len(found.label_fields):
-        raise invalid_value(f"{key}.label_fields", "holds a text twice")
+    require(f"{key}.label_fields", len(set(found.label_fields)) == len(found.label_fields), "holds a text twice")
 
 
 def _check_weighting(found: Weighting, key: str, n_labels: int) -> None:
@@ -301,8 +301,7 @@ def _check_statistics(found: ClassStatistics, key: str, n_labels: int) -> None:
         raise invalid_value(f"{key}.occurrences", "should be at least the documents")
     if found.totals is not None:
         _check_counts(f"{key}.totals.documents", found.totals.documents, found.n_features)
-        if not found.is_within_totals:
-            raise invalid_value(key, "should have at most the counts of all documents for each label")
+        require(key, found.is_within_totals, "should have at most the counts of all documents for each label")
 
 
 def _check_totals(found: Totals, key: str, n_labels: int) -> None:
@@ -316,10 +315,8 @@ def _check_totals(found: Totals, key: str, n_labels: int) -> None:
 
 
 def _check_counts(key: str, found: NDArray[Any], n_expected: int) -> None:
-    if len(found) != n_expected:
-        raise invalid_value(key, f"should be {n_expected:,} numbers, and is {len(found):,}")
-    if found.sum(dtype=np.float64) > MAX_COUNTED:
-        raise invalid_value(key, f"should sum to at most {MAX_COUNTED:,}")
+    require(key, len(found) == n_expected, f"should be {n_expected:,} numbers, and is {len(found):,}")
+    require(key, found.sum(dtype=np.float64) <= MAX_COUNTED, f"should sum to at most {MAX_COUNTED:,}")
 
 
 CHECKS: dict[str, Callable[[Any, str, int], None]] = {

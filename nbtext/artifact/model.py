@@ -24,7 +24,7 @@ import numpy as np
 
 from nbtext import __version__
 from nbtext.artifact import audit
-from nbtext.artifact.audit import MAX_NUMBER, invalid_value
+from nbtext.artifact.audit import MAX_NUMBER, invalid_value, require
 from nbtext.artifact.record import Reader, write
 from nbtext.artifact.storage import Record, StoredArray, assemble, load, name_errors, newer_error, save
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate
@@ -110,8 +110,7 @@ def _join_views(views: list[View]) -> View:
     if not settings.view:
         return views[0]
     vocabularies = [view.vocabulary for view in views if view.vocabulary is not None]
-    if len(vocabularies) < len(views):
-        raise invalid_value("views.vocabulary", "is missing")
+    require("views.vocabulary", len(vocabularies) == len(views), "is missing")
     bounds = running_sums(np.array(list(map(len, vocabularies)))).tolist()
     weighting = Weighting.join_views([view.weighting for view in views], bounds)
     return View(settings, join_views(settings.view, vocabularies), weighting)
@@ -170,13 +169,10 @@ def _check_path(path: str | os.PathLike[str]) -> str:
 def _read_fitted_model(record: Record) -> FittedModel:
     reader = Reader()
     for name, kind in (("nbtext", str), ("task", dict), ("views", list)):
-        if name not in record:
-            raise invalid_value(name, "is missing")
-        if not isinstance(record[name], kind):
-            raise invalid_value(name, "has another type")
+        require(name, name in record, "is missing")
+        require(name, isinstance(record[name], kind), "has another type")
     task = _read_task(reader, record["task"])
-    if not record["views"]:
-        raise invalid_value("views", "is empty")
+    require("views", bool(record["views"]), "is empty")
     view = _join_views([reader.read_record(View, each, "views") for each in record["views"]])
     rest = {name: value for name, value in record.items() if name not in HEADER}
     if isinstance(rest.get("scorer"), dict) and "scales" in rest["scorer"]:  # its weights are in 8 bits
@@ -292,12 +288,10 @@ def _check_width(key: str, view: View, n_columns: int, *, width: int = 1) -> Non
 def _check_model(model: FittedModel) -> None:
     """Raise ArtifactError unless the parts of a model fit together."""
     features, settings, known = model.feature_settings, model.model_settings, model.input
-    if not are_labels_of(model.label_type, model.labels):
-        raise invalid_value("label_type", "does not match the labels")
+    require("label_type", are_labels_of(model.label_type, model.labels), "does not match the labels")
     if (model.hyperparameters.C is None) == settings.is_linear:
         raise invalid_value("hyperparameters.C", f"does not fit {settings.model} models")
-    if len(set(model.approximate)) < len(model.approximate):
-        raise invalid_value("approximate", "holds a text twice")
+    require("approximate", len(set(model.approximate)) == len(model.approximate), "holds a text twice")
     if known.separate_fields and not features.fields:
         raise invalid_value("input.separate_fields", "is true, and the features are of no separate fields")
     n_matrix = known.matrix_columns
@@ -329,16 +323,14 @@ def _read_counts(stored: Record, fitted: FittedModel) -> CorpusCounts:
     stored = stored if is_kept else {**stored, "sample": concatenate(())}
     if isinstance(parts := stored.get("vocabulary"), list):
         names, vocabularies = fitted.feature_settings.view, [reader.read(Vocabulary, each, "counts") for each in parts]
-        if len(names) != len(vocabularies):
-            raise invalid_value("counts.vocabulary", "should be one for each view")
+        require("counts.vocabulary", len(names) == len(vocabularies), "should be one for each view")
         stored = {**stored, "vocabulary": join_views(names, vocabularies)}
     reader.n_labels = len(fitted.labels)
     found = reader.read_fields(CorpusCounts, stored, "counts", without=DERIVED_COUNTS)
     size = sample_size(fitted.feature_settings, settings) if is_kept else 0
     counts = CorpusCounts(labels=fitted.labels, sample_size=size, **found)
     statistics = counts.statistics
-    if counts.task != fitted.task.name:
-        raise invalid_value("counts.label_sets", "does not fit the task")
+    require("counts.label_sets", counts.task == fitted.task.name, "does not fit the task")
     if (statistics.totals is None) != (counts.label_sets is None):
         raise invalid_value("counts.statistics.totals", "should be stored if, and only if, there are label sets")
     view = View(fitted.feature_settings, counts.vocabulary, fitted.weighting)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.artifact import audit
-from nbtext.artifact.audit import DEFAULT, Limits, invalid_value
+from nbtext.artifact.audit import DEFAULT, Limits, invalid_value, require
 from nbtext.artifact.storage import Record, StoredArray, newer_error
 from nbtext.documents.names import are_ascending, pack_names, unpack_names
 from nbtext.errors import SettingsError
@@ -149,19 +149,16 @@ class Reader:
         elif origin is tuple:
             found = self._read_tuple(get_args(hint), value, key, limits)
         elif origin is Mapping:
-            if type(value) is not dict or value.keys() != {"keys", "values"}:
-                raise invalid_value(key, "should have keys and values")
+            require(key, type(value) is dict and value.keys() == {"keys", "values"}, "should have keys and values")
             named = zip(get_args(hint), ("keys", "values"), strict=True)
             keys, values = (self._read_tuple((part, ...), value[name], f"{key}.{name}", limits) for part, name in named)
             found = dict(zip(keys, values, strict=False))
-            if not len(keys) == len(values) == len(found):
-                raise invalid_value(key, "should have one value for each key")
+            require(key, len(keys) == len(values) == len(found), "should have one value for each key")
         elif hint is Vocabulary:
             found = value
             if not isinstance(value, Vocabulary):
                 names = self.read_record(audit.Names, value, key)
-                if not are_ascending(names.blob, names.offsets):
-                    raise invalid_value(key, "should hold each term once, in sorted order")
+                require(key, are_ascending(names.blob, names.offsets), "should hold each term once, in sorted order")
                 found = Vocabulary(names.blob, names.offsets)
         elif fields_of(hint):
             found = self.read_record(hint, value, key)
@@ -181,16 +178,14 @@ class Reader:
         is_float = array.dtype.kind == "f"
         if kind is Any:
             kind = np.float64 if is_float else limits.integers
-        if is_float != (kind is np.float64):
-            raise invalid_value(key, f"should hold {kind.__name__}, and holds {array.dtype.name}")
+        require(key, is_float == (kind is np.float64), f"should hold {kind.__name__}, and holds {array.dtype.name}")
         audit.check_array(key, array, limits, self.n_labels, np.dtype(kind))
         return array.astype(kind, copy=False)
 
     def _read_tuple(self, parts: tuple[Any, ...], value: Any, key: str, limits: Limits) -> tuple[Any, ...]:
         items = self._read_items(value, key, limits)
         if parts[-1] is not Ellipsis:
-            if len(items) != len(parts):
-                raise invalid_value(key, f"should have {len(parts)} values, and has {len(items):,}")
+            require(key, len(items) == len(parts), f"should have {len(parts)} values, and has {len(items):,}")
             return tuple(self.read(part, item, key, limits) for part, item in zip(parts, items, strict=True))
         if parts[0] is str and all(type(item) is str for item in items):
             return tuple(items)
