@@ -10,7 +10,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from nbtext.errors import OutputError
 
@@ -38,6 +38,28 @@ class Writer(Protocol):
     def write(self, data: bytes, /) -> int: ...
 
     def flush(self) -> None: ...
+
+
+class Sink(io.RawIOBase):
+    """A write-only file object without `seek`, whose file remains open; libraries ask for its position."""
+
+    def __init__(self, file: Writer) -> None:
+        self._file = file
+        self._position = 0
+
+    def write(self, data: Any) -> int:
+        self._file.write(data)
+        self._position += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self._position
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def writable(self) -> bool:
+        return True
 
 
 FORMULA = r"[=+\-@\t\r]"  # the first character of a cell that a spreadsheet evaluates

@@ -31,7 +31,7 @@ from nbtext.documents.rows import LINES_HINT, PREFIX_HINT, ChangedRows, Column, 
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, is_regular, is_url, open_seekable
 from nbtext.errors import InputError, MissingExtra, SettingsError
-from nbtext.output import Writer
+from nbtext.output import Sink
 
 BLOCK_ROWS = 1 << 12
 BLOCK_BYTES = 1 << 20
@@ -740,26 +740,4 @@ def _open(target: Target) -> Iterator[Any]:
         what = "the result is binary, and standard output is a terminal"
         raise SettingsError(what, where="-o", hint="write it to a file with -o")
     with target.open() as file:
-        yield _Sink(file)
-
-
-class _Sink(io.RawIOBase):
-    """A write-only file object, whose file remains open; pyarrow asks for its position."""
-
-    def __init__(self, file: Writer) -> None:
-        self._file = file
-        self._position = 0
-
-    def write(self, data: Any) -> int:
-        self._file.write(data)
-        self._position += len(data)
-        return len(data)
-
-    def tell(self) -> int:
-        return self._position
-
-    def flush(self) -> None:
-        self._file.flush()
-
-    def writable(self) -> bool:
-        return True
+        yield Sink(file)

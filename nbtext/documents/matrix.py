@@ -24,6 +24,7 @@ from nbtext.documents.names import are_ascending, are_offsets, are_utf8, find_ro
 from nbtext.documents.recognition import BROKEN_ZIP, MATRIX, recognize
 from nbtext.documents.streams import ByteStream, open_stream
 from nbtext.errors import InputError, number_of
+from nbtext.output import Sink
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -106,27 +107,12 @@ def save_matrix(matrix: Matrix, file: BinaryIO) -> None:
         "document_id_offsets": id_offsets, "labels": label_blob, "label_offsets": label_offsets,
         "has_label": np.array([label is not None for label in matrix.labels], dtype=np.bool_),
     }  # fmt: skip
-    with zipfile.ZipFile(_Forward(file), "w", zipfile.ZIP_STORED) as archive:
+    # a pipe and a file on the disk get the same bytes, because a sink has no `seek`
+    with zipfile.ZipFile(Sink(file), "w", zipfile.ZIP_STORED) as archive:
         for name, array in members.items():
             with archive.open(zipfile.ZipInfo(f"{name}.npy", EPOCH), "w", force_zip64=True) as member:
                 little = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
                 np.lib.format.write_array(member, little, allow_pickle=False)
-
-
-class _Forward:
-    """A file without `seek`, so that a pipe and a file on the disk get the same bytes."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-
-    def write(self, data: bytes, /) -> int:
-        return self._file.write(data)
-
-    def flush(self) -> None:
-        self._file.flush()
-
-    def close(self) -> None:
-        """Do nothing: the caller that opened the file closes it."""
 
 
 class _UnfitError(Exception):
