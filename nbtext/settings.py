@@ -238,10 +238,23 @@ def _is_given(condition: str, given: Mapping[str, Any]) -> bool:
     return name in given and (not has_value or given[name] in (value, (value,)))
 
 
+class Settings:
+    """A settings record, whose values are checked when it is made."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        self.check_values()
+
+    def check_values(self) -> None:
+        """Raise SettingsError if a value is wrong in a way that `check_settings` does not see."""
+
+
 def check_settings(record: Any) -> None:
     """Raise SettingsError if a value is not among the choices or bounds of its field, or breaks a rule of the record.
 
-    Every settings record calls this in its `__post_init__`; of the record of a command, the command calls it.
+    Every settings record is checked when it is made (`Settings`); of the record of a command, the command calls this.
     """
     given = {}
     for field, found in list_settings(type(record)):

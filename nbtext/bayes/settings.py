@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
 from nbtext.errors import PARAMETERS, SettingsError, list_some, named
 from nbtext.records import dataclass
-from nbtext.settings import Excludes, check_settings, parse_label_share, parse_number_or_auto, refuse, require, setting
+from nbtext.settings import Excludes, Settings, parse_label_share, parse_number_or_auto, refuse, require, setting
 
 if TYPE_CHECKING:
     from nbtext.bayes.class_statistics import Prior
@@ -49,7 +49,7 @@ def _parse_prior(text: str) -> str | tuple[float, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LinearSettings:
+class LinearSettings(Settings):
     """The settings of linear models: regularization, loss, and the Naive Bayes weights of NB-SVM."""
 
     C: float | str = setting(
@@ -76,8 +76,7 @@ class LinearSettings:
         low=0, high=2**64 - 1, wanted="a whole number from 0 to 2^64 - 1", is_option=False,
     )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        check_settings(self)
+    def check_values(self) -> None:
         if isinstance(self.C, str):
             require(self.C == AUTO, self.C, "auto or a number", "C")
 
@@ -164,8 +163,8 @@ class ModelSettings(LinearSettings):
         "phrases or standard sentences.", choices=DUPLICATES, metavar="NAME",
     )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        LinearSettings.__post_init__(self)
+    def check_values(self) -> None:
+        LinearSettings.check_values(self)
         defaults = {each.name: each.default for each in fields(self)}
         special = [name for name in OF_SOME_MODELS if getattr(self, name) != defaults[name]]
         if special:  # only then, because the record of a model imports NumPy

@@ -12,13 +12,13 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.parallel import available_cpus
 from nbtext.records import dataclass
 from nbtext.report.records import OUTPUT_FORMATS
-from nbtext.settings import check_settings, list_settings, parse_bytes, part, setting
+from nbtext.settings import Settings, list_settings, parse_bytes, part, setting
 
 MAX_JOBS = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunSettings:
+class RunSettings(Settings):
     """How a command runs.
 
     jobs         number of threads
@@ -39,8 +39,7 @@ class RunSettings:
     )  # fmt: skip
     debug: bool = setting(False, "Show the traceback of an error.")
 
-    def __post_init__(self) -> None:
-        check_settings(self)
+    def check_values(self) -> None:
         if not self.jobs:
             object.__setattr__(self, "jobs", available_cpus())
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from nbtext.errors import SettingsError
 from nbtext.records import dataclass
-from nbtext.settings import Needs, check_settings, setting
+from nbtext.settings import Needs, Settings, setting
 
 LOCAL = "local"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterSettings:
+class ClusterSettings(Settings):
     """Which cluster does the work, and the size of its shards."""
 
     TITLE = "Cluster"
@@ -25,8 +25,7 @@ class ClusterSettings:
         low=1, metavar="N", default_help="two shards for each thread of the workers, each of 16 to 512 MiB",
     )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        check_settings(self)
+    def check_values(self) -> None:
         if self.cluster is not None and self.cluster != LOCAL and "://" not in self.cluster:
             what, hint = f"{self.cluster!r} is not an address", "give tcp://HOST:8786, or local"
             raise SettingsError(what, where="cluster", hint=hint)

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from nbtext.documents.formats import FORMAT_NAMES
 from nbtext.errors import PARAMETERS, InputError
 from nbtext.records import dataclass
-from nbtext.settings import Excludes, check_settings, parse_names, setting
+from nbtext.settings import Excludes, Settings, parse_names, setting
 
 DEFAULT_TEXT, DEFAULT_LABEL = ("text",), "label"
 
@@ -61,7 +61,7 @@ def read_words(path: str, hint: str = "give a file with one entry per line") -> 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InputSettings:
+class InputSettings(Settings):
     """How sources are divided into documents, and which fields are the text, the label and the id."""
 
     TITLE = "Input"
@@ -136,9 +136,6 @@ class InputSettings:
     keeps_skipped: bool = False  # a file of a directory that is not text is a document that cannot be read
     keeps_rows: bool = False  # batches keep the rows of the file, so that columns can be added to them
     corrects_rows: bool = False  # batches keep the rows of the file, if its format has rows with fields or labels
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     @property
     def is_filtering(self) -> bool:

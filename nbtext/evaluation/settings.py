@@ -8,7 +8,7 @@ from nbtext.bayes.settings import BEST, ModelSettings
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError, suggest
 from nbtext.records import dataclass
-from nbtext.settings import Excludes, check_settings, choices_of, parse_names, parse_time, setting
+from nbtext.settings import Excludes, Settings, choices_of, parse_names, parse_time, setting
 
 TIME_STEPS = 10  # of a time-series split, if --folds does not say
 GIVEN = "given"  # the name of a feature set, or a weighting, that the user of a model search chose
@@ -20,7 +20,7 @@ SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoldSettings:
+class FoldSettings(Settings):
     """How documents are split for cross-validation."""
 
     TITLE = "Cross-validation"
@@ -41,8 +41,7 @@ class FoldSettings:
     )  # fmt: skip
     seed: int = setting(1, "Seed of the random assignment of documents to folds.", low=0, metavar="N")
 
-    def __post_init__(self) -> None:
-        check_settings(self)
+    def check_values(self) -> None:
         if self.split_field == "":
             raise SettingsError("the name of the field is empty", where=self.split_option)
 
@@ -80,7 +79,7 @@ def _parse_sizes(text: str) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CurveSettings:
+class CurveSettings(Settings):
     """Models, training set sizes and repetitions of learning curves.
 
     models  None: the event models that need only class statistics; best alone: the candidates of a model search
@@ -104,8 +103,7 @@ class CurveSettings:
         """Whether the candidates of a model search are compared, and not learning curves."""
         return self.models == (BEST,)
 
-    def __post_init__(self) -> None:
-        check_settings(self)
+    def check_values(self) -> None:
         known = (*models_to_compare(), BEST)
         for name in self.models or ():
             if name not in known:
@@ -119,7 +117,7 @@ class CurveSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchSettings:
+class SearchSettings(Settings):
     """Time limit of a model search, in seconds."""
 
     TITLE = "Model"
@@ -129,6 +127,3 @@ class SearchSettings:
         "is read or fitted that would exceed the limit.", parse=parse_time(SECONDS, "s", "30s or 5m"), metavar="TIME",
         default_help="2m", low=0, high=1e9, wanted="a time, such as 30s or 5m",
     )  # fmt: skip
-
-    def __post_init__(self) -> None:
-        check_settings(self)

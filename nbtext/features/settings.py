@@ -12,7 +12,7 @@ from nbtext.errors import PARAMETERS, SettingsError
 from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, NORMS, TERM_FREQUENCIES, WEIGHTINGS
 from nbtext.features.stop_words import ENGLISH, read_stop_words
 from nbtext.records import dataclass
-from nbtext.settings import Excludes, check_settings, choices_of, setting, shorthand
+from nbtext.settings import Excludes, Settings, choices_of, setting, shorthand
 
 ANALYZERS = ("word", "char", "char_wb")
 LONGEST_NGRAM = 100  # words or characters
@@ -70,7 +70,7 @@ def expand_weighting(name: str) -> Mapping[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FeatureSettings:
+class FeatureSettings(Settings):
     """The analyzer (what a feature is), the selection (which features are kept) and the weighting (of counts)."""
 
     TITLE = "Features"
@@ -169,8 +169,7 @@ class FeatureSettings:
     )  # fmt: skip
     norm: str = setting("none", "Norm by which each document vector is divided.", choices=NORMS, metavar="NAME")
 
-    def __post_init__(self) -> None:
-        check_settings(self)
+    def check_values(self) -> None:
         for option in ("min_df", "max_df"):
             limit = getattr(self, option)
             if limit > MAX_NUMBER:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from nbtext.errors import InputError, SettingsError, list_some, named
 from nbtext.records import dataclass
-from nbtext.settings import Excludes, Needs, check_settings, parse_label_share, parse_time, setting
+from nbtext.settings import Excludes, Needs, Settings, parse_label_share, parse_time, setting
 
 COST_COLUMNS = 3
 COST_HINT = "each line has a true label, a predicted label and a cost, separated by commas, semicolons or tabs"
@@ -125,7 +125,7 @@ def _parse_threshold(text: str) -> tuple[str, float] | float | str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionSettings:
+class DecisionSettings(Settings):
     """How probabilities become decisions.
 
     min_probability  the model abstains below it; None: it never abstains
@@ -172,8 +172,7 @@ class DecisionSettings:
         low=1, metavar="N",
     )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        check_settings(self)
+    def check_values(self) -> None:
         pairs = [each for each in self.threshold if isinstance(each, tuple)]
         for name, minimum in (*pairs, *(("", each) for each in self.threshold if isinstance(each, int | float))):
             if not 0 <= minimum <= 1:
@@ -230,7 +229,7 @@ def refuse_decisions(kind: str, wrong: list[str], hint: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnlabeledSettings:
+class UnlabeledSettings(Settings):
     """How a model is trained on unlabeled documents."""
 
     TITLE = "Unlabeled documents"
@@ -240,16 +239,13 @@ class UnlabeledSettings:
         "the unlabeled documents, which may be 0, is selected on held-out labeled documents.", low=1, metavar="N",
     )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.25}  # days of each unit of time
 _TIME: dict[str, Any] = {"parse": parse_time(DAYS, "d", "30d, 12h or 4w"), "metavar": "TIME"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DecaySettings:
+class DecaySettings(Settings):
     """Exponential decay of the weights of older documents. The clock is never read.
 
     half_life  days in which the weight of a document halves
@@ -267,9 +263,6 @@ class DecaySettings:
         None, "Time since the last training or update of the model, such as 7d. Needs --half-life.",
         low=0, high=1e9, wanted="a time of 0 or more, such as 30d, 12h or 4w", **_TIME,
     )  # fmt: skip
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     @property
     def factor(self) -> float:

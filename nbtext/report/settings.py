@@ -10,7 +10,7 @@ from nbtext.documents.formats import WRITABLE_NAMES
 from nbtext.errors import SettingsError
 from nbtext.records import dataclass
 from nbtext.report.records import field_text, format_json
-from nbtext.settings import Needs, check_settings, parse_names, setting
+from nbtext.settings import Needs, Settings, parse_names, setting
 
 COLUMNS = ("label", "probability")
 SEVERAL_COLUMNS = ("labels", "probabilities")  # of a model that predicts several labels for a document
@@ -47,7 +47,7 @@ SCORES, EXPLANATION = Field("scores", format_json), Field("contributions", forma
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnSettings:
+class ColumnSettings(Settings):
     """Which columns are added to the rows of a source.
 
     columns  names of fields of a prediction
@@ -74,8 +74,7 @@ class ColumnSettings:
         metavar="NAME", default_help="predictions",
     )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        check_settings(self)
+    def check_values(self) -> None:
         if self.table == "":
             raise SettingsError("the name of the table is empty", where="table", hint="name it, or leave out --table")
         hint = f"choose from {', '.join(FIELDS)}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from nbtext.errors import InputError, SettingsError
-from nbtext.settings import Needs, check_settings, setting
+from nbtext.settings import Needs, Settings, setting
 
 MODEL_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 TOKEN = re.compile(r"[\x21-\x7e]{8,512}")
@@ -24,7 +24,7 @@ class ModelFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServeSettings:
+class ServeSettings(Settings):
     """How models are served.
 
     max_body_bytes  also of a document in a stream
@@ -76,8 +76,7 @@ class ServeSettings:
         low=1e-3, high=86_400, metavar="SECONDS",
     )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        check_settings(self)
+    def check_values(self) -> None:
         if not self.is_local and self.token_file is None and not self.insecure:
             what = f"{self.host} is not a loopback address, so requests need a token"
             hint = "give --token-file FILE, or --insecure if everybody who reaches it may use it"
