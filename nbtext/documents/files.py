@@ -300,10 +300,8 @@ def is_directory(path: str) -> bool:
         status = os.stat(path)
         if not os.access(path, os.R_OK):
             raise PermissionError(errno.EACCES, "")
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise streams.unreadable(path, error) from None
-    except ValueError:
-        raise InputError("a path cannot contain a NUL character", where=path) from None
     return stat.S_ISDIR(status.st_mode)
 
 

@@ -203,8 +203,10 @@ def take_opened(path: str) -> ByteStream | None:
     return _opened.pop(path, None)
 
 
-def unreadable(path: str, error: OSError) -> InputError:
+def unreadable(path: str, error: OSError | ValueError) -> InputError:
     """Return the error for a file that the system cannot open or read."""
+    if isinstance(error, ValueError):
+        return InputError("a path cannot contain a NUL character", where=path)
     hints = {
         FileNotFoundError: "check the path",
         PermissionError: "check its permissions (ls -l)",
@@ -243,10 +245,8 @@ def similar_path(path: str) -> str | None:
 def _file_stream(path: str, offset: int) -> ByteStream:
     try:
         handle = os.open(path, READ)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise unreadable(path, error) from None
-    except ValueError:
-        raise InputError("a path cannot contain a NUL character", where=path) from None
     if offset:
         os.lseek(handle, offset, os.SEEK_SET)
     return _handle_stream(path, handle, lambda: os.close(handle))
