@@ -85,13 +85,25 @@ def format_result(result: Result[Any], output_format: str, screen: Screen = PLAI
     """
     if output_format in result.texts:
         yield from map(result.texts[output_format], result.items)
-    elif output_format == "table":
-        yield from _format_screens(result, screen)
+    elif output_format == "table" and result.layout is None:
+        rows = chain.from_iterable(map(result.rows, result.items))
+        shown = ([printable(field_text(value)) for value in row] for row in rows)
+        yield format_screen([new_table(*result.columns, rows=shown)], screen)
+    elif output_format == "table" and result.layout is not None:
+        for number, item in enumerate(result.items):
+            yield result.gap * (number > 0) + format_screen(result.layout(item, screen), screen)
     elif output_format == "jsonl":
         for item in result.items:
             yield "".join(format_json(record) + "\n" for record in result.list_records(item))
-    elif output_format == "json":
-        yield from _format_documents(result)
+    elif output_format == "json" and result.document is not None:
+        for item in result.items:
+            yield format_json(result.document(item), indent=2) + "\n"
+    elif output_format == "json":  # the list of the records of all items
+        before = "[\n"
+        for record in chain.from_iterable(map(result.list_records, result.items)):
+            yield before + format_json(record)
+            before = ",\n"
+        yield "\n]\n" if before == ",\n" else "[]\n"
     elif output_format == "markdown" and result.tables is not None:
         for item in result.items:
             yield "\n".join(each if isinstance(each, str) else _format_table(each) for each in result.tables(item))
@@ -102,29 +114,6 @@ def format_result(result: Result[Any], output_format: str, screen: Screen = PLAI
             yield "\t".join(result.columns) + "\n"
         for item in result.items:
             yield format_rows(result.rows(item), output_format)
-
-
-def _format_screens(result: Result[Any], screen: Screen) -> Iterator[str]:
-    if result.layout is None:
-        rows = chain.from_iterable(map(result.rows, result.items))
-        shown = ([printable(field_text(value)) for value in row] for row in rows)
-        yield format_screen([new_table(*result.columns, rows=shown)], screen)
-        return
-    for number, item in enumerate(result.items):
-        yield result.gap * (number > 0) + format_screen(result.layout(item, screen), screen)
-
-
-def _format_documents(result: Result[Any]) -> Iterator[str]:
-    """Yield the document of the only item, or the list of the records of all items, as JSON."""
-    if result.document is not None:
-        for item in result.items:
-            yield format_json(result.document(item), indent=2) + "\n"
-        return
-    before = "[\n"
-    for record in chain.from_iterable(map(result.list_records, result.items)):
-        yield before + format_json(record)
-        before = ",\n"
-    yield "\n]\n" if before == ",\n" else "[]\n"
 
 
 def _format_table(table: Table) -> str:
