@@ -172,13 +172,6 @@ class LabelingScreen:
         text, weights = mark_document(document.texts, explanations, self._locate)
         self._view = View(document.id, text, weights, format_prediction(explanations), (), "")
 
-    def _header(self) -> str:
-        session = self._session
-        parts = [number_of(len(session.file.answers), "answer"), f"{session.n_left:,} left"]
-        if session.n_found is not None:
-            parts.append(f"search: {session.n_found:,}")
-        return " · ".join((*parts, self._view.header)) if self._view.header else " · ".join(parts)
-
     def _draw(self) -> None:
         self._size = shutil.get_terminal_size()
         session = self._session
@@ -187,7 +180,11 @@ class LabelingScreen:
         status = self._message or (FOOTER_SEVERAL if self._is_switched else FOOTER)
         if self._prompt is not None:
             status = f"{self._prompt[0]}: {self._prompt[1]}▏  (Enter: done, Esc: back)"
-        view = replace(self._view, header=self._header(), choices=choices, status=status)
+        parts = [number_of(len(session.file.answers), "answer"), f"{session.n_left:,} left"]
+        if session.n_found is not None:
+            parts.append(f"search: {session.n_found:,}")
+        header = " · ".join(filter(None, (*parts, self._view.header)))
+        view = replace(self._view, header=header, choices=choices, status=status)
         if self._is_help:
             from rich.text import Text
 
