@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import re
 import sys
 import threading
 import time
@@ -338,7 +339,8 @@ class Guard:
         """
         headers: dict[bytes, bytes] = dict(scope["headers"])
         host, origin = headers.get(b"host", b""), headers.get(b"origin", b"")
-        if self._checks_host and _without_port(host.decode("latin-1").lower()) not in self._hosts:
+        # without the port
+        if self._checks_host and re.sub(r":\d+\Z", "", host.decode("latin-1").lower()) not in self._hosts:
             raise HTTPException(403, "the Host header names none of the hosts that this service answers for")
         is_foreign = origin and origin.partition(b"://")[2].lower() != host.lower()
         if (is_foreign or headers.get(b"sec-fetch-site") == b"cross-site") and scope["method"] not in SAFE_METHODS:
@@ -349,11 +351,6 @@ class Guard:
             matches = [hmac.compare_digest(digest, known) for known in self._digests]
             if kind.lower() != b"bearer" or not any(matches):
                 raise HTTPException(401, "a valid bearer token is needed", {"WWW-Authenticate": "Bearer"})
-
-
-def _without_port(host: str) -> str:
-    name, separator, port = host.rpartition(":")
-    return name if separator and port.isdecimal() else host
 
 
 def _place(error: BaseException) -> str:
