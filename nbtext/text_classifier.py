@@ -284,7 +284,9 @@ class TextClassifier:
         if self._rows is None:
             raise AttributeError("leave_one_out_predict_proba_ exists only after fit, not after load or partial_fit")
         rows, found = leave_one_out_probabilities(self.model_)
-        return sklearn_compat.spread_rows(self._arrange(found, absent=0), self._rows[rows], self._n_fitted)
+        spread = np.full((self._n_fitted, len(self.classes_)), np.nan)
+        spread[self._rows[rows]] = self._arrange(found, absent=0)
+        return spread
 
     @property
     def classes_(self) -> NDArray[Any]:

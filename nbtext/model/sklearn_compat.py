@@ -152,13 +152,6 @@ def document_parameters(kind: type, *records: type) -> None:
     kind.__doc__ = "\n".join((before.rstrip(), "", *lines, "", title + after))
 
 
-def spread_rows(values: NDArray[np.float64], rows: NDArray[np.int64], n_rows: int) -> NDArray[np.float64]:
-    """Return an array of n_rows rows with these values in some of the rows, and NaN in the others."""
-    spread = np.full((n_rows, values.shape[1]), np.nan)
-    spread[rows] = values
-    return spread
-
-
 def text_batch(texts: list[str]) -> Batch:
     """Return a batch of texts, numbered from 1."""
     return Batch(list(map(str, range(1, len(texts) + 1))), (texts,), [None] * len(texts))
