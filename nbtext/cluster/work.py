@@ -185,7 +185,8 @@ def predict_shard(
     report, records = Report(), io.BytesIO()
     try:
         _check_versions(token_versions)
-        model = _load_model(task.model, task.stamp)
+        with _loading:  # only one of several threads loads it
+            model = _load_model(task.model, task.stamp)
         predictions = predict_source(
             model.fitted, open_shard(shard, input_settings), jobs=1, decisions=task.decisions, on_batch=report.add
         )
@@ -197,13 +198,8 @@ def predict_shard(
     return {"report": report.plain(), "records": records.getvalue()}
 
 
-def _load_model(path: str, stamp: tuple[int, int]) -> TrainedModel:
-    with _loading:  # only one of several threads loads it
-        return _load_cached_model(path, stamp)
-
-
 @lru_cache(maxsize=1)
-def _load_cached_model(path: str, stamp: tuple[int, int]) -> TrainedModel:
+def _load_model(path: str, stamp: tuple[int, int]) -> TrainedModel:
     model = load_model(path)
     if stamp_of(path) != stamp:
         what = "is not the same file as on the machine of the command"
