@@ -62,7 +62,7 @@ RIDDLE = re.compile(
 )
 # of the third edition: 28,344 and 3,798; growth since then: few labels, views, combined and stacked models, small files
 # and large corpora
-MAX_PYTHON_LINES, MAX_CYTHON_LINES = 29_763, 4_105
+MAX_PYTHON_LINES, MAX_CYTHON_LINES = 29_742, 4_105
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 NOT_CODE = (
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
