@@ -38,11 +38,23 @@ def test_the_model_that_was_found_is_trained(nbtext: Any, few: Path, tmp_path: P
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert re.search(r"tried \d models on \d+ documents in \d+\.\d s\n", trained.err)
     rows = [re.split(r"\s{2,}", line.strip()) for line in trained.err.splitlines() if line[:1] == " "][2:]
-    assert re.search(r"^stacked: 0\.\d+ × \w+", trained.err, re.MULTILINE)  # the parts and their weights
     marked = [row for row in rows if row[-1].endswith("◂")]
     assert len(marked) == 1
     assert max(float(row[2]) for row in rows) - float(marked[0][2]) < 0.02  # leave-one-out may be above folds
     assert nbtext("evaluate", str(few / "test"), "-m", "a", "--to", "json").json["accuracy"] > 0.9
+
+
+def test_a_stack_shows_its_parts_and_their_weights(nbtext: Any, tmp_path: Path) -> None:
+    """Words are not separated, so the default model knows none of another document."""
+    random, keys = Random(1), ("กขคง", "จฉชซ", "ญฎฏฐ")
+    texts = ["".join(random.choices("".join(keys) + keys[k % 3], k=30)) for k in range(240)]
+    lines = [json.dumps({"text": text, "label": f"label {k % 3}"}) for k, text in enumerate(texts)]
+    (tmp_path / "texts.jsonl").write_text("\n".join(lines))
+    for file, jobs in (("a", "1"), ("b", "2")):
+        trained = nbtext("train", "texts.jsonl", "-o", file, "--model", "best", "-j", jobs).ok()
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert re.search(r"^ stacked .*◂$", trained.err, re.MULTILINE)
+    assert re.search(r"^stacked: 0\.\d+ × \w+ .*of char_wb:1,5", trained.err, re.MULTILINE)
 
 
 def test_the_same_model_in_python(nbtext: Any, few: Path, tmp_path: Path) -> None:
