@@ -244,8 +244,10 @@ def fit_weights(
     """Fit weights >= 0 by log-loss; return them, and sums of scores that are held out from the fit.
 
     The loss is that of softmax(Σ_m w_m · scores_m / L^b + offsets), with a weak prior of the weights, which are equal
-    in units of the mean absolute score of each part, and of b. Only the weights are kept: the temperature, the label
-    noise and the offsets are fitted to the sums again, as for other models.
+    in units of the mean absolute score of each part, and of b. A document counts with the probability that its label is
+    not noise, at the noise rate of `fit_temperature` (expectation-maximization: Dempster, Laird and Rubin 1977); else a
+    few wrong labels would take the weight from parts with large scores. Only the weights are kept: the temperature, the
+    label noise and the offsets are fitted to the sums again, as for other models.
 
     Parameters
     ----------
@@ -278,9 +280,9 @@ def fit_weights(
             sums = np.einsum("mnk,m->nk", own, at[:-1]) * np.exp(-at[-1] * own_logs)[:, None]
             offsets = fit_prior_adjustment(log_posterior(sums), own_classes, start=offsets)
             noise = fit_scaled_temperature(sums, None, own_classes).noise
-            labels = (1 - noise) * np.exp(log_posterior(sums + offsets)[np.arange(len(own_classes)), own_classes])
-            true = labels / (labels + noise / own.shape[2])
-            given = {"logs": own_logs, "classes": own_classes, "true": true, "offsets": offsets, "expected": start}
+            p_right = (1 - noise) * np.exp(log_posterior(sums + offsets)[np.arange(len(own_classes)), own_classes])
+            right = p_right / (p_right + noise / own.shape[2])
+            given = {"logs": own_logs, "classes": own_classes, "right": right, "offsets": offsets, "expected": start}
             at = minimize(partial(_evaluate, scores=own, **given), at, lower=lower)
         return np.asarray(at[:-1] / units)
 
@@ -295,9 +297,11 @@ def fit_weights(
 
 
 def _evaluate(
-    at: Floats, *, scores: Floats, logs: Floats, classes: NDArray[Any], true: Floats, offsets: Floats, expected: Floats
+    at: Floats, *, scores: Floats, logs: Floats, classes: NDArray[Any], right: Floats, offsets: Floats, expected: Floats
 ) -> tuple[float, Floats, Floats]:
     """Return the loss of `fit_weights` at (weights, b), its gradient and its expected Hessian.
+
+    right  (n,), the probability that the label of each document is not noise, by which its loss is weighted
 
     A weight of 0 whose decrease would lower the loss stays 0: its gradient is 0 here (Bertsekas, Projected Newton
     Methods for Optimization Problems with Simple Constraints, 1982).
@@ -307,14 +311,14 @@ def _evaluate(
     sums = np.einsum("mnk,m->nk", scores, at[:-1]) * factors
     log_p = log_posterior(sums + offsets)
     own = np.arange(n), classes
-    loss = -float(true @ log_p[own]) / n
+    loss = -float(right @ log_p[own]) / n
     p = np.exp(log_p)
     slopes = np.concatenate((scores * factors, (-logs[:, None] * sums)[None]))  # of the sums
     weighted = slopes * p
     means = np.einsum("mnk->mn", weighted)
-    gradient = (means - slopes[:, *own]) @ true / n
-    rows = np.reshape(weighted * true[:, None], (m + 1, -1)), np.reshape(slopes, (m + 1, -1))
-    hessian = (np.einsum("ik,jk->ij", *rows) - np.einsum("ik,jk->ij", means * true, means)) / n
+    gradient = (means - slopes[:, *own]) @ right / n
+    rows = np.reshape(weighted * right[:, None], (m + 1, -1)), np.reshape(slopes, (m + 1, -1))
+    hessian = (np.einsum("ik,jk->ij", *rows) - np.einsum("ik,jk->ij", means * right, means)) / n
     deviations = np.append(DEVIATION * expected[:-1], PRIOR_DEVIATION[1])
     distances = (at - np.append(expected[:-1], PRIOR_MEAN[1])) / deviations
     loss += float(distances @ distances) / (2 * n)

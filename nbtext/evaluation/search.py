@@ -48,7 +48,7 @@ from nbtext.parallel import return_memory
 from nbtext.records import dataclass
 
 WORDS, PAIRS, TRIPLES, CHARACTERS = "words", "pairs", "triples", "characters"  # feature sets
-BOTH, LONG = "pairs, characters", "pairs, 4-5 characters"  # in two views; of long documents
+BOTH, LONG = "pairs, characters", "pairs, 4-5 characters"  # in two views; the second for long documents
 MORE = (TRIPLES, CHARACTERS, BOTH, LONG)  # those that take more time than pairs
 # options that define the features; if one of them is given, the search tries no other features
 OWN_FEATURES = ("ngrams", "analyzer", "view", "token_pattern", "vocabulary", "hash_bits")
@@ -69,10 +69,10 @@ SECOND_READING = 8.0  # time of reading n-grams of higher order and fitting them
 PAIRS_RATES = {"bytes": 2e-7, "files": 1e-3}  # seconds for reading pairs and preparing them: several times the usual
 SUBSET_FOLDS, SUBSET_SIZE = 3, 1024  # with which linear models are compared
 MIN_SUBSET_SIZE = 256  # with fewer documents, the weighting of a stack is not compared
-# By how much the log-loss of a candidate must be lower, as a share times √n; if it is more accurate, half of it, less
-# the gain in accuracy. Of 50 documents, stacks of equal accuracy were less accurate whose log-loss was lower by up to 6
-# % (Reuters) or 29 % (messages): 0.31 is 2.2 / √50. On subsets of 200 documents of 20 Newsgroups and 500 of Reuters,
-# stacks with a gain and a share of together 0.67 / √n and 1.06 / √n were less accurate by 0.03.
+# By how much the log-loss of a candidate must be lower, as a share times √n; of a more accurate one by half of this,
+# less the gain in accuracy. Of 50 documents, stacks of equal accuracy were less accurate whose log-loss was lower by up
+# to 0.06 (Reuters) or 0.29 of itself (messages): 0.31 is 2.2 / √50. Of 200 documents of 20 Newsgroups and 500 of
+# Reuters, two more accurate ones whose gain and share had the sums 0.67 / √n and 1.06 / √n were less accurate by 0.03.
 FEW = 2.2
 FINALISTS = 2  # linear models that are fitted to all documents
 GROWTH = 0.75  # the power of the work with which the time of a fit grows: small ones take longer in proportion

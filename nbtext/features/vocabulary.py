@@ -180,8 +180,10 @@ def compute_unspaced_share(vocabulary: Vocabulary, counts: NDArray[np.int64], fi
 
 def find_words(vocabulary: Vocabulary | None, settings: FeatureSettings) -> NDArray[np.int64] | None:
     """Return the features that are single words, in all views; None if there are none, or features are hashed."""
+    if vocabulary is None:
+        return None
     found, start = [], 0
-    for own, view in zip(settings.of_views, split_views(vocabulary, settings.view) if vocabulary else (), strict=False):
+    for own, view in zip(settings.of_views, split_views(vocabulary, settings.view), strict=True):
         if own.analyzer == "word" and own.ngrams[0] == 1:
             found.append(start + np.flatnonzero(find_first_words(view, settings.fields)[1] == 0))
         start += len(view)

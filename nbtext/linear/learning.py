@@ -42,9 +42,9 @@ NO_CONVERGENCE = (
 )
 
 
-def learn(  # noqa: PLR0913 - what is fitted, what is known of it, and how to compute
-    data: TrainingData | BlockedData, lengths: NDArray[Any], settings: ModelSettings, *, goals: Goals,
-    log_prior: Floats, jobs: int = 1, check: Callable[[], None] = do_nothing, other_lengths: NDArray[Any] | None = None,
+def learn(
+    data: TrainingData | BlockedData, known: tuple[NDArray[Any], NDArray[Any] | None], settings: ModelSettings, *,
+    goals: Goals, log_prior: Floats, jobs: int = 1, check: Callable[[], None] = do_nothing,
 ) -> tuple[LinearScorer, Selection]:  # fmt: skip
     """Fit a linear model to all documents, and return it with its hyperparameters, calibration and estimate.
 
@@ -56,14 +56,14 @@ def learn(  # noqa: PLR0913 - what is fitted, what is known of it, and how to co
 
     Parameters
     ----------
-    lengths : (n_documents,), known tokens of each document; of documents in blocks, only of the first ones, of which
-        some are held out
+    known : known tokens of each document, (n_documents,); of documents in blocks, only of the first ones, of which
+        some are held out. The second ones are those if duplicates are left out the other way, for
+        `LeaveOneOutEstimate.other`, which further folds estimate if so many documents have duplicates that it can
+        differ; None: it is not needed
     settings : of a linear model
     goals : what the decisions have to achieve
     log_prior : (n_classes,), log-probabilities of a document without a known word
     check : called often; an error that it raises ends the fit
-    other_lengths : `lengths` if duplicates are left out the other way, for `LeaveOneOutEstimate.other`; None: it is not
-        needed. It is estimated by further folds if so many documents have duplicates that it can differ.
 
     Raises
     ------
@@ -74,6 +74,7 @@ def learn(  # noqa: PLR0913 - what is fitted, what is known of it, and how to co
     ConvergenceWarning : the solver stopped before it met its tolerance
     """
     model: LinearModel = LINEAR_MODELS[settings.model]
+    lengths, other_lengths = known
     if isinstance(data, BlockedData):
         held_out = _hold_out_first(data, lengths, settings, goals)
     else:
@@ -101,9 +102,31 @@ def learn(  # noqa: PLR0913 - what is fitted, what is known of it, and how to co
         scores = problem.score_folds(held_out.folds, rough, solution)
     smoothing = settings.ratio_smoothing if "ratio_smoothing" in model.options else 0.0
     parts = problem.parts if isinstance(problem, Stack) else ()
-    selection = Selection(Hyperparameters(smoothing, C, parts=parts))
-    if is_judged:
-        selection = _estimate(selection, scores, held_out, data, lengths, settings, goals, log_prior)
+    uncalibrated = Selection(Hyperparameters(smoothing, C, parts=parts))
+
+    def estimate_from(
+        scores: Floats | None, held_out: HeldOut, lengths: NDArray[Any], settings: ModelSettings
+    ) -> Selection:
+        """Calibrate scores of held-out documents, and estimate how good predictions are."""
+        documents, unanswered, n_unjudged = held_out.documents, held_out.unanswered, held_out.n_unjudged
+        if scores is None:
+            if not len(unanswered):
+                return uncalibrated
+            scores = np.zeros((0, data.n_classes))
+        lengths, classes, found = lengths[documents], data.classes[documents], uncalibrated
+        if settings.calibrate and len(documents):
+            found = found._replace(calibration=Calibration(fit_scaled_temperature(scores, lengths, classes)))
+        found = judge(
+            found, Scored(scores, lengths, classes),
+            Unanswered(np.tile(log_prior, (len(unanswered), 1)), data.classes[unanswered]),
+            n_unjudged=n_unjudged * (len(documents) + len(unanswered)) // (len(data) - n_unjudged),
+            contents=None if settings.is_separate or data.hashes is None else data.hashes[documents], goals=goals,
+        )  # fmt: skip
+        assert found.estimate is not None  # for the types
+        folds = 1 if isinstance(data, BlockedData) else None
+        return found._replace(estimate=replace(found.estimate, unjudged=n_unjudged, folds=folds))
+
+    selection = estimate_from(scores, held_out, lengths, settings) if is_judged else uncalibrated
     estimate = selection.estimate
     if estimate is not None:
         hashes = np.arange(len(data)) if data.hashes is None else data.hashes
@@ -115,8 +138,9 @@ def learn(  # noqa: PLR0913 - what is fitted, what is known of it, and how to co
             held_out = _hold_out(data, other_lengths, swapped, goals, is_stacked=model.is_stacked)
             # a stack has other weights if duplicates are left out the other way
             again = model.problem(data, swapped, jobs=jobs) if model.is_stacked else problem
-            scores = again.score_folds(held_out.folds, rough, solution)
-            found = _estimate(selection, scores, held_out, data, other_lengths, swapped, goals, log_prior).estimate
+            has_folds = len(held_out.documents) > 0
+            scores = again.score_folds(held_out.folds, rough, solution) if has_folds else None
+            found = estimate_from(scores, held_out, other_lengths, swapped).estimate
             if found is not None and abs(found.metric - estimate.metric) > error:
                 other = found.metric
         estimate = replace(estimate, duplicates=int((copies - 1).sum()), other=other)
@@ -140,31 +164,6 @@ class HeldOut(NamedTuple):
     documents: NDArray[np.int64]
     unanswered: NDArray[np.int64]
     n_unjudged: int
-
-
-def _estimate(  # noqa: PLR0913, PLR0917 - what is fitted, and what is known of it
-    selection: Selection, scores: Floats | None, held_out: HeldOut, data: TrainingData | BlockedData,
-    lengths: NDArray[Any], settings: ModelSettings, goals: Goals, log_prior: Floats,
-) -> Selection:  # fmt: skip
-    """Calibrate scores of held-out documents, and estimate how good predictions are; see `learn`."""
-    documents, unanswered, n_unjudged = held_out.documents, held_out.unanswered, held_out.n_unjudged
-    if scores is None:
-        if not len(unanswered):
-            return selection
-        scores = np.zeros((0, data.n_classes))
-    lengths, classes = lengths[documents], data.classes[documents]
-    if settings.calibrate and len(documents):
-        selection = selection._replace(calibration=Calibration(fit_scaled_temperature(scores, lengths, classes)))
-    selection = judge(
-        selection, Scored(scores, lengths, classes),
-        Unanswered(np.tile(log_prior, (len(unanswered), 1)), data.classes[unanswered]),
-        n_unjudged=n_unjudged * (len(documents) + len(unanswered)) // (len(data) - n_unjudged),
-        contents=None if settings.is_separate or data.hashes is None else data.hashes[documents], goals=goals,
-    )  # fmt: skip
-    if selection.estimate is None:
-        return selection
-    folds = 1 if isinstance(data, BlockedData) else None
-    return selection._replace(estimate=replace(selection.estimate, unjudged=n_unjudged, folds=folds))
 
 
 def _hold_out(

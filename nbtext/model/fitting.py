@@ -246,8 +246,8 @@ def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known
         log_priors = log_prior(class_documents, model_settings.prior_of(labels))
         has_other = has_other and isinstance(data, TrainingData) and not goals.targets
         scorer, (hyperparameters, calibration, estimate) = learn(
-            data, n_known, model_settings, goals=goals, log_prior=log_priors, jobs=jobs, check=check or do_nothing,
-            other_lengths=count_known(not model_settings.is_separate) if has_other else None,
+            data, (n_known, count_known(not model_settings.is_separate) if has_other else None), model_settings,
+            goals=goals, log_prior=log_priors, jobs=jobs, check=check or do_nothing,
         )  # fmt: skip
         task = OneLabel.of(labels, log_priors, class_documents, model_settings, calibration, estimate)
     else:

@@ -128,8 +128,8 @@ def test_weights_are_the_minimum_of_the_loss() -> None:
     assert shares[2] < 0.05
     logs = np.log(lengths) - np.log(lengths).mean()
     given: Any = {"scores": scores / units[:, None, None], "logs": logs, "classes": classes, "offsets": np.zeros(4)}
-    expected, true = np.array([1.0, 1.0, 1.0, 0.5]), np.random.default_rng(1).random(len(classes))
-    evaluate: Any = partial(_evaluate, **given, true=true, expected=expected)
+    expected, right = np.array([1.0, 1.0, 1.0, 0.5]), np.random.default_rng(1).random(len(classes))
+    evaluate: Any = partial(_evaluate, **given, right=right, expected=expected)
     for at in (expected, np.array([0.5, 0.2, 0.1, 0.1])):
         assert check_grad(lambda x: evaluate(x)[0], lambda x: evaluate(x)[1], at) < 1e-5
 

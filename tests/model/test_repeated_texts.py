@@ -87,6 +87,20 @@ def test_both_estimates_of_a_linear_model_are_of_one_fit(model: str, monkeypatch
     assert separate.other == pytest.approx(together.accuracy, abs=0.02)
 
 
+@pytest.mark.parametrize("model", ["svm", "nbsvm", "logistic", "stacked"])
+@pytest.mark.parametrize("texts", [["red apple"] * 40, ["red apple", "blue berry"] * 20, ["red apple"] * 39 + ["sea"]])
+def test_no_document_is_left_if_all_duplicates_are_left_out(model: str, texts: list[str]) -> None:
+    """Then only the estimate that leaves out one at a time is there, and nothing fails."""
+    labels = ["a", "b"] * 20
+    separate, together = (
+        TextClassifier(model=model, duplicates=each).fit(texts, labels).fitted_.estimate
+        for each in ("separate", "together")
+    )
+    assert separate is not None
+    assert separate.other is None
+    assert together is None
+
+
 def test_two_standard_errors() -> None:
     assert error_of(0.5, 10_000) == pytest.approx(0.01, rel=1e-3)
     assert error_of(1.0, 100) == pytest.approx(2 * math.sqrt(100.5 * 0.5) / 101 / 10)
