@@ -43,8 +43,8 @@ NO_CONVERGENCE = (
 
 
 def learn(
-    data: TrainingData | BlockedData, known: tuple[NDArray[Any], NDArray[Any] | None], settings: ModelSettings, *,
-    goals: Goals, log_prior: Floats, jobs: int = 1, check: Callable[[], None] = do_nothing,
+    data: TrainingData | BlockedData, lengths: NDArray[Any], settings: ModelSettings, *, goals: Goals,
+    log_prior: Floats, jobs: int = 1, check: Callable[[], None] = do_nothing,
 ) -> tuple[LinearScorer, Selection]:  # fmt: skip
     """Fit a linear model to all documents, and return it with its hyperparameters, calibration and estimate.
 
@@ -56,10 +56,8 @@ def learn(
 
     Parameters
     ----------
-    known : known tokens of each document, (n_documents,); of documents in blocks, only of the first ones, of which
-        some are held out. The second ones are those if duplicates are left out the other way, for
-        `LeaveOneOutEstimate.other`, which further folds estimate if so many documents have duplicates that it can
-        differ; None: it is not needed
+    lengths : (n_documents,), known tokens of each document; of documents in blocks, only of the first ones, of which
+        some are held out
     settings : of a linear model
     goals : what the decisions have to achieve
     log_prior : (n_classes,), log-probabilities of a document without a known word
@@ -74,7 +72,6 @@ def learn(
     ConvergenceWarning : the solver stopped before it met its tolerance
     """
     model: LinearModel = LINEAR_MODELS[settings.model]
-    lengths, other_lengths = known
     if isinstance(data, BlockedData):
         held_out = _hold_out_first(data, lengths, settings, goals)
     else:
@@ -132,15 +129,15 @@ def learn(
         hashes = np.arange(len(data)) if data.hashes is None else data.hashes
         copies = np.unique(hashes[hashes != np.uint64(EMPTY_HASH)], return_counts=True)[1]
         error, other = error_of(estimate.metric, estimate.documents), None
-        if other_lengths is not None and copies[copies > 1].sum() > error * len(data):
-            assert not isinstance(data, BlockedData)  # for the types
+        can_differ = copies[copies > 1].sum() > error * len(data)
+        if can_differ and isinstance(data, TrainingData) and data.other_lengths is not None:
             swapped = settings.swap_duplicates()
-            held_out = _hold_out(data, other_lengths, swapped, goals, is_stacked=model.is_stacked)
+            held_out = _hold_out(data, data.other_lengths, swapped, goals, is_stacked=model.is_stacked)
             # a stack has other weights if duplicates are left out the other way
             again = model.problem(data, swapped, jobs=jobs) if model.is_stacked else problem
             has_folds = len(held_out.documents) > 0
             scores = again.score_folds(held_out.folds, rough, solution) if has_folds else None
-            found = estimate_from(scores, held_out, other_lengths, swapped).estimate
+            found = estimate_from(scores, held_out, data.other_lengths, swapped).estimate
             if found is not None and abs(found.metric - estimate.metric) > error:
                 other = found.metric
         estimate = replace(estimate, duplicates=int((copies - 1).sum()), other=other)

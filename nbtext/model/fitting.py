@@ -237,6 +237,7 @@ def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known
             None if counts.label_sets is None else LabelSets.of(counts.label_sets, labels), features.view,
             None if (bounds := _bounds(features, counts)) is None else tuple(bounds.tolist()),
             find_words(counts.vocabulary, features) if model_settings.model == STACKED else None,
+            other_lengths=count_known(not model_settings.is_separate) if has_other and not goals.targets else None,
         )  # fmt: skip
     task: Task
     if isinstance(data, BlockedData) or data.sets is None:
@@ -244,11 +245,9 @@ def _fit_linear_model(  # noqa: PLR0913, PLR0917 - what is fitted, what is known
 
         class_documents = statistics.class_documents
         log_priors = log_prior(class_documents, model_settings.prior_of(labels))
-        has_other = has_other and isinstance(data, TrainingData) and not goals.targets
         scorer, (hyperparameters, calibration, estimate) = learn(
-            data, (n_known, count_known(not model_settings.is_separate) if has_other else None), model_settings,
-            goals=goals, log_prior=log_priors, jobs=jobs, check=check or do_nothing,
-        )  # fmt: skip
+            data, n_known, model_settings, goals=goals, log_prior=log_priors, jobs=jobs, check=check or do_nothing
+        )
         task = OneLabel.of(labels, log_priors, class_documents, model_settings, calibration, estimate)
     else:
         from nbtext.linear.learning import learn_labels
