@@ -1,4 +1,4 @@
-"""Test the package structure: layers and their imports, libraries of each layer, and the budget of code lines.
+"""Test the package structure: layers and their imports, libraries of each layer, and the budget of tokens.
 
 `python tests/test_house.py` updates the import table in nbtext/README.md, and prints the sizes of the package.
 """
@@ -10,6 +10,7 @@ import sys
 import tokenize
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 TOP = Path(__file__).parents[1]
 PACKAGE = TOP / "nbtext"
@@ -60,15 +61,22 @@ FORBIDDEN = {  # words that this code does not use, and the terms that it uses
 RIDDLE = re.compile(
     r"\b(is|are) no (?!longer|more|less|larger|smaller|further|better|worse)|\b(that|which|what|it) (is|are) none\b"
 )
-# of the third edition: 28,344 and 3,798; growth since then: few labels, views, combined and stacked models, small files
-# and large corpora
-MAX_PYTHON_LINES, MAX_CYTHON_LINES = 29_742, 4_105
+# Most tokens of the core (all of nbtext/ that is not an application) and of Cython. They only go down.
+MAX_CORE_TOKENS = 344_867
+MAX_CYTHON_TOKENS = 43_500
+MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-NOT_CODE = (
+LAYOUT = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
-)  # fmt: skip
+    tokenize.ENCODING,
+}  # fmt: skip
+FORMATTER_OFF = re.compile(r"#\s*fmt:\s*(?:skip|off)")
+CYTHON_SUFFIXES = (".pyx", ".pxi", ".pxd")
+CYTHON_TOKEN = re.compile(
+    r'"""[\s\S]*?"""|#[^\n]*|"(?:\\.|[^"\\\n])*"'
+    r"|'(?:\\.|[^'\\\n])*'|[A-Za-z_]\w*|\d[\w.]*|[^\w\s]"
+)
 OTHER_SOURCES = (".c", ".js", ".html", ".css")
-SOURCES = (".py", ".pyx", ".pxi", *OTHER_SOURCES)
 KIND_OF_LABEL = (
     r"is_multilabel|isinstance\([^\n]*, (?:OneLabel|SeveralLabels)\)|(?:OneLabel|SeveralLabels)\.name"
     r"|(?<![A-Z])(?:FORMS|TASKS|ODDS)\[|\.task (?:==|!=) |task\.fit is "
@@ -195,72 +203,141 @@ def test_page_describes_the_layers_and_their_imports() -> None:
     assert TABLE.findall(page) == [format_table()], "run python tests/test_house.py to update the page"
 
 
-def count_code_lines(text: str) -> int:
-    """Return the lines of Python code: without blank lines, comments and docstrings."""
-    documented = [node for node in ast.walk(ast.parse(text)) if isinstance(node, DOCUMENTED)]
+class Size(NamedTuple):
+    """The size of Python code: tokens, and lines that have at least one."""
+
+    tokens: int
+    lines: int
+
+
+def count_python(text: str) -> Size:
+    """Return the size of Python code.
+
+    A token is a name, number, string or operator. An f-string is one token and those in its braces. Comments,
+    docstrings, line breaks and indentation are free.
+    """
+    tree = ast.parse(text)
+    skipped = find_docstring_lines(tree)
+    n_tokens = 0
     lines: set[int] = set()
+    depth = 0  # of f-strings; before Python 3.12 an f-string is one token of the tokenizer
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type not in NOT_CODE:
-            lines.update(range(token.start[0], token.end[0] + 1))
-    for node in documented:
-        if ast.get_docstring(node, clean=False) is not None:
-            lines -= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
-    return len(lines)
+        if token.type in LAYOUT or token.start[0] in skipped:
+            continue
+        lines.update(range(token.start[0], token.end[0] + 1))
+        kind = tokenize.tok_name[token.type]
+        if kind == "FSTRING_START":
+            n_tokens += depth == 0
+            depth += 1
+        elif kind == "FSTRING_END":
+            depth -= 1
+        elif depth == 0:
+            n_tokens += 1
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FormattedValue):
+            inside = tokenize.generate_tokens(io.StringIO(ast.unparse(node.value)).readline)
+            n_tokens += sum(token.type not in LAYOUT for token in inside)
+    return Size(n_tokens, len(lines))
 
 
-def count_cython_lines(text: str) -> int:
-    """Return the lines of Cython code, counted in the same way."""
-    lines = re.sub(r'"""[\s\S]*?"""', "", text).splitlines()
-    return sum(bool(line.strip()) and not line.strip().startswith("#") for line in lines)
+def find_docstring_lines(tree: ast.AST) -> set[int]:
+    """Return the numbers of the lines of docstrings."""
+    lines: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            lines.update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+    return lines
 
 
-def test_lines_of_code_are_counted() -> None:
-    """A line of a text is code, a docstring is not; a statement of two lines counts twice."""
+def count_cython(text: str) -> int:
+    """Return the tokens of Cython code, counted by the same rule on its text."""
+    return sum(not found.startswith(("#", '"""')) for found in CYTHON_TOKEN.findall(text))
+
+
+def test_tokens_are_counted() -> None:
+    """A text is a token, a docstring is not; what stands in the braces of an f-string counts."""
     code = '"""Document."""\n\n# comment\ndef f():\n    """Return."""\n    return (1,\n        """a\nb""")\n'
-    assert count_code_lines(code) == 4
-    assert count_cython_lines('"""Document.\n\n"""\n# comment\n\ncdef int a\nb = 1  # a comment\n') == 2
+    assert count_python(code) == Size(tokens=11, lines=4)
+    assert count_python('f"a {b + 1} c"\n').tokens == 4
+    assert count_cython('"""Document.\n\n"""\n# comment\n\ncdef int a\nb = 1  # a comment\n') == 6
 
 
-def count_package() -> tuple[int, int]:
-    """Return the code lines of the package in Python and in Cython."""
-    python = sum(count_code_lines(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py"))
-    cython = [path for suffix in ("pyx", "pxi") for path in PACKAGE.rglob(f"*.{suffix}")]
-    return python, sum(count_cython_lines(path.read_text(encoding="utf-8")) for path in cython)
+def measure_python(top: Path) -> dict[str, Size]:
+    """Return the size of each room: a folder, `applications/NAME`, or `top` for the files outside of folders."""
+    sizes: dict[str, Size] = {}
+    for path in sorted(top.rglob("*.py")):
+        *folders, _ = path.relative_to(top).parts
+        depth = 2 if folders[:1] == ["applications"] else 1
+        room = "/".join(folders[:depth]) or "top"
+        size = count_python(path.read_text(encoding="utf-8"))
+        before = sizes.get(room, Size(0, 0))
+        sizes[room] = Size(before.tokens + size.tokens, before.lines + size.lines)
+    return sizes
+
+
+def measure_cython() -> int:
+    """Return the tokens of Cython of the package."""
+    paths = [path for suffix in CYTHON_SUFFIXES for path in PACKAGE.rglob(f"*{suffix}")]
+    return sum(count_cython(path.read_text(encoding="utf-8")) for path in paths)
 
 
 def test_the_package_stays_within_its_budget() -> None:
     """It only goes down; a change that needs room makes room. `python tests/test_house.py` prints it by room."""
-    python, cython = count_package()
-    assert python <= MAX_PYTHON_LINES, f"{python:,} lines of Python code in nbtext/"
-    assert cython <= MAX_CYTHON_LINES, f"{cython:,} lines of Cython code in nbtext/"
+    sizes = measure_python(PACKAGE)
+    core = sum(size.tokens for room, size in sizes.items() if not room.startswith("applications/"))
+    assert core <= MAX_CORE_TOKENS, f"{core:,} tokens of Python in the core of nbtext/"
+    cython = measure_cython()
+    assert cython <= MAX_CYTHON_TOKENS, f"{cython:,} tokens of Cython in nbtext/"
 
 
 def format_sizes() -> str:
-    """Return figures of each layer: code lines, files, functions (with methods), private functions named once.
+    """Return the tokens of each room, and what shows in which direction the code goes.
 
-    A private function is named once if its file has one place beside the definition that names it. Of other languages,
-    lines of C, JavaScript, HTML and CSS are counted without blank lines. A question about the kind of label is a place
-    that says `is_multilabel`, asks which task a model has, or looks up what belongs to the name of a task.
+    The directions are not limits: tokens a line, assignments of several values, places where the formatter is off,
+    functions of many parameters, private functions that one place of their file names beside the definition, and
+    questions about the kind of label: places that say `is_multilabel`, ask which task a model has, or look up what
+    belongs to the name of a task.
     """
-    rows = [("layer", "Python", "Cython", "other", "files", "functions", "named once", "kind of label")]
-    for layer in dict.fromkeys(map(layer_of_file, sorted(PACKAGE.rglob("*.py")))):
-        paths = [path for path in PACKAGE.rglob("*.*") if path.is_file() and layer_of_file(path) == layer]
-        paths = [path for path in paths if not (path.suffix == ".c" and path.name.startswith("_"))]  # made by Cython
-        texts = {path: path.read_text(encoding="utf-8") for path in paths if path.suffix in SOURCES}
-        python = [path for path in texts if path.suffix == ".py"]
-        nodes = [node for path in python for node in parse(path)]
-        functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-        cython = sum(count_cython_lines(text) for path, text in texts.items() if path.suffix in (".pyx", ".pxi"))
-        other = [text for path, text in texts.items() if path.suffix in OTHER_SOURCES]
-        questions = sum(len(re.findall(KIND_OF_LABEL, texts[path])) for path in python)
-        figures = (
-            sum(count_code_lines(texts[path]) for path in python), cython,
-            sum(bool(line.strip()) for text in other for line in text.splitlines()), len(python), len(functions),
-            sum(map(count_named_once, python)), questions,
-        )  # fmt: skip
-        rows.append((layer, *map(str, figures)))
-    rows.append(("all", *(str(sum(int(row[i]) for row in rows[1:])) for i in range(1, len(rows[0])))))
-    return "\n".join(f"{name:<16}" + "".join(f"{figure:>{14}}" for figure in figures) for name, *figures in rows)
+    rows = []
+    for top in (PACKAGE, TOP / "tests"):
+        sizes = measure_python(top)
+        tokens = sum(size.tokens for size in sizes.values())
+        lines = sum(size.lines for size in sizes.values())
+        paths = sorted(top.rglob("*.py"))
+        nodes = [node for path in paths for node in parse(path)]
+        texts = [path.read_text(encoding="utf-8") for path in paths]
+        directions = {
+            "tokens a line": round(tokens / lines, 1),
+            "assignments of several values": sum(map(is_packed, nodes)),
+            "places where the formatter is off": sum(len(FORMATTER_OFF.findall(text)) for text in texts),
+            f"functions of more than {MAX_PARAMETERS} parameters": sum(map(has_many_parameters, nodes)),
+            "private functions named once": sum(map(count_named_once, paths)),
+            "questions about the kind of label": sum(len(re.findall(KIND_OF_LABEL, text)) for text in texts),
+        }
+        rows.append(f"{tokens:>9,} tokens of Python in {top.name}/")
+        ordered = sorted(sizes.items(), key=lambda entry: -entry[1].tokens)
+        rows += [f"{size.tokens:>9,}   {room}" for room, size in ordered]
+        rows += [f"{figure:>9,}   {name}" for name, figure in directions.items()]
+    rows.append(f"{measure_cython():>9,} tokens of Cython")
+    for suffix in OTHER_SOURCES:
+        made = re.compile(r"_.*\.c")  # by Cython
+        paths = [path for path in PACKAGE.rglob(f"*{suffix}") if not made.fullmatch(path.name)]
+        lines = sum(bool(line.strip()) for path in paths for line in path.read_text(encoding="utf-8").splitlines())
+        rows.append(f"{lines:>9,} lines of {suffix}")
+    return "\n".join(rows)
+
+
+def is_packed(node: ast.AST) -> bool:
+    """Return whether an assignment gives several values to several names."""
+    sequence = (ast.Tuple, ast.List)
+    return isinstance(node, ast.Assign) and isinstance(node.targets[0], sequence) and isinstance(node.value, sequence)
+
+
+def has_many_parameters(node: ast.AST) -> bool:
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    arguments = node.args
+    return len(arguments.posonlyargs) + len(arguments.args) + len(arguments.kwonlyargs) > MAX_PARAMETERS
 
 
 def count_named_once(path: Path) -> int:
