@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from nbtext.bayes.settings import AUTO, BEST, ModelSettings
 from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings, typed_options
-from nbtext.errors import SettingsError
+from nbtext.errors import BelowThreshold, SettingsError
 from nbtext.evaluation.evaluator import check_thresholds, parse_thresholds
 from nbtext.evaluation.settings import FoldSettings, SearchSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.settings import DecisionSettings
+from nbtext.output import STANDARD_OUTPUT
 from nbtext.records import dataclass
 from nbtext.settings import Needs, part, setting
 
@@ -55,8 +56,9 @@ class Evaluate:
     folds: FoldSettings = part(FoldSettings)
     fail_under: Mapping[str, float] | None = setting(
         None, "Thresholds of metrics, such as accuracy=0.85,macro_f1=0.8,recall:LABEL=0.9. Exit with status 3 if a "
-        "metric is below its threshold, or, for a loss such as log_loss, above it. The names of the metrics are the "
-        "fields of --to json. A comma in a label is typed as \\,.", parse=parse_thresholds, metavar="METRIC=N,…",
+        "metric is below its threshold, or, for a loss such as log_loss, above it; the result then goes to standard "
+        "error, and no file is written. The names of the metrics are the fields of --to json. A comma in a label is "
+        "typed as \\,.", parse=parse_thresholds, metavar="METRIC=N,…",
     )  # fmt: skip
     foreign: str | None = setting(
         None, "Foreign documents, such as texts about other topics, which should be outliers. Measures how well the "
@@ -115,7 +117,7 @@ def evaluate(given: Evaluate) -> None:
         running.warn_of_costs(model.fitted, decisions, quiet=quiet)
     settings = model.fitted.model_settings if model is not None else given.trained
     targets = None if decisions.replaces_label or file is not None else settings
-    input_settings, thresholds = given.folds.add_split(given.input), given.fail_under or {}
+    input_settings = given.folds.add_split(given.input)
     with running.open_documents(given.sources, input_settings, given.run, trained_on=trained_on) as (source, on_batch):
         predicted = predict(source, on_batch=on_batch)
         first = list(islice(predicted, 1))
@@ -136,7 +138,12 @@ def evaluate(given: Evaluate) -> None:
         with running.open_documents(foreign, input_settings, given.run, trained_on=trained_on) as (source, on_batch):
             evaluator.add_foreign(predict_source(model.fitted, source, jobs=jobs, on_batch=on_batch))
     evaluation = replace(evaluator.evaluation(), repeated=repeated[0] if repeated else None)
-    if given.report is not None:
+    result, failure = evaluation_result(evaluation), None
+    try:
+        check_thresholds(evaluation, given.fail_under or {})
+    except BelowThreshold as error:  # nothing is written, so that a file which exists has passed the gate
+        failure = error
+    if failure is None and given.report is not None:
         from nbtext.features.analyzer import Locator
         from nbtext.report.evaluation_page import render_evaluation_page
         from nbtext.report.page.rendering import write_page
@@ -146,13 +153,17 @@ def evaluate(given: Evaluate) -> None:
         locate = Locator(model.fitted.feature_settings) if model is not None else None
         page = render_evaluation_page(diagnosis, subject=names, settings={"SOURCE": names} | typed, locate=locate)
         write_page(given.report, page)
-    running.write_result(evaluation_result(evaluation), given.result, chosen)
+    if failure is None or given.result.output in STANDARD_OUTPUT:
+        running.write_result(result, given.result, chosen)
+    else:
+        running.say_result(result, chosen)
     # what there is to say about the documents: those of the folds, or else the evaluated ones
     labels = {each.label: each.support for each in evaluation.per_label}
     accuracy = (evaluation.metrics["accuracy"], evaluation.documents) if "accuracy" in evaluation.metrics else None
     look = FirstLook(evaluation.documents, labels, n_empty, is_exclusive=accuracy is not None, is_training=False)
     running.say(*format_first_look(look_at(corpora[0]) if corpora else look, accuracy), quiet=quiet)
-    check_thresholds(evaluation, thresholds)
+    if failure is not None:
+        raise failure
 
 
 def _load_subject(given: Evaluate) -> tuple[TrainedModel | None, PredictionsFile | None]:

@@ -103,6 +103,18 @@ def write_result(result: Result[Any], settings: ResultSettings, output_format: s
         write_text(format_result(result, output_format, *shown), file)
 
 
+def say_result(result: Result[Any], output_format: str) -> None:
+    """Print a result on standard error, because the file that was to hold it is not written."""
+    from nbtext.report.result import format_result
+
+    sys.stderr.write(_escape_controls("".join(format_result(result, output_format))))
+
+
+def _escape_controls(text: str) -> str:
+    """Return text for a terminal, with control characters as escapes."""
+    return re.sub(r"[^\n\t]+", lambda found: printable(found[0]), text)
+
+
 class SpreadsheetSafe:
     """A CSV file without cells that a spreadsheet evaluates."""
 
@@ -128,8 +140,7 @@ class _EscapedTerminal:
         self.flush = file.flush
 
     def write(self, lines: bytes) -> int:
-        shown = re.sub(r"[^\n\t]+", lambda found: printable(found[0]), lines.decode("utf-8", "backslashreplace"))
-        return self._file.write(shown.encode())
+        return self._file.write(_escape_controls(lines.decode("utf-8", "backslashreplace")).encode())
 
 
 def binary_output(output: str | None) -> str:
