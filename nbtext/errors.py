@@ -180,6 +180,10 @@ class NbtextWarning(UserWarning):
     """A problem that does not stop the command. The command line prints each category once."""
 
 
+class AssumptionWarning(NbtextWarning):
+    """What was assumed about a file, which may be something else."""
+
+
 class KernelWarning(NbtextWarning):
     """The compiled kernel is missing, so that the work takes longer."""
 

@@ -336,7 +336,7 @@ def _make_option(field: Field[Any], found: Setting, title: str, name: str = "") 
     flag = f"--{field.name.replace('_', '-')}"
     facts: dict[str, Any] = {"type": _type_of(field, found), "metavar": found.metavar or None}
     if is_flag(field):
-        flag = f"{flag}/--no-{flag[2:]}" if field.default is True else flag
+        flag = f"{flag}/--no-{flag[2:]}" if field.default in (True, None) else flag
         facts = {"is_flag": True, "default": None}
     if found.complete:
         facts["shell_complete"] = COMPLETIONS[found.complete]

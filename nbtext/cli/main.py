@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TextIO, cast
 
 import click
 
-from nbtext.errors import NbtextError, NbtextWarning, printable
+from nbtext.errors import AssumptionWarning, NbtextError, NbtextWarning, printable
 
 INTERRUPTED = 130  # the exit status of an interrupted program, as in shells
 
@@ -181,15 +181,16 @@ def run(arguments: list[str]) -> int:
         sys.stdout = open(os.devnull, encoding="utf-8")  # noqa: SIM115  for as long as it runs
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    # print each warning of nbtext once, as one line on standard error
-    show_others, shown = warnings.showwarning, set()
+    # print each kind of warning of nbtext once, as one line on standard error; what was assumed, once for each file
+    show_others, shown = warnings.showwarning, set[object]()
     given: set[str] = set()  # what options say about the whole run
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **others: Any) -> None:
+        key = str(message) if category is AssumptionWarning else category
         if not issubclass(category, NbtextWarning):
             show_others(message, category, *place, **others)
-        elif category not in shown and "quiet" not in given:
-            shown.add(category)
+        elif key not in shown and "quiet" not in given:
+            shown.add(key)
             _print_error(f"warning: {message}", 0)
 
     warnings.simplefilter("always", NbtextWarning)

@@ -25,6 +25,15 @@ HAS_LABEL = {"1": True, "true": True, "1.0": True, "0": False, "false": False, "
 _label_token = re.compile(rf"(?:^|(?<=\s)){LABEL_PREFIX}(\S*)\s?")
 
 
+class _Null(str):
+    """A cell that is `\\N`, which is written so again; it has no text."""
+
+    __slots__ = ()
+
+
+NULL = _Null()
+
+
 def split_label(text: str | None, settings: InputSettings) -> Label:
     """Return the labels of a text: without a separator in the settings, the text is one label.
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Self
 
 from nbtext.documents.batch import Rows
 from nbtext.documents.decoding import UNICODE, Encoding
-from nbtext.documents.fields import LABEL_PREFIX, format_names, remove_labels
+from nbtext.documents.fields import LABEL_PREFIX, NULL, format_names, remove_labels
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, number_of
 from nbtext.output import Writer
@@ -229,6 +229,8 @@ class TableRows(TextRows):
         The text before the header.
     is_quoted : bool
         Whether all cells are quoted.
+    is_escaped : bool
+        Whether a backslash makes an ordinary character of the next one.
     """
 
     separator: str = ","
@@ -236,6 +238,7 @@ class TableRows(TextRows):
     header: list[str] | None = None
     top: str = ""
     is_quoted: bool = False
+    is_escaped: bool = False
 
     def fields(self, row: int) -> dict[str, Any] | None:
         """Return the cells of a row by column; None if the table has no header."""
@@ -298,10 +301,22 @@ class TableRows(TextRows):
         return self.separator.join(map(self._quote, cells))
 
     def _quote(self, cell: str) -> str:
+        if self.is_escaped:
+            return self._escape(cell)
         has_quotes = cell.startswith('"') if self.format == "tsv" else '"' in cell
         if self.is_quoted or has_quotes or self.separator in cell or "\n" in cell or "\r" in cell:
             return '"' + cell.replace('"', '""') + '"'
         return cell
+
+    def _escape(self, cell: str) -> str:
+        if cell is NULL:
+            return "\\N"
+        special = '\\"' if self.is_quoted or self.format == "csv" else f"\\{self.separator}\n"
+        text = re.sub(f"[{re.escape(special)}]", r"\\\g<0>", cell)
+        text = text if self.format == "csv" else text.replace("\r", "\\r")
+        if self.is_quoted or (self.format == "csv" and re.search(f'[{re.escape(self.separator)}"\r\n]', cell)):
+            return f'"{text}"'
+        return f"\\{text}" if text.startswith('"') else text
 
 
 def write_text(changed: Iterable[ChangedRows], target: Target, settings: InputSettings) -> None:

@@ -10,6 +10,9 @@ from nbtext.records import dataclass
 from nbtext.settings import Excludes, Settings, parse_names, setting
 
 DEFAULT_TEXT, DEFAULT_LABEL = ("text",), "label"
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}  # as they are typed
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}  # which the first line of a table tells
+BACKSLASH = "backslash"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,20 @@ class InputSettings(Settings):
     input_format: str | None = setting(
         None, "Format of SOURCE. By default it is guessed from the name and the first bytes. A .txt file holds one "
         "text per line; `files` reads each file as one text.", choices=FORMAT_NAMES, metavar="NAME",
+    )  # fmt: skip
+    header: bool | None = setting(
+        None, "Whether the first row of a CSV or TSV table has the names of the columns. By default, it has if one of "
+        "them is that of a text or label field; a message says so where the row may be something else.",
+    )  # fmt: skip
+    delimiter: str | None = setting(
+        None, "Character between the columns of a table, or its name: comma, semicolon, tab, pipe or space. By "
+        "default, it is a tab in a .tsv file; in others the comma, semicolon or tab of the first line.",
+        parse=lambda text: DELIMITERS.get(text, text), metavar="CHARACTER",
+    )  # fmt: skip
+    escape: str = setting(
+        "doubled", "How a table has a quote within a quoted column. With `backslash`, as Spark and MySQL write it, a "
+        "backslash makes a plain character of the next quote, delimiter, line end or backslash; \\n, \\t and \\r are "
+        "a line end, a tab and a return, and a column \\N is missing.", choices=("doubled", BACKSLASH), metavar="NAME",
     )  # fmt: skip
     encoding: str = setting("utf-8", "Text encoding. A byte order mark takes precedence.", metavar="NAME")
     encoding_errors: str = setting(
@@ -141,6 +158,14 @@ class InputSettings(Settings):
     def is_filtering(self) -> bool:
         """Whether some documents of a source may be left out."""
         return bool(self.exclude_ids or self.ids or self.holdout or self.skip_unlabeled)
+
+    @property
+    def table_options(self) -> list[str]:
+        """The given options that only a table of text has, as they are typed."""
+        header = {None: "", True: "--header", False: "--no-header"}[self.header]
+        delimiter = "--delimiter" if self.delimiter is not None else ""
+        escape = "--escape" if self.escape == BACKSLASH else ""
+        return list(filter(None, (header, delimiter, escape)))
 
     @property
     def label_names(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ A source is divided into shards: parts (some files, or a byte range) that any pr
 from __future__ import annotations
 
 import os
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -15,12 +16,12 @@ from nbtext.documents import streams
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, BatchBuilder, Block, Document
 from nbtext.documents.blocks import ByteRange, ReadOptions, Shard, count_lines_in_range
 from nbtext.documents.decoding import detect_bom, encoding_of
-from nbtext.documents.fields import check_joined, check_label_columns, is_number
+from nbtext.documents.fields import check_joined, check_label_columns, format_names, is_number
 from nbtext.documents.files import ReadAhead, first_missed, is_directory
 from nbtext.documents.formats import FORMATS, WRITABLE_NAMES, Format, content_suffix, detect_format, is_mail
 from nbtext.documents.recognition import OUTPUTS, Kind, log_skipped, name_binary, recognize
-from nbtext.documents.settings import InputSettings, ModelInput
-from nbtext.errors import InputError, NbtextWarning, SettingsError
+from nbtext.documents.settings import DELIMITERS, SEPARATORS, InputSettings, ModelInput
+from nbtext.errors import AssumptionWarning, InputError, SettingsError
 
 MIN_SHARD, MAX_SHARD = 16 << 20, 512 << 20  # bytes: the sample of each shard must fit into memory
 FILE_BYTES = 32 << 10  # the assumed size of a file of a directory; to stat each file is as slow as to read it
@@ -133,6 +134,7 @@ class Source:
         if shard.reader == "database":
             from nbtext.documents.sql import read_database
 
+            _check_use(settings, streams.hide_credentials(path), FORMATS["sqlite"])
             yield from read_database(path, replace(options, settings=settings.of_unit("row")))
             return
         _check_use(settings, name)
@@ -281,6 +283,9 @@ def check_settings(settings: InputSettings) -> None:
         raise SettingsError("is not a label", where="--label", hint=f"write 1 to {MAX_LABEL_CHARACTERS:,} characters")
     if not settings.text_field or "" in settings.text_field:
         raise SettingsError("the name of a field is empty", where="--text-field", hint="name a column or key")
+    if settings.delimiter is not None and (len(settings.delimiter) != 1 or settings.delimiter in '"\\\r\n'):
+        hint = f"write one character, or {', '.join(name for name in DELIMITERS if name.isalpha())}"
+        raise SettingsError("is not a delimiter", where="--delimiter", hint=hint)
     if settings.label_separator == "":
         raise SettingsError("the separator is empty", where="--label-separator", hint="write '|', for example")
     if "" in settings.label_fields:
@@ -324,14 +329,19 @@ def _unit_of(shard: Shard, settings: InputSettings) -> str | None:
     return found.unit if found is not None else None
 
 
-def _check_use(settings: InputSettings, where: str, found: Format | None = None) -> None:
-    """Raise InputError if the settings need a database or rows to which columns can be added; None: whole files."""
+def _check_use(settings: InputSettings, name: str, found: Format | None = None) -> None:
+    """Raise InputError if the settings need a database, a table, or rows that can be extended; None: whole files."""
     if settings.query is not None and not (found and found.has_queries):
         hint = "--query selects rows of a SQLite file, or of a database at a URL"
-        raise InputError("is not a database", where=where, hint=hint)
+        raise InputError("is not a database", where=name, hint=hint)
+    if settings.table_options and not (found and found.name in ("csv", "tsv")):
+        where = settings.table_options[0]
+        raise SettingsError(
+            f"{streams.name_source(name)} is not a table of text", where=where, hint="leave out this option"
+        )
     if settings.keeps_rows and not (found and found.writes("columns")):
         what = f"columns can be added only to {', '.join(WRITABLE_NAMES[:-1])} or {WRITABLE_NAMES[-1]}"
-        raise InputError(what, where=where, hint="--input-format names the format of standard input or a pipe")
+        raise InputError(what, where=name, hint="--input-format names the format of standard input or a pipe")
 
 
 def _kind_to_skip(stream: streams.ByteStream, options: ReadOptions) -> Kind | None:
@@ -391,7 +401,13 @@ def detect_stream_format(stream: streams.ByteStream, settings: InputSettings) ->
     text = encoding_of(settings).decode_leniently(head)
     unit = "mail" if settings.reads_one_mail and settings.input_unit != "file" else settings.input_unit
     found = detect_format(stream.path, head, text, unit=unit)
-    if found.name != "lines" or streams.is_regular(stream.location):
+    if found.name != "lines":
+        return found
+    if settings.table_options:
+        return FORMATS["csv"]
+    if streams.is_regular(stream.location):
+        if settings.input_unit == "row":
+            _warn_of_table(stream.path, text, "\t|")
         return found
     return FORMATS["files"] if settings.reads_one_mail else _detect_as_trained(stream.path, text, settings)
 
@@ -399,27 +415,35 @@ def detect_stream_format(stream: streams.ByteStream, settings: InputSettings) ->
 def _detect_as_trained(path: str, text: str, settings: InputSettings) -> Format:
     """Return the format of a stream that seems to be lines: a table if its first line has the columns of the model.
 
-    A warning says if it may be another table.
+    A warning says so if it may be lines, or if lines may be another table.
     """
     if settings.input_unit != "row":
         return FORMATS["lines"]
-    from nbtext.documents.tables import SEPARATORS
-
-    lines = text.removeprefix("\ufeff").splitlines()[:2]
+    first = next(iter(text.removeprefix("\ufeff").splitlines()), "")
     names = {name for name in settings.text_field if not is_number(name)}
     n_columns = max((int(name) for name in settings.text_field if name not in names), default=0)
-    is_table = False
-    for separator in SEPARATORS if lines else ():
-        first = [name.strip().strip('"') for name in lines[0].split(separator)]
-        if names <= set(first) and (names or len(first) >= max(2, n_columns)):
+    labels = set(settings.label_names)
+    usual = {*settings.text_field, *labels, settings.id_field}
+    for separator in SEPARATORS if first else ():
+        columns = first.split(separator)
+        found = [name.strip().strip('"') for name in columns]
+        if names <= set(found) and (names or len(found) >= max(2, n_columns)):
+            is_certain = len(found) > 1 and (labels <= set(found) or usual.issuperset(found))
+            if not is_certain:
+                columns_read = f"the columns {format_names(found)}" if names else f"the text in column {n_columns}"
+                what = f"read as a table with {columns_read}; give --input-format lines if each line is a document"
+                warnings.warn(f"{streams.name_source(path)}: {what}", AssumptionWarning, stacklevel=2)
             return FORMATS["tsv" if separator == "\t" else "csv"]
-        is_table |= 0 < lines[0].count(separator) == lines[-1].count(separator) and len(lines) > 1
-    if is_table:
-        import warnings
-
-        what = "each line is a document, and the model was trained on rows; give --input-format csv or tsv, or lines"
-        warnings.warn(f"{path}: {what}", NbtextWarning, stacklevel=2)
+    _warn_of_table(path, text, ",;\t|")
     return FORMATS["lines"]
+
+
+def _warn_of_table(path: str, text: str, marks: str) -> None:
+    """Say that each line is a document if one of the marks seems to divide the first two into columns."""
+    lines = text.splitlines()[:2]
+    if len(lines) > 1 and any(0 < lines[0].count(mark) == lines[1].count(mark) for mark in marks):
+        what = "each line is a document, and the model was trained on rows; give --input-format csv or tsv, or lines"
+        warnings.warn(f"{streams.name_source(path)}: {what}", AssumptionWarning, stacklevel=2)
 
 
 def _is_splittable(path: str, settings: InputSettings) -> bool:

@@ -316,6 +316,11 @@ def hide_credentials(path: str) -> str:
     return re.sub(CREDENTIALS, "", path).partition("#")[0] if is_url(path) else path
 
 
+def name_source(path: str) -> str:
+    """Return how a sentence names a SOURCE."""
+    return "standard input" if path == STANDARD_INPUT else path
+
+
 @contextmanager
 def _resolve(url: str) -> Iterator[tuple[Any, str, bool]]:
     """Yield the file system of a URL (of fsspec), its path there, and whether it is HTTP, without a request.

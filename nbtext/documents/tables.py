@@ -4,31 +4,43 @@ from __future__ import annotations
 
 import csv
 import re
+import warnings
 from collections import deque
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from functools import partial
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.documents.batch import Batch, BatchBuilder, Block
 from nbtext.documents.blocks import LineBlock, ReadOptions, group_items, read_line_blocks, read_raw_blocks
 from nbtext.documents.decoding import Encoding, decode_lines
 from nbtext.documents.decompression import too_long
-from nbtext.documents.fields import Fields, find_fields, is_number, or_error, read_cells
+from nbtext.documents.fields import NULL, Fields, find_fields, format_names, is_number, or_error, read_cells
 from nbtext.documents.lines import origin_of
-from nbtext.documents.settings import InputSettings
-from nbtext.documents.streams import ByteStream
-from nbtext.errors import InputError
+from nbtext.documents.settings import BACKSLASH, SEPARATORS, InputSettings
+from nbtext.documents.streams import STANDARD_INPUT, ByteStream, name_source
+from nbtext.errors import AssumptionWarning, InputError
 
 if TYPE_CHECKING:
     from nbtext.documents.rows import TableRows
 
-SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
-QUOTE_HINT = "double the quotes within a quoted column"
+SEPARATOR_NAMES = {**SEPARATORS, "|": "pipe", " ": "blank"}
+QUOTE_HINT = "double the quotes within a quoted column, or give --escape backslash if a backslash precedes them"
+ESCAPE_HINT = "if backslashes are escapes, give --escape backslash"
+ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}  # what a letter means after a backslash
+HEADER_ROWS = 100  # first rows that are compared with what may be a header
+MIN_ROWS = 3  # of them that are a comparison
+NAME_SHARE = 0.05  # of these rows that may look like names as well
+USUAL_NAMES = {
+    "text", "label", "labels", "id", "body", "class", "category", "document", "sentence", "sentiment", "target",
+}  # fmt: skip
 
 _separator_line = re.compile(r"(?i)sep=([,;\t|])\s*")
 _inside_quotes = re.compile(r'[^"]*+(?:""[^"]*+)*+')
+_inside_escaped_quotes = re.compile(r'(?:[^"\\]|\\.|"")*+', re.DOTALL)
+_escape = re.compile(r'""|\\(\r\n|.)', re.DOTALL)
+_column_name = re.compile(r"(?=.{1,40}$)[^\W\d][\w.:/-]*(?: [\w.:/-]+){0,2}")
 
 
 class Record(NamedTuple):
@@ -146,11 +158,18 @@ def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Ite
     """
     # a setting of the process; Python's default is 128 KiB
     csv.field_size_limit(max(csv.field_size_limit(), feed.limit))
-    first_line, size, is_ended = 0, 0, False
+    first_line, size, is_ended, is_told = 0, 0, False, False
+    escaped_quote = re.compile(rf'\\"[^"{re.escape(separator)}\r\n]')
 
     def check(line: str) -> str:
-        nonlocal size
+        nonlocal size, is_told
         size += len(line)
+        if not is_told and '\\"' in line and escaped_quote.search(line):
+            warn(
+                where.removesuffix(":") or STANDARD_INPUT,
+                f"a backslash precedes a quote in line {feed.line}; {ESCAPE_HINT}",
+            )
+            is_told = True
         if size > feed.limit:
             what = f"the row that begins here does not end within {feed.limit:,} characters"
             raise InputError(what, where=f"{where}{first_line}", hint=f"close an open quote; {QUOTE_HINT}")
@@ -178,49 +197,88 @@ def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Ite
         yield Record(columns, first_line, feed.line, problem)
 
 
-def read_tsv_records(feed: LineFeed) -> Iterator[Record]:
-    """Yield rows of tab-separated columns.
+def read_tsv_records(feed: LineFeed, separator: str = "\t", *, is_escaped: bool = False) -> Iterator[Record]:
+    """Yield rows of separated columns, in which a quote may be an ordinary character.
 
     A column is quoted only if its first and its last character are quotes and every quote within it is doubled
-    (RFC 4180); then it may contain tabs and line ends. Any other quote is an ordinary character.
+    (RFC 4180); then it may contain separators and line ends. Any other quote is an ordinary character.
+
+    is_escaped  whether a backslash makes an ordinary character of the next one
     """
+    marks = '"\\' if is_escaped else '"'
     for line in feed:
         first_line = feed.line
         text = _strip_line_end(line)
-        columns = _split_tsv(line, feed) if '"' in text else text.split("\t")
+        is_plain = not any(mark in text for mark in marks)
+        columns = text.split(separator) if is_plain else _split_tsv(line, feed, separator, is_escaped=is_escaped)
         yield Record(columns if text else [], first_line, feed.line)
 
 
-def _split_tsv(line: str, feed: LineFeed) -> list[str]:
-    """Return the columns of a row that begins with this line; further lines of a quoted column come from the feed."""
-    columns = []
-    text, start = _strip_line_end(line), 0
+def _split_tsv(line: str, feed: LineFeed, separator: str, *, is_escaped: bool) -> list[str]:
+    """Return the columns of a row that begins with this line; further lines of a column come from the feed."""
+    columns: list[str] = []
+    start = 0
+    line = _continue(line, feed) if is_escaped else line
+    text = _strip_line_end(line)
+    unquoted = re.compile(rf"(?:[^{re.escape(separator)}\\]|\\.?)*+", re.DOTALL)
     while start <= len(text):
-        quoted = _read_quoted(line, start, feed) if text.startswith('"', start) else None
-        if quoted is None:
-            end = text.find("\t", start)
-            end = end if end >= 0 else len(text)
-            columns.append(text[start:end])
-        else:
+        quoted = None
+        if text.startswith('"', start):
+            quoted = _read_quoted(line, start, feed, separator, is_escaped=is_escaped)
+        if quoted is not None:
             column, line, end = quoted
+            line = _continue(line, feed) if is_escaped else line
             text = _strip_line_end(line)
             columns.append(column)
+        elif is_escaped:
+            match = unquoted.match(text, start)
+            end = match.end() if match else start
+            columns.append(_unescape(text[start:end]))
+        else:
+            end = text.find(separator, start)
+            end = end if end >= 0 else len(text)
+            columns.append(text[start:end])
         start = end + 1
     return columns
 
 
-def _read_quoted(line: str, start: int, feed: LineFeed) -> tuple[str, str, int] | None:
+def _continue(line: str, feed: LineFeed) -> str:
+    """Return a line with those after it, as long as a backslash precedes the line end."""
+    parts, size = [line], len(line)
+    while size <= feed.limit:
+        text = _strip_line_end(parts[-1])
+        n_backslashes = len(text) - len(text.rstrip("\\"))
+        following = next(feed, None) if n_backslashes % 2 else None
+        if following is None:
+            break
+        parts.append(following)
+        size += len(following)
+    return "".join(parts)
+
+
+def _unescape(cell: str) -> str:
+    """Return the text of a cell in which a backslash makes an ordinary character of the next one."""
+    if cell == "\\N":
+        return NULL
+    return _escape.sub(lambda found: '"' if found[1] is None else ESCAPED.get(found[1], found[1]), cell)
+
+
+def _read_quoted(
+    line: str, start: int, feed: LineFeed, separator: str, *, is_escaped: bool
+) -> tuple[str, str, int] | None:
     """Return a quoted column, the line on which it ends, and its end in this line; None if its quotes are invalid."""
     contents: list[str] = []
     taken: list[str] = []
     size, begin = 0, start + 1
+    inside = _inside_escaped_quotes if is_escaped else _inside_quotes
     while True:
-        match = _inside_quotes.match(line, begin)
+        match = inside.match(line, begin)
         end = match.end() if match else begin
         contents.append(line[begin:end])
         if end < len(line):  # at a quote that is not doubled
-            if line[end + 1 : end + 2] in ("", "\t", "\n") or line.startswith("\r\n", end + 1):
-                return "".join(contents).replace('""', '"'), line, end + 1
+            if line[end + 1 : end + 2] in ("", separator, "\n") or line.startswith("\r\n", end + 1):
+                content = "".join(contents)
+                return _unescape(content) if is_escaped else content.replace('""', '"'), line, end + 1
             break
         size += len(line)
         following = next(feed, None) if size <= feed.limit else None
@@ -285,7 +343,7 @@ def _parse_records(
 
 
 def read_csv(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
-    """Yield the documents of a CSV file: each row is one. The separator is a comma, a semicolon or a tab."""
+    """Yield the documents of a CSV file: each row is one. By default, the first line tells the separator."""
     return _read_table(stream, options, is_tsv=False)
 
 
@@ -301,6 +359,8 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     """
     settings, limit = options.settings, options.settings.max_document_bytes
     encoding, origin = options.encoding, origin_of(stream.path)
+    is_tsv = is_tsv and settings.delimiter in (None, "\t")
+    is_escaped = settings.escape == BACKSLASH
     has_returns = b"\r" in stream.head() and b"\n" not in stream.head()
     raw_blocks = _convert_returns(stream, is_strict=settings.keeps_rows) if has_returns else read_raw_blocks(stream)
     feed = LineFeed(read_line_blocks(raw_blocks, limit), encoding, limit, keeps_bytes=settings.keeps_rows)
@@ -308,12 +368,14 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     if is_tsv:
         separator = "\t"
     elif found := _separator_line.fullmatch(start):  # `sep=;`, which spreadsheets write
-        separator, start = found[1], next(feed, "")
+        separator, start = settings.delimiter or found[1], next(feed, "")
     else:
-        separator = separator_of(start, *_wanted_columns(settings))
+        separator = settings.delimiter or separator_of(start, *_wanted_columns(settings))
     feed.put_back([start] if start else [])
     n_skipped = feed.line  # 1 if there is a line `sep=;`
-    lines = read_tsv_records(feed) if is_tsv else read_csv_records(feed, where=origin, separator=separator)
+    lines = read_csv_records(feed, where=origin, separator=separator)
+    if is_tsv or is_escaped:
+        lines = read_tsv_records(feed, separator, is_escaped=is_escaped)
     records = feed.check(lines)
     first = next(records, None)
     if first is None:
@@ -323,9 +385,15 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
         raise first.problem.locate(place)
     names = [encoding.repair(name) for name in first.columns] if settings.keeps_rows else first.columns
     columns, is_header = find_columns(names, settings, place=place)
-    phrase = SEPARATORS.get(separator, separator)
+    following = list(islice(records, HEADER_ROWS))
+    if settings.header is None:
+        _warn_of_header(names, following, settings, is_header=is_header, path=stream.path)
+    if not is_escaped and any("\\N" in record.columns for record in following):
+        warn(stream.path, f"a column is \\N; {ESCAPE_HINT}")
+    phrase = SEPARATOR_NAMES.get(separator, separator)
     parse = partial(_parse_records, columns=columns, origin=origin, settings=settings, separator=phrase)
-    listed = records if is_header else chain((first,), records)
+    listed = chain(following, records) if is_header else chain((first,), following, records)
+    del following
     groups = group_items(listed, lambda record: sum(map(len, record.columns)))
     if not settings.keeps_rows:
         for group, n_bytes in groups:
@@ -340,6 +408,7 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     rows = TableRows(
         "tsv" if is_tsv else "csv", stream.path, encoding, [], [], [], end, is_start=True, bom=stream.bom,
         separator=separator, names=columns.names, header=first.columns if is_header else None, top=top,
+        is_escaped=is_escaped,
     )  # fmt: skip
     quoted = replace(rows, is_quoted=True)
     rows = quoted if quoted.join(first.columns) == start.rstrip("\r\n") else rows
@@ -378,15 +447,51 @@ def _convert_returns(stream: ByteStream, *, is_strict: bool) -> Iterator[bytes]:
 
 
 def find_columns(first: list[str], settings: InputSettings, *, place: str) -> tuple[Fields, bool]:
-    """Return the wanted columns, and whether the first row is a header, which has the name of a text or label column.
+    """Return the wanted columns, and whether the first row is a header.
+
+    It is one if the settings say so; by default, if it has the name of a text or label column.
 
     raises  InputError: a wanted column is missing
     """
     names = [name.strip() for name in first]
-    if not _wanted_columns(settings)[0].isdisjoint(names):
+    is_header = settings.header
+    if is_header is None:
+        is_header = not _wanted_columns(settings)[0].isdisjoint(names)
+    if is_header:
         return find_fields(names, settings, place, has_numbers=True), True
     numbers = [str(number) for number in range(1, len(first) + 1)]
     return find_fields(numbers, settings, place, has_numbers=True, first_row=first), False
+
+
+def _warn_of_header(
+    first: list[str], others: Sequence[Record], settings: InputSettings, *, is_header: bool, path: str
+) -> None:
+    """Say what the first row is taken for, if it may be something else: all text columns are numbers."""
+    names = [name.strip() for name in first]
+    usual = {*USUAL_NAMES, *settings.text_field, *settings.label_names, settings.id_field}
+    if not all(map(is_number, settings.text_field)):
+        return
+    if is_header and not usual.issuperset(names):
+        found = format_names(sorted(_wanted_columns(settings)[0].intersection(names)))
+        what = f"the first row is read as the header, because it has the column {found}"
+        warn(path, f"{what}; give --no-header if it is a document, else --header")
+    if not is_header and _is_like_names(names):
+        n_alike = sum(_is_like_names(record.columns) for record in others)
+        is_unlike_others = len(others) >= MIN_ROWS and n_alike <= NAME_SHARE * len(others)
+        if is_unlike_others or any(name.lower() in usual for name in names):
+            what = f"the first row ({format_names(names)}) is read as a document"
+            warn(path, f"{what}; give --header if it names the columns, else --no-header")
+
+
+def _is_like_names(cells: Sequence[str]) -> bool:
+    """Return whether cells are like the names of columns: short, different, of up to three words."""
+    names = {cell.strip() for cell in cells}
+    return len(names) == len(cells) and all(map(_column_name.fullmatch, names))
+
+
+def warn(path: str, what: str) -> None:
+    """Say what was assumed about a file."""
+    warnings.warn(f"{name_source(path)}: {what}", AssumptionWarning, stacklevel=3)
 
 
 def _wanted_columns(settings: InputSettings) -> tuple[set[str], int]:
