@@ -17,7 +17,10 @@ from nbtext.errors import OutputError
 BINARY = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 NEW = os.O_WRONLY | BINARY
 OPEN_FILES = "/proc/self/fd"  # the file descriptors of this process
-STANDARD_OUTPUT = ("-", "/dev/stdout")
+STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+DESCRIPTOR = r"/(?:dev|proc/\d+)/fd/(\d+)"  # the path of an open file, after its folder is resolved
+MAX_LINKS = 40  # that are followed, as by Linux
+NOT_WRITABLE = {stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a block device"}
 State = tuple[int, int, int, int]  # device, inode, size, time of the last change
 _states_when_locked: dict[str, State | None] = {}  # of the files that this process has locked, by path
 HINTS = {
@@ -87,6 +90,39 @@ def _safe_cell(cell: str) -> str:
     return '"' + cell.replace('"', '""') + '"' if re.search('[",\r\n]', cell) else cell
 
 
+def is_written_to(path: str) -> bool:
+    """Return whether an output is a pipe, a character device or an open file of this process; other files are replaced.
+
+    Raises
+    ------
+    OutputError
+        It is a socket or a block device.
+    """
+    if path in STANDARD_OUTPUT or _find_descriptor(path) is not None:
+        return True
+    try:
+        kind = stat.S_IFMT(os.stat(path).st_mode)
+    except (OSError, ValueError):  # there is no file yet, or opening it says why
+        return False
+    if kind in NOT_WRITABLE:
+        hint = "write to a file, a pipe or a character device"
+        raise OutputError(f"cannot be written: it is {NOT_WRITABLE[kind]}", where=path, hint=hint)
+    return kind in (stat.S_IFCHR, stat.S_IFIFO)
+
+
+def _find_descriptor(path: str) -> int | None:
+    """Return the descriptor that a path such as /dev/fd/3 names, also through links; None if it names none."""
+    for _ in range(MAX_LINKS):
+        folder, name = os.path.split(path)
+        place = os.path.join(os.path.realpath(folder), name)
+        if found := re.fullmatch(DESCRIPTOR, place):
+            return int(found[1])
+        if not os.path.islink(place):
+            return None
+        path = os.path.join(os.path.dirname(place), os.readlink(place))
+    return None
+
+
 def check_output(path: str) -> None:
     """Check that a file can be written, before the work begins.
 
@@ -98,7 +134,7 @@ def check_output(path: str) -> None:
     with convert_errors(path):
         if path.endswith(os.sep) or os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if path in STANDARD_OUTPUT or (os.path.exists(path) and not os.path.isfile(path)):
+        if is_written_to(path):
             return
         folder = os.path.dirname(os.path.realpath(path))
         if not stat.S_ISDIR(os.stat(folder).st_mode):
@@ -113,12 +149,12 @@ def check_output(path: str) -> None:
 def atomic_output(path: str) -> Iterator[BinaryIO]:
     """Open a temporary file in the same directory, which replaces `path` on success and is removed on any error.
 
-    "-" is standard output. A pipe or a device is written directly.
+    "-" is standard output. A pipe, a character device, or an open file such as /dev/fd/3 is written to.
 
     Raises
     ------
     OutputError
-        The file cannot be written, or this process has locked it and another program changed it.
+        The file is of another kind or cannot be written, or this process has locked it and another program changed it.
     """
     if path in STANDARD_OUTPUT:
         with convert_errors("standard output"):
@@ -128,8 +164,9 @@ def atomic_output(path: str) -> Iterator[BinaryIO]:
     with convert_errors(path):
         if path.endswith(os.sep):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if os.path.exists(path) and not os.path.isfile(path):
-            with open(path, "wb") as file:
+        if is_written_to(path):
+            descriptor = _find_descriptor(path)
+            with open(path if descriptor is None else os.dup(descriptor), "wb") as file:
                 yield file
             return
         with _open_replacement(os.path.realpath(path)) as file:
@@ -175,7 +212,7 @@ def lock_file(path: str) -> Iterator[None]:
     OutputError
         Another process has locked the file, or it cannot be opened.
     """
-    if path in STANDARD_OUTPUT or (os.path.exists(path) and not os.path.isfile(path)):
+    if is_written_to(path):
         yield
         return
     target = os.path.realpath(path)

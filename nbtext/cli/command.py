@@ -22,7 +22,7 @@ import click
 from click.core import ParameterSource
 
 from nbtext.errors import NbtextError, SettingsError
-from nbtext.output import STANDARD_OUTPUT
+from nbtext.output import STANDARD_OUTPUT, is_written_to
 from nbtext.parallel import share_heap
 from nbtext.records import dataclass
 from nbtext.settings import (
@@ -148,11 +148,12 @@ def check_files(files: Sequence[NamedFile], *, is_forced: bool, output_format: s
     """Refuse a command that would destroy a file.
 
     An output must not be an input, or a document in an input directory. Files are compared by identity, so links are
-    recognized. A model must not replace a file of another kind, and other outputs must not replace a model.
+    recognized. A model must not replace a file of another kind, and other outputs must not replace a model. Sockets and
+    block devices are refused.
 
     is_forced      whether --force was given: it allows the replacement of a file of another kind
     output_format  the one of --to
-    raises         SettingsError: the command is refused
+    raises         SettingsError, OutputError: the command is refused
     """
     inputs = [file for file in files if not file.type.is_output]
     outputs = [file for file in files if file.type.is_output and file.path not in STANDARD_OUTPUT]
@@ -163,6 +164,7 @@ def check_files(files: Sequence[NamedFile], *, is_forced: bool, output_format: s
         names = " and ".join(dict.fromkeys(from_standard_input))
         raise SettingsError("standard input can be read only once", where=names, hint="name a file instead of -")
     for output in outputs:
+        is_written_to(output.path)  # or it is refused
         for each in inputs:
             if not (each.type.is_rewritten and output.type.is_model):
                 _refuse_input(each, _status(output.path), output.option, output.path)

@@ -86,10 +86,11 @@ def predict(given: Predict) -> None:
         check_output(output)
         read = replace(given.input, keeps_rows=True)
     else:
-        chosen = running.result_format(given.result, PREDICTION_FORMATS)
+        may_be_folder = given.cluster.cluster is not None
+        chosen = running.result_format(given.result, PREDICTION_FORMATS, may_be_folder=may_be_folder)
         _check_format(chosen, decisions)
         read = replace(given.input, reads_one_mail=chosen == HEADER, keeps_skipped=True)
-        if given.cluster.cluster is not None:
+        if may_be_folder:
             _predict_on_cluster(replace(given, input=read), chosen)
             return
     fitted = _load(given)

@@ -17,7 +17,15 @@ from nbtext.documents.decompression import compress, suffix_compression
 from nbtext.documents.formats import HTML_SUFFIXES, check_suffix, content_suffix
 from nbtext.errors import InputError, NbtextError, SettingsError, number_of, printable
 from nbtext.features.settings import FeatureSettings
-from nbtext.output import STANDARD_OUTPUT, Writer, atomic_output, check_output, escape_formulas, lock_file
+from nbtext.output import (
+    STANDARD_OUTPUT,
+    Writer,
+    atomic_output,
+    check_output,
+    escape_formulas,
+    is_written_to,
+    lock_file,
+)
 from nbtext.parallel import share_heap
 from nbtext.report.records import OUTPUT_FORMATS, write_text
 from nbtext.settings import refuse
@@ -62,9 +70,20 @@ def format_of(output: str, formats: Sequence[str]) -> str | None:
     return SUFFIXES.get(content_suffix(output)) if content_suffix(output) in own else None
 
 
-def result_format(settings: ResultSettings, formats: Sequence[str] = OUTPUT_FORMATS, *, piped: str = "tsv") -> str:
-    """Return the format of a result: the given one, that of the file name, a table on a terminal, or `piped`."""
+def result_format(
+    settings: ResultSettings,
+    formats: Sequence[str] = OUTPUT_FORMATS,
+    *,
+    piped: str = "tsv",
+    may_be_folder: bool = False,
+) -> str:
+    """Return the format of a result: the given one, that of the file name, a table on a terminal, or `piped`.
+
+    That the output can be written is checked, too, before the work begins.
+    """
     output = settings.output
+    if not may_be_folder:
+        check_output(output)
     chosen = settings.to or format_of(output, formats) or ("table" if is_watched(output) else piped)
     if settings.spreadsheet_safe and chosen != "csv":
         raise refuse("spreadsheet_safe", f"the format is {chosen}, not csv")
@@ -189,7 +208,11 @@ def rewrite_model(given: Change, change: Callable[[TrainedModel, Source, OnBatch
     """Change a model with the documents of some sources, and save it to the output, or in its place."""
     from nbtext.artifact.model import load_model
 
-    with model_output(given.output if given.output is not None or given.model == "-" else given.model) as target:
+    is_replaced = given.output is None and given.model != "-"
+    if is_replaced and is_written_to(given.model):
+        what = f"{given.model} is not a regular file, so that the changed model cannot replace it"
+        raise SettingsError(what, where="MODEL", hint="name the new file with -o")
+    with model_output(given.model if is_replaced else given.output) as target:
         trained = load_model(given.model)
         with open_documents(given.sources, given.input, given.run, trained_on=trained.fitted.input) as opened:
             changed = change(trained, *opened)

@@ -29,7 +29,7 @@ from nbtext.documents.rows import PREFIX_HINT, ChangedRows, Column, Target
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, hide_credentials, is_regular, is_url, unreadable
 from nbtext.errors import InputError, MissingExtra, NbtextError, NbtextWarning, OutputError, SettingsError, number_of
-from nbtext.output import convert_errors
+from nbtext.output import convert_errors, is_written_to
 
 BUFFERED_ROWS = 256  # that SQLAlchemy reads before they are weighed
 QUERY_HINT = "see --query"
@@ -467,6 +467,7 @@ def _read_rows(
 
 TABLE = "predictions"  # the name of the table by default
 TYPES = {"text": "TEXT", "number": "REAL", "boolean": "INTEGER"}
+COPIED_BYTES = 1 << 20  # of a new database, at a time
 WAIT = 30.0  # seconds for another program that writes to the file
 
 
@@ -476,17 +477,17 @@ def write_sqlite(changed: Iterable[ChangedRows], target: Target, settings: Input
     Raises
     ------
     SettingsError
-        The output is not a file, or has a table of this name.
+        The output is a terminal, or has a table of this name.
     InputError
         The query has a column of one of the names, or several sources have different columns.
     OutputError
         The file cannot be written, or is not a database.
     """
-    if target.path == "-" or target.is_terminal:
-        what = "the rows of a database cannot be written to standard output"
+    if target.is_terminal:
+        what = "the result is binary, and standard output is a terminal"
         raise SettingsError(what, where="-o", hint="name a SQLite file")
     table = target.table or TABLE
-    with _open_database(target.path) as connection:
+    with _open_database(target) as connection:
         if connection.execute("select 1 from sqlite_schema where lower(name) = lower(?)", (table,)).fetchone():
             what = f"{target.path} has a table `{table}` already"
             raise SettingsError(what, where="--table", hint="give the new table another name")
@@ -539,13 +540,17 @@ def _plain_value(value: Any) -> Any:
 
 
 @contextmanager
-def _open_database(path: str) -> Iterator[sqlite3.Connection]:
-    """Open a SQLite file in a transaction; a new file gets its name when it is complete."""
-    is_new = not os.path.exists(path) or os.path.getsize(path) == 0
-    folder, name = os.path.split(os.path.realpath(path))
-    opened = os.path.join(folder, f".nbtext-{os.urandom(8).hex()}.part") if is_new else path
+def _open_database(target: Target) -> Iterator[sqlite3.Connection]:
+    """Open a SQLite file in a transaction; a new one is made in the temporary folder, then written as any output."""
+    path = target.path
+    is_new = is_written_to(path) or not os.path.exists(path) or os.path.getsize(path) == 0
     try:
-        with convert_errors(path):
+        with convert_errors(path), ExitStack() as stack:
+            opened = path
+            if is_new:
+                import tempfile
+
+                opened = os.path.join(stack.enter_context(tempfile.TemporaryDirectory(prefix="nbtext-")), "new.db")
             with closing(sqlite3.connect(opened, timeout=WAIT, isolation_level=None)) as connection:
                 connection.execute("pragma trusted_schema = off")
                 connection.execute("begin immediate")
@@ -556,12 +561,9 @@ def _open_database(path: str) -> Iterator[sqlite3.Connection]:
                     raise
                 connection.execute("commit")
             if is_new:
-                os.replace(opened, os.path.join(folder, name))
+                with open(opened, "rb") as made, target.open() as file:
+                    while data := made.read(COPIED_BYTES):
+                        file.write(data)
     except sqlite3.Error as error:
         hint = "name a new file, or a SQLite file that can be written"
         raise OutputError(f"cannot be written: {error}", where=path, hint=hint) from None
-    finally:
-        if is_new:
-            for leftover in (opened, f"{opened}-journal"):
-                with suppress(OSError):
-                    os.unlink(leftover)
