@@ -83,7 +83,7 @@ _limits = {  # of the fields of each record
     },
     "Unlabeled": {"documents": Limits(1), "weight": SHARE, "log_prior": Limits(-MAX_NUMBER, 0)},
     "Hyperparameters": {"smoothing": AT_LEAST_0, "C": AT_LEAST_0},
-    "Part": {"smoothing": Limits(0, HIGHEST), "C": AT_LEAST_0, "weight": Limits(0, HIGHEST)},
+    "Part": {"smoothing": Limits(0, HIGHEST), "C": AT_LEAST_0, "weight": Limits(0, HIGHEST), "informed": SHARE},
     "OneLabel": {"log_prior": Limits(-MAX_NUMBER, 0, (LABELS,))},
     "SeveralLabels": {"log_prior": Limits(-MAX_NUMBER, 0, (LABELS,)), "priors": FOR_EACH_LABEL},
     "Smoothing": {"mu": Limits(SMALLEST, HIGHEST), "alpha": Limits(SMALLEST, HIGHEST)},

@@ -196,12 +196,13 @@ def model_output(output: str | None) -> Iterator[str]:
 def save(model: TrainedModel, target: str, *, quiet: bool) -> None:
     """Save a model, and print a summary of it."""
     from nbtext.artifact.model import save_model
-    from nbtext.report.training import format_approximation, format_decisions, format_training_summary
+    from nbtext.report.training import format_approximation, format_decisions, format_left_out, format_training_summary
 
     save_model(model, target)
     say(format_training_summary(model), *format_decisions(model), quiet=quiet)
-    if note := format_approximation(model):
-        say(note, quiet=quiet)
+    for note in (format_left_out(model.fitted.hyperparameters.parts), format_approximation(model)):
+        if note is not None:
+            say(note, quiet=quiet)
 
 
 def rewrite_model(given: Change, change: Callable[[TrainedModel, Source, OnBatch], TrainedModel]) -> None:

@@ -41,7 +41,6 @@ TWO = 2  # labels, of which complement Naive Bayes is the multinomial model
 # two labels, complement Naive Bayes is the multinomial model.
 BAYES_OF_TWO, BAYES = (("multinomial", 1.0),), (("multinomial", 0.1), ("complement", 0.1))
 LINEAR_PARTS: dict[str, type[OneVsRest]] = {"nbsvm": NbSvm, "svm": OneVsRest}
-DECIMALS = 9  # of a score
 MIN_WEIGHT = 3e-4  # of the largest weight of a part; smaller ones are left out
 # Inverse regularization strength of NB-SVM over characters, whose n-grams overlap. With 0.5, not 1, the log-loss of
 # training folds is 0.683, not 0.689, on messages in Thai, and 0.335, not 0.336, on Reuters; 0.325, not 0.323, on
@@ -134,7 +133,28 @@ class Stack:
         score the other half.
         """
         held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
-        classes, half, found = self._data.classes[held_out], len(held_out) // 2, []
+        classes, half = self._data.classes[held_out], len(held_out) // 2
+        if self._data.hashes is not None:
+            hashes = self._data.hashes[held_out]
+            half = int(np.searchsorted(hashes, hashes[half]))
+        scores = self.score_parts(folds, solver)
+        kept = np.arange(len(scores))
+        units = np.abs(scores).mean(axis=(1, 2))
+        while True:
+            shares = fit_weights(scores[kept], None, classes, 0).weights * units[kept]
+            if shares.min() >= MIN_SHARE * shares.sum():
+                break
+            kept = np.delete(kept, shares.argmin() if shares.all() else np.flatnonzero(shares == 0))
+        found = fit_weights(scores[kept], None, classes, half)
+        self._weigh(np.bincount(kept, found.weights, len(scores)).astype(np.float64))
+        return found.held_out
+
+    def score_parts(self, folds: NDArray[np.int32], solver: SolverSettings) -> Floats:
+        """Choose the Naive Bayes model of each view, and return the scores of each part, minus their means.
+
+        The shape is (n_parts, n_held_out, n_classes). The part is not fitted to a document that it scores.
+        """
+        held_out, found = np.flatnonzero(folds != NEVER_HELD_OUT), []
         for number, (part, view, _) in enumerate(self._fitted):
             chosen, rough = part, None
             if part.C is None:
@@ -145,21 +165,8 @@ class Stack:
                 scores = problem.score_folds(folds, own, rough)
                 del problem  # so that only one is in memory
             self._fitted[number] = Fitted(chosen, view, rough)
-            # differences by rounding would tell equal documents of different labels apart
-            found.append(np.round(scores - scores.mean(axis=1, keepdims=True), DECIMALS))
-        if self._data.hashes is not None:
-            hashes = self._data.hashes[held_out]
-            half = int(np.searchsorted(hashes, hashes[half]))
-        scores, kept = np.array(found), np.arange(len(found))
-        units = np.abs(scores).mean(axis=(1, 2))
-        while True:
-            shares = fit_weights(scores[kept], None, classes, 0)[0] * units[kept]
-            if shares.min() >= MIN_SHARE * shares.sum():
-                break
-            kept = np.delete(kept, shares.argmin() if shares.all() else np.flatnonzero(shares == 0))
-        weights, held = fit_weights(scores[kept], None, classes, half)
-        self._weigh(np.bincount(kept, weights, len(found)).astype(np.float64))
-        return held
+            found.append(scores - scores.mean(axis=1, keepdims=True))
+        return np.array(found)
 
     def _choose_bayes(self, view: View, held_out: NDArray[np.int64]) -> tuple[Part, Floats]:
         """Return the Naive Bayes model of a view with the highest leave-one-out accuracy, and its scores.

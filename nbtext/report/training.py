@@ -7,6 +7,7 @@ from dataclasses import asdict
 from math import exp
 from typing import TYPE_CHECKING, Any
 
+from nbtext.bayes.combination import MIN_INFORMED
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Part, Unlabeled
 from nbtext.bayes.settings import AUTO
 from nbtext.errors import list_some, number_of, printable
@@ -90,14 +91,26 @@ def format_parts(parts: Sequence[Part]) -> str:
 
     Parts of weight 0 are left out.
     """
-    return " + ".join(
-        f"{part.weight:.3g} × {part.model}"
-        + " with idf" * (part.idf != "none")
-        + " of single words" * part.is_of_words
-        + f" of {part.view}" * bool(part.view)
-        for part in parts
-        if part.weight > 0
-    )
+    return " + ".join(f"{part.weight:.3g} × {_name_part(part)}" for part in parts if part.weight > 0)
+
+
+def format_left_out(parts: Sequence[Part]) -> str | None:
+    """Format which parts are left out of a combination, because they say something of too few documents; None: none."""
+    names = [_name_part(part) for part in parts if part.weight == 0 and part.informed < MIN_INFORMED]
+    if not names:
+        return None
+    return f"left out: {' and '.join(names)}, which tell labels apart in fewer than {MIN_INFORMED:.0%} of the documents"
+
+
+def _name_part(part: Part) -> str:
+    name = part.model
+    if part.idf != "none":
+        name += " with idf"
+    if part.is_of_words:
+        name += " of single words"
+    if part.view:
+        name += f" of {part.view}"
+    return name
 
 
 def format_decisions(model: TrainedModel) -> list[str]:

@@ -119,7 +119,7 @@ def make_scores(n: int = 400, n_classes: int = 4, seed: int = 0) -> tuple[Any, A
 def test_weights_are_the_minimum_of_the_loss() -> None:
     """SciPy finds the same weights >= 0 for the same offsets; a part that is noise has the weight 0, or nearly so."""
     scores, lengths, classes = make_scores()
-    weights, _ = fit_weights(scores, lengths, classes, 200)
+    weights, _, _ = fit_weights(scores, lengths, classes, 200)
     assert weights.sum() == pytest.approx(1)
     assert weights.min() >= 0
     units = np.abs(scores - scores.mean(axis=2, keepdims=True)).mean(axis=(1, 2))
@@ -141,6 +141,43 @@ def test_weights_are_the_minimum_of_the_loss() -> None:
     np.testing.assert_allclose(shares, best[:3] / best[:3].sum(), atol=0.03)
 
 
+def fit_jointly(scores: Any, classes: Any) -> Any:
+    """Shares of the weights that minimize the mean of −log((1 − noise) · softmax(Σ w · scores + offsets) + noise / K).
+
+    SciPy fits the weights, the offsets and the noise at once.
+    """
+    m, n, n_classes = scores.shape
+    centered = scores - scores.mean(axis=2, keepdims=True)
+
+    def evaluate(at: Any) -> tuple[float, Any]:
+        noise = 1 / (1 + np.exp(-at[-1]))
+        log_p = log_softmax(np.einsum("mnk,m->nk", centered, at[:m]) + at[m:-1], axis=1)
+        own = np.exp(log_p)[np.arange(n), classes]
+        mixed = (1 - noise) * own + noise / n_classes
+        slopes = (np.eye(n_classes)[classes] - np.exp(log_p)) * ((1 - noise) * own / mixed)[:, None]
+        of_noise = ((1 / n_classes - own) / mixed).sum() * noise * (1 - noise)
+        gradient = np.concatenate([np.einsum("mnk,nk->m", centered, slopes), slopes.sum(axis=0), [of_noise]])
+        return -np.log(mixed).mean(), -gradient / n
+
+    start = np.concatenate([np.ones(m), np.zeros(n_classes), [-3.0]])
+    bounds = [(0, None)] * m + [(None, None)] * (n_classes + 1)
+    weights = scipy_minimize(evaluate, start, jac=True, bounds=bounds, method="L-BFGS-B").x[:m]
+    return weights / weights.sum()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_noise_and_rare_labels_are_fitted_with_the_weights(seed: int) -> None:
+    """A tenth of wrong labels and labels of very different frequency: the weights are those of the joint minimum."""
+    random, n, n_classes = np.random.default_rng(seed), 3000, 8
+    shares = 1 / np.arange(1, n_classes + 1) ** 2
+    classes = random.choice(n_classes, n, p=shares / shares.sum())
+    noise, scales = random.normal(size=(3, n, n_classes)), np.exp(random.normal(size=(n, 1)))
+    own = 2 * np.eye(n_classes)[classes]
+    scores = np.stack([scales * (own + noise[0]), own + noise[1], noise[2]])
+    given = np.where(random.random(n) < 0.1, random.integers(0, n_classes, n), classes)
+    np.testing.assert_allclose(fit_weights(scores, None, given, 0).weights, fit_jointly(scores, given), atol=0.025)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_wrong_labels_change_no_weight(seed: int) -> None:
     """A part whose scores vary most has large ones for a few documents with a wrong label, and keeps its weight."""
@@ -157,10 +194,10 @@ def test_sums_are_held_out_from_the_fit_of_their_weights() -> None:
     """Other labels in one half change the sums of the other half, and those of this half only by their scale."""
     scores, lengths, classes = make_scores()
     half = 200
-    _, before = fit_weights(scores, lengths, classes, half)
+    _, before, _ = fit_weights(scores, lengths, classes, half)
     changed = classes.copy()
     changed[:half] = np.random.default_rng(1).integers(0, 4, half)
-    _, after = fit_weights(scores, lengths, changed, half)
+    _, after, _ = fit_weights(scores, lengths, changed, half)
     ratios = after[:half] / before[:half]
     np.testing.assert_allclose(ratios, ratios[0, 0])
     assert np.ptp(after[half:] / before[half:]) > 0.1
@@ -170,7 +207,7 @@ def test_sums_are_held_out_from_the_fit_of_their_weights() -> None:
 def test_few_documents_keep_equal_weights(n: int) -> None:
     """The prior of the weights, which are equal in units of the parts, decides; nothing is NaN."""
     scores, lengths, classes = make_scores(n)
-    weights, held_out = fit_weights(scores, lengths, classes, n // 2)
+    weights, held_out, _ = fit_weights(scores, lengths, classes, n // 2)
     assert np.isfinite(held_out).all()
     units = np.abs(scores - scores.mean(axis=2, keepdims=True)).mean(axis=(1, 2))
     shares = weights * units / (weights * units).sum()
@@ -181,7 +218,7 @@ def test_a_part_that_tells_nothing_apart() -> None:
     """Equal scores of all labels have no unit."""
     scores, lengths, classes = make_scores()
     scores[2] = 1.0
-    weights, held_out = fit_weights(scores, None, classes, 200)
+    weights, held_out, _ = fit_weights(scores, None, classes, 200)
     assert np.isfinite(weights).all()
     assert np.isfinite(held_out).all()
     assert lengths.any()
@@ -197,3 +234,26 @@ def test_slices_of_statistics_are_views() -> None:
     assert part.occurrences is part.documents
     for one, other in zip(part.entries, restricted.entries, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_rounding_errors_are_no_evidence() -> None:
+    """A part whose scores are equal up to rounding has the weight 0, whatever their signs know of the labels."""
+    scores, lengths, classes = make_scores()
+    scores[1] = -7.0 + 1e-14 * np.eye(4)[classes]
+    found, without = fit_weights(scores, lengths, classes, 200), fit_weights(scores[[0, 2]], lengths, classes, 200)
+    np.testing.assert_allclose(found.weights[[0, 2]], without.weights)
+    assert (found.weights[1], found.informed[1]) == (0, 0)
+    np.testing.assert_array_equal(fit_weights(scores[[1]], lengths, classes, 200).held_out, 0)
+
+
+def test_a_part_for_few_documents() -> None:
+    """Its weight is expected to be that of its scores where it has some; below a few percent, it is left out."""
+    scores, lengths, classes = make_scores()
+    whole = fit_weights(scores[:2], lengths, classes, 200).weights
+    for n_informed, is_kept in ((40, True), (2, False)):
+        rare = scores[:2].copy()
+        rare[0, n_informed:] = rare[0, n_informed:].mean(axis=1, keepdims=True)
+        found = fit_weights(rare, lengths, classes, 200)
+        assert (found.weights[0] > 0) == is_kept
+        assert found.informed[0] == n_informed / len(classes)
+        assert found.weights[0] / found.weights[1] < 2 * whole[0] / whole[1]

@@ -1,6 +1,8 @@
 """The model `combined` as a user types it."""
 
+import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -56,3 +58,44 @@ def test_cross_validation_chooses_views(nbtext: Any, letters: Path) -> None:
     )
     assert chosen == given
     assert chosen != words
+
+
+def made_rows(n: int, chance: Random, *, each: float) -> list[dict[str, str]]:
+    """Documents of three labels: words that tell them apart, and by chance a code behind each that no other one has."""
+    rows = []
+    for number in range(n):
+        words = []
+        for _ in range(chance.randrange(1, 12)):
+            letter = "abc"[number % 3] if chance.random() < 0.15 else "z"
+            words.append(f"{letter}{chance.randrange(60):02d}")
+            if chance.random() < each:
+                words.append(f"u{chance.randrange(10**9)}")
+        rows.append({"text": " ".join(words), "label": "abc"[number % 3]})
+    return rows
+
+
+@pytest.mark.parametrize(("each", "is_left_out"), [(1.0, True), (0.97, True), (0.7, False)])
+def test_pairs_that_hardly_repeat(nbtext: Any, each: float, is_left_out: bool) -> None:
+    """Behind codes that do not repeat, no pair of words does: the model is that of words, and its estimate holds."""
+    chance = Random(2)
+    for name, n in (("train", 600), ("test", 1500)):
+        lines = [json.dumps(row) for row in made_rows(n, chance, each=each)]
+        Path(f"{name}.jsonl").write_text("\n".join(lines))
+    found = {}
+    for name, views in {"both": ("word:1", "word:2"), "words": ("word:1",)}.items():
+        options = [part for view in views for part in ("--view", view)]
+        trained = nbtext("train", "train.jsonl", "--model", "combined", *options, "-o", name).ok()
+        tested = nbtext("evaluate", "test.jsonl", "-m", name, "--to", "json").json
+        expected = nbtext("inspect", name, "--to", "json").json["expected"]
+        found[name] = trained.err, tested, expected
+    (said, tested, expected), (_, of_words, _) = found["both"], found["words"]
+    assert "no better than" not in said
+    assert ("left out: " in said) == is_left_out
+    if is_left_out:
+        names = "multinomial of word:2 and complement of word:2"
+        assert f"left out: {names}, which tell labels apart in fewer than 2% of the documents" in said
+    error = (0.25 / 600 + 0.25 / 1500) ** 0.5
+    assert expected["accuracy"] == pytest.approx(tested["accuracy"], abs=3 * error)
+    assert tested["accuracy"] == pytest.approx(of_words["accuracy"], abs=0.02)
+    assert tested["log_loss"] == pytest.approx(of_words["log_loss"], abs=0.03)
+    assert "left out: " not in found["words"][0]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from nbtext.bayes.class_statistics import count_classes
+from nbtext.bayes.combination import fit_weights
 from nbtext.bayes.diagnostics import Part
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import STACKED, LinearSettings, ModelSettings
@@ -134,6 +135,26 @@ def test_the_estimate_of_labels_by_chance_is_chance() -> None:
     model = fitted(texts, [random.choice("ab") for _ in texts])
     assert model.estimate.accuracy < 0.56
     assert model.estimate.log_loss > 0.68
+
+
+def test_the_estimate_is_held_out_from_the_weights() -> None:
+    """The sums of each half have the weights that were fitted to the other half."""
+    features = replace(FEATURES, view=())
+    corpus = counted(*made_texts(90, 3), features)
+    data = training_data(corpus, features, 0, corpus.statistics.n_features)
+    folds, solver = (np.arange(len(data)) % 5).astype(np.int32), SolverSettings(1.0)
+    stack, parts = (Stack(data, LinearSettings()) for _ in range(2))
+    sums = stack.score_folds(folds, solver, stack.solve(solver))
+    scores, classes, half = parts.score_parts(folds, solver), data.classes, len(data) // 2
+    found = []
+    for own, other in ((slice(0, half), slice(half, None)), (slice(half, None), slice(0, half))):
+        columns = scores[:, own].reshape(len(scores), -1).T
+        weights, residuals, rank, _ = np.linalg.lstsq(columns, sums[own].ravel(), rcond=None)
+        assert (rank, residuals.tolist()) == (len(scores), [pytest.approx(0, abs=1e-9)])
+        expected = fit_weights(scores[:, other], None, classes[other], 0).weights
+        np.testing.assert_allclose(weights / weights.sum(), expected, atol=0.01)
+        found.append(weights)
+    assert np.abs(found[0] - found[1]).max() > 0.05
 
 
 def test_the_weights_stay_near_equal_with_few_documents() -> None:
