@@ -181,7 +181,7 @@ class NbtextWarning(UserWarning):
 
 
 class AssumptionWarning(NbtextWarning):
-    """What was assumed about a file, which may be something else."""
+    """What was assumed about a file or an option, which may be meant otherwise."""
 
 
 class KernelWarning(NbtextWarning):

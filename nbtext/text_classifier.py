@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -13,8 +14,9 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.settings import BEST, ModelSettings
 from nbtext.documents.settings import ModelInput
-from nbtext.errors import SettingsError, in_python_terms
+from nbtext.errors import AssumptionWarning, SettingsError, in_python_terms
 from nbtext.features.settings import FeatureSettings
+from nbtext.features.word_lists import describe_unmatched
 from nbtext.model import growth, sklearn_compat
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.explanation import Explainer, Explanation
@@ -139,6 +141,8 @@ class TextClassifier:
 
         y  a label for each text; or a list of labels for each, or an indicator matrix, and `predict` returns the same
         """
+        for name, sentence in describe_unmatched(self.feature_settings).items():
+            warnings.warn(f"{name}: {sentence}", AssumptionWarning, stacklevel=2)
         if self._is_search:
             return self._search(X, y)
         settings = self.model_settings

@@ -11,6 +11,7 @@ import os
 import re
 import stat
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import Field, fields, replace
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from click.core import ParameterSource
 
-from nbtext.errors import NbtextError, SettingsError
+from nbtext.errors import AssumptionWarning, NbtextError, SettingsError
 from nbtext.output import STANDARD_OUTPUT, is_written_to
 from nbtext.parallel import share_heap
 from nbtext.records import dataclass
@@ -251,6 +252,21 @@ def _files_in(folder: str, inode: int) -> Iterator[os.stat_result]:
                 continue
 
 
+def _warn_of_word_lists(given: Any) -> None:
+    """Name the entries of word lists that can never match."""
+    from nbtext.features.settings import FeatureSettings
+    from nbtext.features.word_lists import describe_unmatched
+
+    features, read = getattr(given, "features", None), getattr(given, "input", None)
+    if not isinstance(features, FeatureSettings):
+        return
+    if read is not None and read.separate_fields:
+        features = replace(features, fields=read.text_field)
+    keywords = getattr(given, "keywords", None) or {}
+    for name, sentence in describe_unmatched(features, chain.from_iterable(keywords.values())).items():
+        warnings.warn(f"--{name.replace('_', '-')}: {sentence}", AssumptionWarning, stacklevel=2)
+
+
 def complete_labels(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the labels of the model on the command line; none if it cannot be read."""
     model = ctx.params.get("model") or ctx.params.get("model_option")
@@ -468,6 +484,8 @@ class Command(click.Command):
 
             share_heap()
             ctx.meta[AHEAD] = ReadAhead(made.sources, made.input, named_outputs())
+        if {"stop_words", "vocabulary", "keywords"} & given.keys():
+            _warn_of_word_lists(made)
         return made
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import fields, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.settings import AUTO, BEST, ModelSettings
@@ -22,8 +23,10 @@ from nbtext.records import dataclass
 from nbtext.settings import Excludes, Needs, part, refuse, setting
 
 if TYPE_CHECKING:
+    from nbtext.documents.batch import Batch, Block
     from nbtext.model.fitted_model import TrainedModel
 
+SAMPLE_CHARACTERS = 20_000  # of texts whose script is looked at
 Keywords = dict[str, tuple[str, ...]]
 
 
@@ -184,13 +187,23 @@ def _fit(given: Train, *, is_matrix: bool) -> TrainedModel:
         spill = Spill(scratch_folder(given.output or "-"), source.size, say_stored)
         if jobs > 1:
             import_meanwhile("nbtext.model.fitting", "nbtext.report.training")
+        text = ""  # of the first documents
+
+        def look_at(block: Block, batch: Batch) -> None:
+            nonlocal text
+            on_batch(block, batch)
+            for each in chain.from_iterable(batch.columns):
+                if len(text) >= SAMPLE_CHARACTERS:
+                    break
+                text += each[:SAMPLE_CHARACTERS]
+
         trained = train_on_source(
-            source, given.features, model_settings, jobs=jobs, on_batch=on_batch, executor=workers, is_saved=True,
+            source, given.features, model_settings, jobs=jobs, on_batch=look_at, executor=workers, is_saved=True,
             spill=spill,
         )  # fmt: skip
     from nbtext.report.training import format_script_hint
 
-    if hint := format_script_hint(trained):
+    if hint := format_script_hint(trained, text):
         running.say(hint, quiet=given.run.quiet)
     return trained
 

@@ -14,10 +14,23 @@ from nbtext.features.document_counts import ClassCounts
 from nbtext.features.settings import FeatureSettings
 
 
-def no_token() -> ModelError:
-    """Return the error for documents of which none contains a token."""
-    hint = "by default a token has at least two characters; see --token-pattern"
-    return ModelError("no document contains a token", hint=hint)
+def no_token(settings: FeatureSettings) -> ModelError:
+    """Return the error for documents of which none contains a feature."""
+    what, hint = "no document contains a token", "by default a token has at least two characters; see --token-pattern"
+    shortest = min(each.ngrams[0] for each in settings.of_views)
+    if settings.vocabulary is not None:
+        what, hint = "no document contains a feature of --vocabulary", "give a list of features that occur"
+    elif all(each.analyzer != "word" for each in settings.of_views):
+        what, hint = f"no document has {number_of(shortest, 'character')}", "lower --ngrams"
+        if shortest == 1 or any(each.analyzer == "char_wb" for each in settings.of_views):
+            what, hint = "the documents hold no text", "name the column of the text with --text-field"
+    elif settings.token_pattern is not None:
+        hint = "--token-pattern matches nothing" + " but stop words" * bool(settings.stop_words)
+    elif settings.stop_words:
+        hint = "a token has at least two characters, and --stop-words removes all others"
+    elif shortest > 1:
+        what, hint = f"no document contains {shortest} tokens", "lower --ngrams"
+    return ModelError(what, hint=hint)
 
 
 def is_selective(settings: FeatureSettings) -> bool:
@@ -38,7 +51,7 @@ def select_columns(counts: ClassCounts, class_documents: Integers, settings: Fea
     source           scikit-learn 1.9, CountVectorizer._limit_features (which breaks ties arbitrarily)
     """
     if len(counts.indptr) == 1:
-        raise no_token()
+        raise no_token(settings)
     frequencies = row_sums(counts.indptr, counts.documents)
     low, high = document_frequency_limits(settings, int(class_documents.sum()))
     columns = np.flatnonzero((low <= frequencies) & (frequencies <= high))

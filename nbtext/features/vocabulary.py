@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
+from unicodedata import category, normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,9 @@ from nbtext.features.settings import VIEW_END, FeatureSettings
 
 AT_ONCE = 1 << 16  # terms that get or lose the name of their view at once
 UNSPACED = 0.2  # share of the words in scripts without spaces, from which character n-grams are worth trying
+# Share of marks, from which words are cut at them. Of the Universal Declaration of Human Rights, Indic languages have
+# 0.34 to 0.43; Thai 0.20; Lingala with tones 0.14; Yoruba and Yiddish 0.12; others at most 0.08.
+MARKED = 0.2
 # Scripts without spaces: the range of the first two UTF-8 bytes, and the least length in bytes of a token that counts
 # as a run of several words. The default pattern splits Thai, Lao, Tibetan, Myanmar and Khmer at vowel signs, so tokens
 # of any length count. A Chinese or Japanese token of five characters is usually a run: segmented words are rarely so
@@ -176,6 +181,12 @@ def compute_unspaced_share(vocabulary: Vocabulary, counts: NDArray[np.int64], fi
     for first, last, length in UNSPACED_SCRIPTS:
         is_unspaced |= (leading >= first) & (leading <= last) & (lengths >= length)
     return float(counts[is_unspaced].sum() / max(1, counts.sum()))
+
+
+def compute_mark_share(text: str) -> float:
+    """Return the share of marks among letters and marks: vowel signs, but no accents that NFC composes."""
+    kinds = Counter(category(character)[0] for character in normalize("NFC", text))
+    return kinds["M"] / max(1, kinds["L"] + kinds["M"])
 
 
 def find_words(vocabulary: Vocabulary | None, settings: FeatureSettings) -> NDArray[np.int64] | None:

@@ -312,7 +312,7 @@ def select_features(counts: CorpusCounts, features: FeatureSettings) -> tuple[Co
     counts = align_to_vocabulary(counts, features)
     if counts.vocabulary is None or not is_selective(features):
         if counts.statistics.n_features == 0:
-            raise no_token()
+            raise no_token(features)
         return counts, None
     statistics = counts.statistics if counts.statistics.totals is None else counts.statistics.pooled
     columns = select_columns(statistics.entries, statistics.class_documents, features)

@@ -159,7 +159,7 @@ class _Learner:
         vocabulary, mine, theirs = unite_vocabularies(labeled, unlabeled)
         n_features = len(vocabulary) if vocabulary is not None else labeled.statistics.n_features
         if n_features == 0:
-            raise no_token()
+            raise no_token(features)
         n_labels = len(labeled.labels)
         labels, rest = np.arange(n_labels, dtype=np.int32), np.full(len(unlabeled.labels), n_labels, dtype=np.int32)
         own = labeled.statistics.align(mine, n_features, classes=labels, n_classes=n_labels)

@@ -56,7 +56,10 @@ def format_first_look(look: FirstLook, accuracy: tuple[float, int] | None = None
     lines = []
     if look.empty:
         total = number_of(look.documents, "document")
-        lines.append(f"{look.empty:,} of {total} hold no token: they count for their labels, and get no label")
+        hold, what = "hold", "they count for their labels, and get no label"
+        if look.empty == 1:
+            hold, what = "holds", "it counts for its label, and gets no label"
+        lines.append(f"{look.empty:,} of {total} {hold} no token: {what}")
     single = sorted(label for label, n in look.labels.items() if n == 1)
     if single and len(look.labels) > 1 and look.is_training:
         names = list_some(map(printable, single))

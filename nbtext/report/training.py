@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 DIFFERENCE_COLUMNS = ("what", "label", "name", "before", "after")
 MAX_LABELS = 10  # that are named
+# letters and digits with the marks of Indic scripts and Thaana, and with joiners, but without the full stops U+0964-65
+PATTERN_OF_MARKS = r"[\w\u07a6-\u07b0\u0900-\u0963\u0966-\u0dff\u1712-\u1734\u200c\u200d]{2,}"
 FITTED = ("calibration", "nonconformity", "decision_offsets")  # to documents, by any model that was asked to
 
 
@@ -210,21 +212,29 @@ def format_approximation(model: TrainedModel) -> str | None:
     return "; ".join(said).replace("_", " ") + advice
 
 
-def format_script_hint(model: TrainedModel) -> str | None:
-    """Format the advice to count characters if words of the default pattern are runs of a script without spaces."""
-    from nbtext.features.vocabulary import UNSPACED, compute_unspaced_share
+def format_script_hint(model: TrainedModel, text: str = "") -> str | None:
+    """Format the advice to count characters if words of the default pattern are runs of a script without spaces.
+
+    text  of some documents: if it has many vowel signs, at which the pattern cuts words, another pattern is advised
+    """
+    from nbtext.features.vocabulary import MARKED, UNSPACED, compute_mark_share, compute_unspaced_share
 
     features, vocabulary, statistics = model.fitted.feature_settings, model.counts.vocabulary, model.counts.statistics
-    settings = (features.analyzer, features.ngrams, features.view, features.token_pattern)
-    is_default = settings == ("word", (1, 1), (), None)
-    if not is_default or vocabulary is None or features.vocabulary is not None:
+    if features.analyzer != "word" or features.view or features.token_pattern or features.vocabulary is not None:
         return None
-    share = compute_unspaced_share(vocabulary, statistics.feature_occurrences, features.fields)
-    if share < UNSPACED:
+    best = " or --model best" if model.fitted.task.is_exclusive else ""
+    share = 0.0
+    if features.ngrams == (1, 1) and vocabulary is not None:
+        share = compute_unspaced_share(vocabulary, statistics.feature_occurrences, features.fields)
+    if share >= UNSPACED:
+        what = f"{share:.0%} of the words are runs of a script without spaces, such as Chinese or Thai"
+        return f"{what}: --analyzer char --ngrams 1,3{best} may be more accurate"
+    share = compute_mark_share(text)
+    if share < MARKED:
         return None
-    options = "--analyzer char --ngrams 1,3" + (" or --model best" if model.fitted.task.is_exclusive else "")
-    what = f"{share:.0%} of the words are runs of a script without spaces, such as Chinese or Thai"
-    return f"{what}: {options} may be more accurate"
+    what = f"{share:.0%} of the letters are marks, such as vowel signs of Hindi or Tamil, at which words are cut"
+    characters = f"--analyzer char_wb --ngrams 2,4{best} may be more accurate"
+    return f"{what}: --token-pattern '{PATTERN_OF_MARKS}' keeps them whole; {characters}"
 
 
 def format_choice(search: Search) -> str:

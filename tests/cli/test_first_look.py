@@ -69,7 +69,7 @@ def test_the_folds_of_a_search(nbtext: Any, tmp_path: Path) -> None:
         nbtext("evaluate", data, "--folds", "3", "--model", model).err.splitlines() for model in ("multinomial", "best")
     )
     assert searched[-3:] == named[-3:]
-    assert named[-3].startswith("1 of 42 documents hold no token")
+    assert named[-3].startswith("1 of 42 documents holds no token")
     assert "of the documents repeat the words of another one" in named[-1]
 
 
@@ -79,7 +79,7 @@ def test_several_labels(nbtext: Any, tmp_path: Path) -> None:
     for command in (("train", data, "-o", str(tmp_path / "m")), ("evaluate", data, "--folds", "3")):
         lines = nbtext(*command).err.splitlines()[-2:]
         assert (
-            lines[0].startswith("1 of 42 documents hold no token")
+            lines[0].startswith("1 of 42 documents holds no token")
             and lines[1] == "1 label with only one document: rare"
         )
 

@@ -1,0 +1,100 @@
+"""Entries of word lists, such as stop words and vocabularies, that can never match, and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from nbtext.errors import list_some, number_of
+from nbtext.features.analyzer import ACCENTS, Analyzer, has_own_pattern
+from nbtext.features.settings import VIEW_END, FeatureSettings
+from nbtext.features.stop_words import ENGLISH
+
+MAX_NAMED = 5  # entries of a sentence
+SURROUNDINGS = ("{}", " {} ", "x {} x", "x{}x", ".{}.")  # of an entry in a text, which a token pattern may look at
+LOOKS_AROUND = re.compile(r"\(\?<?[=!]")  # in a pattern: it may match in yet other surroundings
+
+
+def describe_unmatched(settings: FeatureSettings, keywords: Iterable[str] = ()) -> dict[str, str]:
+    """Return how many entries of word lists can never match, and some of them with the cause, by setting.
+
+    settings  their stop words and their vocabulary are checked; `fields` names the separate fields
+    keywords  words and phrases, which are compared with texts as these settings read them
+    """
+    found = {}
+    if settings.stop_words and settings.stop_words != ENGLISH:  # that list is for any pattern
+        words = next(each for each in settings.of_views if each.stop_words)
+        words = replace(words, ngrams=(1, 1), stop_words=(), stem=None, fields=())
+        found["stop_words"] = _describe(settings.stop_words, _finder(words))
+    if settings.vocabulary:
+        names = [name + VIEW_END for name in settings.view] or [""]
+        views = {name: _finder(own) for name, own in zip(names, settings.of_views, strict=True)}
+        fields = tuple(f"{name}:" for name in settings.fields) or ("",)
+
+        def find_cause(entry: str) -> str:
+            view = next((name for name in views if entry.startswith(name)), None)
+            if view is None:
+                return f"a feature begins with the name of its view, such as {names[0]}"
+            feature = entry.removeprefix(view)
+            field = next((name for name in fields if feature.startswith(name)), None)
+            if field is None:
+                return f"a feature begins with the name of its field, such as {fields[0]}"
+            return views[view](feature.removeprefix(field))
+
+        found["vocabulary"] = _describe(settings.vocabulary, find_cause)
+    given = tuple(keywords)
+    if given:
+        read = Analyzer(replace(settings, fields=()))
+        found["keywords"] = _describe(given, lambda word: "" if read(word) else "it holds no token")
+    return {name: sentence for name, sentence in found.items() if sentence}
+
+
+def _describe(entries: Sequence[str], find_cause: Callable[[str], str]) -> str:
+    """Return the sentence about the entries for which there is a cause; "" if there are none."""
+    causes = {entry: cause for entry in entries if (cause := find_cause(entry))}
+    if not causes:
+        return ""
+    some = list_some((f"{entry!r} ({cause})" for entry, cause in causes.items()), MAX_NAMED)
+    return f"{len(causes):,} of {len(entries):,} entries can never match: {some}"
+
+
+def _finder(settings: FeatureSettings) -> Callable[[str], str]:
+    """Make a function that returns why a feature of one view can never occur; "" if it can."""
+    settings = replace(settings, fields=(), vocabulary=None)
+    analyzer, strip_accents = Analyzer(settings), ACCENTS[settings.strip_accents]
+    tokens_of = Analyzer(replace(settings, ngrams=(1, 1), stop_words=(), stem=None))
+    surroundings = SURROUNDINGS if has_own_pattern(settings) else SURROUNDINGS[:1]
+    looks_around = LOOKS_AROUND.search(settings.token_pattern or "") is not None
+    shortest, longest = settings.ngrams
+
+    def find_cause(feature: str) -> str:
+        if any(feature in analyzer(each.format(feature)) for each in surroundings):
+            return ""
+        if settings.lowercase and feature.lower() != feature:
+            return "texts become lower case"
+        if strip_accents is not None and strip_accents(feature) != feature:
+            return "accents are removed from texts"
+        return find_other_cause(feature)
+
+    def find_other_cause(feature: str) -> str:
+        sizes = f"{shortest} to {longest}"
+        if settings.analyzer != "word":
+            if shortest <= len(feature) <= longest:
+                return "n-grams of characters have no such white space"
+            return f"it has {number_of(len(feature), 'character')}, and an n-gram has {sizes}"
+        tokens = tokens_of(feature)
+        cause = "its length is unusual"
+        if looks_around:
+            cause = ""
+        elif " ".join(tokens) != feature:
+            cause = f"its tokens are {', '.join(tokens)}" if tokens else "it is not a token"
+        elif not shortest <= len(tokens) <= longest:
+            cause = f"it has {number_of(len(tokens), 'word')}, and a feature has {sizes}"
+        elif not set(tokens).isdisjoint(settings.stop_words):
+            cause = "it has a stop word"
+        elif settings.stem:
+            cause = f"its stem is {' '.join(analyzer(feature)[:1])}"
+        return cause
+
+    return find_cause
