@@ -90,7 +90,8 @@ def parallel_map(
     """Yield `function(item)` of each item, in the order of the items, computed in `jobs` threads.
 
     Items are taken only a few ahead of the results, so that a long iterator is never held in memory; after one that
-    `is_large`, none is taken until its result has been used. An error of a call is raised when its result is due.
+    `is_large`, none is taken until its result has been used. An error of a call, or of taking an item, is raised when
+    its result is due.
     """
     if jobs == 1:
         yield from map(function, items)
@@ -98,15 +99,31 @@ def parallel_map(
     remaining, pending, is_last_large = iter(items), deque[Any](), False
     with thread_pool(jobs) as pool:
         while True:
-            n_wanted = 0 if pending and is_last_large else AHEAD * jobs - len(pending)
-            for item in islice(remaining, n_wanted):
-                pending.append(pool.submit(function, item))
-                is_last_large = is_large(item)
-                if is_last_large:
+            while len(pending) < AHEAD * jobs and not (pending and is_last_large):
+                taken, remaining = take(remaining, 1)
+                if not taken:
                     break
+                pending.append(pool.submit(function, *taken))
+                is_last_large = is_large(*taken)
             if not pending:
+                yield from map(function, remaining)  # there is none, or the error of taking it
                 return
             yield pending.popleft().result()
+
+
+def take(items: Iterator[Item], n_items: int) -> tuple[list[Item], Iterator[Item]]:
+    """Return the next items, at most so many, and the others, which raise the error of an item in its place."""
+    taken: list[Item] = []
+    try:
+        taken.extend(islice(items, n_items))
+    except Exception as error:
+        return taken, _fail(error)
+    return taken, items
+
+
+def _fail(error: Exception) -> Iterator[Any]:
+    raise error
+    yield
 
 
 def parallel_calls(calls: Sequence[Callable[[], Result]], *, jobs: int = 1) -> list[Result]:

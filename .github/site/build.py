@@ -43,7 +43,7 @@ SECTIONS = {"install.md": ("Install",), "quick-start.md": ("Quick start", "Pytho
 API = ("nbtext.TextClassifier", "nbtext.Vectorizer", "nbtext.load_model", "nbtext.save_model")
 STATUS = (
     ("0", "Success."),
-    ("1", "The input or a model cannot be used, or the output cannot be written."),
+    ("1", "The input or a model cannot be used, or the output cannot be written; or predict --exit-status answers no."),
     ("2", "The command line is wrong."),
     ("3", "A metric is worse than its threshold of --fail-under."),
     ("130", "The command was interrupted."),

@@ -397,7 +397,7 @@ class Command(click.Command):
     """
 
     def __init__(
-        self, function: Callable[[Any], None], record: type[Any], *, example: str, common: str, notes: str = "",
+        self, function: Callable[[Any], int | None], record: type[Any], *, example: str, common: str, notes: str = "",
         rules: Iterable[Rule] = (),
     ) -> None:  # fmt: skip
         self.record, self.rules = record, tuple(rules)
@@ -445,6 +445,8 @@ class Command(click.Command):
             if takes_one and order.count(parameter) > 1:
                 raise click.UsageError(f"{parameter.opts[0]} is given more than once; it takes one value", ctx)
         ctx.meta[MODEL_OPTION] = values.get(MODEL_OPTION) is not None
+        if values.get("exit_status") is not None and isinstance(ctx.obj, set):  # 1 is an answer, errors are higher
+            ctx.obj.add("exit_status")  # before the values are read, which can fail
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -529,7 +531,7 @@ class Command(click.Command):
             formatter.write(f"  {self.example}\n")
 
 
-def command(record: type[Any], **facts: Any) -> Callable[[Callable[[Any], None]], Command]:
+def command(record: type[Any], **facts: Any) -> Callable[[Callable[[Any], int | None]], Command]:
     """Make a command of a function of a settings record; `facts` are those of Command."""
     return lambda function: Command(function, record, **facts)
 

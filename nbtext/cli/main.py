@@ -14,6 +14,7 @@ import click
 
 from nbtext.errors import AssumptionWarning, NbtextError, NbtextWarning, printable
 
+UNKNOWN = 2  # the lowest exit status of an error where 1 is an answer
 INTERRUPTED = 130  # the exit status of an interrupted program, as in shells
 
 # messages of other errors that mean out of memory; the last two occur if Python cannot create a MemoryError
@@ -177,13 +178,19 @@ def main() -> NoReturn:
 
 def run(arguments: list[str]) -> int:
     """Run one command, print at most one line about an error, and return the exit status."""
+    given: set[str] = set()  # what options say about the whole run
+    status, is_error = _run(arguments, given)
+    return max(status, UNKNOWN) if is_error and "exit_status" in given else status
+
+
+def _run(arguments: list[str], given: set[str]) -> tuple[int, bool]:
+    """Run one command; return its exit status, and whether it is that of an error."""
     if sys.stdout is None:  # standard output was closed at the start; writing results to it is an error
         sys.stdout = open(os.devnull, encoding="utf-8")  # noqa: SIM115  for as long as it runs
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     # print each kind of warning of nbtext once, as one line on standard error; what was assumed, once for each file
     show_others, shown = warnings.showwarning, set[object]()
-    given: set[str] = set()  # what options say about the whole run
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **others: Any) -> None:
         key = str(message) if category is AssumptionWarning else category
@@ -203,16 +210,17 @@ def run(arguments: list[str]) -> int:
             raise  # otherwise click has raised it for a closed pipe
         # the reader of the output has closed it, so the rest of the buffer is dropped
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return 0, True
     except (KeyboardInterrupt, click.Abort):
-        return _print_error("interrupted", INTERRUPTED)
+        return _print_error("interrupted", INTERRUPTED), True
     except Exception as error:
         if any(isinstance(each, KeyboardInterrupt) for each in _list_causes(error)):  # during the creation of a class
-            return _print_error("interrupted", INTERRUPTED)
+            return _print_error("interrupted", INTERRUPTED), True
         if "--debug" in arguments:
-            raise
-        return _print_error(*_describe(error))
-    return status if isinstance(status, int) else 0
+            sys.excepthook(type(error), error, error.__traceback__)
+            return _describe(error)[1], True
+        return _print_error(*_describe(error)), True
+    return status if isinstance(status, int) else 0, False
 
 
 def _describe(error: Exception) -> tuple[str, int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nbtext.cli import options, running
 from nbtext.cli.command import command
 from nbtext.cluster.settings import ClusterSettings
-from nbtext.errors import SettingsError
+from nbtext.errors import InputError, SettingsError, list_some, named, number_of
 from nbtext.model.settings import DecisionSettings
 from nbtext.output import check_output
 from nbtext.records import dataclass
@@ -18,9 +18,13 @@ from nbtext.report.settings import ColumnSettings
 from nbtext.settings import Excludes, part, setting
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from nbtext.documents.settings import InputSettings
     from nbtext.model.fitted_model import FittedModel
+    from nbtext.model.predictions import Predictions
 
+NOT_EACH = 1  # the exit status if a document does not have the label of --exit-status
 ONE_PASS = "it reads SOURCE twice, which standard input and a pipe do not allow"
 
 
@@ -43,6 +47,11 @@ class Predict:
         False, "Adapt the probabilities to the shares of the labels in SOURCE, as `nbtext prevalence` estimates them. "
         "It assumes that only these shares differ from those in training. SOURCE is read twice.", title="Predictions",
     )  # fmt: skip
+    exit_status: str | None = setting(
+        None, "Exit with status 0 if each document has this label, otherwise with 1. Errors, documents that cannot be "
+        "read, and a SOURCE without documents have the status 2 or more.",
+        metavar="LABEL", complete="labels", title="Predictions",
+    )  # fmt: skip
     columns: ColumnSettings = part(ColumnSettings)
     decisions: DecisionSettings = part(DecisionSettings)
     input: InputSettings = options.unlabeled_input()
@@ -60,13 +69,14 @@ class Predict:
         Excludes("adapt_prior", "cluster"),
         Excludes("adapt_prior", "coverage", because="prediction sets cover only documents as in training"),
         Excludes("rank", "cluster"),
+        Excludes("exit_status", "cluster"),
         Excludes("to", "add_columns", because="the rows keep the format of SOURCE"),
         Excludes("rank", "add_columns", because="the rows keep their order"),
         Excludes("cluster", "add_columns"),
         Excludes("spreadsheet_safe", "add_columns", because="the rows keep their cells"),
     ],
 )
-def predict(given: Predict) -> None:
+def predict(given: Predict) -> int:
     """Predict the labels of documents, and print one record for each, in order.
 
     A document that cannot be read, has no known word, or has a probability below --min-probability gets a record with
@@ -92,13 +102,16 @@ def predict(given: Predict) -> None:
         read = replace(given.input, reads_one_mail=chosen == HEADER, keeps_skipped=True)
         if may_be_folder:
             _predict_on_cluster(replace(given, input=read), chosen)
-            return
+            return 0
     fitted = _load(given)
+    answer = Answer(given.exit_status, fitted.labels) if given.exit_status is not None else None
     running.warn_of_costs(fitted, decisions, quiet=given.run.quiet)
     is_printed = running.is_watched(output) and given.rank is None
     run = replace(given.run, no_progress=given.run.no_progress or is_printed)
     with running.open_documents(given.sources, read, run, trained_on=fitted.input) as (source, on_batch):
         predictions = predict_source(fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
+        if answer is not None:
+            predictions = answer.watch(predictions)
         if is_adding:
             from nbtext.documents.rows import Target
             from nbtext.report.columns import write_columns
@@ -106,12 +119,44 @@ def predict(given: Predict) -> None:
             is_terminal, table = running.is_watched(output), given.columns.table
             target = Target(output, lambda: running.result_file(given.result, "jsonl"), is_terminal, table)
             write_columns(predictions, target, given.columns, decisions)
-            return
-        if given.rank is not None:  # all predictions as one batch, the most uncertain ones first
-            ranked = rank_by_uncertainty(predictions)
-            predictions = iter(() if ranked is None else (ranked,))
-        found = predictions_result(predictions, task=fitted.task.name, decisions=decisions)
-        running.write_result(found, given.result, chosen)
+        else:
+            if given.rank is not None:  # all predictions as one batch, the most uncertain ones first
+                ranked = rank_by_uncertainty(predictions)
+                predictions = iter(() if ranked is None else (ranked,))
+            found = predictions_result(predictions, task=fitted.task.name, decisions=decisions)
+            running.write_result(found, given.result, chosen)
+    return answer.status() if answer is not None else 0
+
+
+class Answer:
+    """Whether each document has a label, as an exit status.
+
+    Raises SettingsError if the model does not have the label.
+    """
+
+    def __init__(self, label: str, labels: Sequence[str]) -> None:
+        if label not in labels:
+            hint = f"its labels are {list_some(map(named, labels))}"
+            raise SettingsError(f"the model has no label {named(label)}", where="exit_status", hint=hint)
+        self._label = label
+        self._n_documents = self._n_with = self._n_unread = 0
+
+    def watch(self, batches: Iterable[Predictions]) -> Iterator[Predictions]:
+        """Yield the predictions, and count the documents with the label."""
+        for batch in batches:
+            self._n_documents += len(batch)
+            self._n_with += sum(self._label in labels for labels in batch.labels)
+            self._n_unread += len(batch) - int(batch.is_read.sum())
+            yield batch
+
+    def status(self) -> int:
+        """Return 0 if all documents have the label, else 1; raise InputError where that is not known."""
+        if not self._n_documents:
+            raise InputError("SOURCE has no documents", where="--exit-status")
+        if self._n_unread:
+            what = f"{number_of(self._n_unread, 'document')} could not be read"
+            raise InputError(what, where="--exit-status", hint="leave it out to see the reasons")
+        return 0 if self._n_with == self._n_documents else NOT_EACH
 
 
 def _load(given: Predict) -> FittedModel:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 from nbtext.documents.batch import Batch
@@ -14,7 +14,7 @@ from nbtext.features.analyzer import has_own_pattern
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.stored_documents import Spill
 from nbtext.model.corpus_counts import Bound, CorpusCounter, CorpusCounts, add_counts
-from nbtext.parallel import return_memory, thread_pool
+from nbtext.parallel import return_memory, take, thread_pool
 from nbtext.records import dataclass
 from nbtext.settings import join_list
 
@@ -94,21 +94,27 @@ class ThreadExecutor:
         def count_blocks() -> CorpusCounts:
             try:
                 return task.count(shared, shared.report, bound)
+            except Exception as error:
+                shared.fail(error)
+                raise
             finally:
                 shared.stop()
 
         if self.jobs == 1 or is_single or has_own_pattern(task.settings):
             return count_blocks()
-        with thread_pool(self.jobs) as pool:
-            try:
-                parts: Iterator[CorpusCounts] = pool.map(lambda _: count_blocks(), range(self.jobs))
-                counted = [next(parts)]
-                for part in parts:
-                    counted.append(part)
-                    del part  # so that `add_counts` can free it
-                    counted.append(add_counts(counted))
-            finally:
-                shared.stop()
+        try:
+            with thread_pool(self.jobs) as pool:
+                try:
+                    parts: Iterator[CorpusCounts] = pool.map(lambda _: count_blocks(), range(self.jobs))
+                    counted = [next(parts)]
+                    for part in parts:
+                        counted.append(part)
+                        del part  # so that `add_counts` can free it
+                        counted.append(add_counts(counted))
+                finally:
+                    shared.stop()
+        except Exception as error:  # threads that were counting earlier blocks have ended, too
+            raise shared.first_error or error from None
         return_memory()
         return counted.pop()
 
@@ -144,9 +150,10 @@ def read_batches(source: Source, on_batch: OnBatch | None = None) -> Iterator[Ba
 
 def peek_blocks(blocks: Iterator[Block]) -> tuple[Iterator[Block], bool]:
     """Return the same blocks, and whether there is at most one, so that a second thread would have nothing to do."""
-    first = list(islice(blocks, 1))
+    first, blocks = take(blocks, 1)
     if not first or not first[0].is_large:  # no block is read beside a large one
-        first += islice(blocks, 1)
+        second, blocks = take(blocks, 1)
+        first += second
     return chain(first, blocks), len(first) < 2 and not (first and first[0].is_large)
 
 
@@ -159,11 +166,17 @@ class _SharedBlocks:
         self._on_batch = on_batch
         self._lock = threading.Lock()
         self._has_large = self._is_stopped = False
+        self._n_blocks = 0
+        self._numbers: dict[int, int] = {}  # of the block that a thread counts
+        self._errors: dict[int, Exception] = {}  # by the number of the block
 
     def __iter__(self) -> Iterator[Block]:
         while True:
             with self._lock:  # not a Condition: an interrupt while Python code enters it would leave it locked
                 is_waiting = self._has_large and not self._is_stopped
+                if not is_waiting:
+                    self._n_blocks += 1
+                    self._numbers[threading.get_ident()] = self._n_blocks
                 block = None if self._is_stopped or is_waiting else next(self._blocks, None)
                 is_large = block is not None and block.is_large
                 self._has_large |= is_large
@@ -181,6 +194,15 @@ class _SharedBlocks:
         if self._on_batch is not None:
             with self._lock:
                 self._on_batch(block, batch)
+
+    def fail(self, error: Exception) -> None:
+        """Keep the error of the block that this thread counts, or cannot get."""
+        self._errors[self._numbers.get(threading.get_ident(), 0)] = error
+
+    @property
+    def first_error(self) -> Exception | None:
+        """The error of the first block that has one, which all threads would find alone."""
+        return self._errors[min(self._errors)] if self._errors else None
 
     def stop(self) -> None:
         """End the iteration of all threads."""
