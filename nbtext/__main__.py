@@ -8,14 +8,19 @@ import sys
 def main() -> None:
     """Run the command line; an interrupt or a lack of memory before or after its work ends it with one line, too."""
     try:
+        from nbtext.interrupts import end_on_signals
+
+        end_on_signals()
         gc.set_threshold(100_000, 50, 50)  # the search for garbage cycles took a tenth of the time of a short command
         from nbtext.cli.main import main as run
 
         run()
     except KeyboardInterrupt:
         _leave("interrupted", 130)
-    except (MemoryError, SystemError):  # Python raises SystemError without room for a MemoryError
-        if "--debug" in sys.argv:
+    except (MemoryError, SystemError) as error:
+        from nbtext.errors import is_out_of_memory
+
+        if "--debug" in sys.argv or not is_out_of_memory(error):
             raise
         _leave("out of memory", 1)
 

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Any, ParamSpec, Self, TypeVar, cast
 
+OUT_OF_MEMORY = ("failed to map segment", "can't start new thread", "Cannot allocate memory")  # in messages of errors
 T = TypeVar("T", bound=Callable[..., Any])
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,6 +28,27 @@ QUOTED = r"(?<!\w)'(?:[^'\\]|\\.)*'(?!\w)|(?<!\w)\"(?:[^\"\\]|\\.)*\"(?!\w)|`[^`
 OPTION = r"(?<![\w/-])--(?P<negation>no-)?(?P<name>[A-Za-z][a-z\d-]*)(?!\w)"
 GIVEN = "\ufdd0"  # not a character; stands between the dashes of a name that the user gave
 PARAMETERS: set[str] = set()  # fields of settings, and options of requests: errors of the library name these
+
+
+def find_memory_limit() -> int | None:
+    """Return how many bytes of address space this process may use; None if there is no limit, or none is known."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    limits = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
+    finite = [limit for limit in limits if limit != resource.RLIM_INFINITY]
+    return min(finite, default=None)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether an error means that memory was lacking.
+
+    Where Python has no memory for a MemoryError, it raises SystemError, which without a limit is a defect of a program.
+    """
+    if isinstance(error, SystemError):
+        return find_memory_limit() is not None
+    return isinstance(error, MemoryError) or any(sign in str(error) for sign in OUT_OF_MEMORY)
 
 
 def printable(text: str) -> str:

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, Protocol
 
 from nbtext.errors import OutputError
+from nbtext.interrupts import temporary_path
 
 BINARY = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 NEW = os.O_WRONLY | BINARY
@@ -65,6 +66,7 @@ class Sink(io.RawIOBase):
         return True
 
 
+MAX_CELL = 2**31 - 1  # characters; a C long of Windows holds no larger limit
 FORMULA = r"[=+\-@\t\r]"  # the first character of a cell that a spreadsheet evaluates
 NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 
@@ -76,7 +78,7 @@ def escape_formulas(rows: bytes) -> bytes:
     """
     import csv
 
-    csv.field_size_limit(sys.maxsize)
+    csv.field_size_limit(MAX_CELL)
     end = "\r\n" if rows.endswith(b"\r\n") else "\n"
     texts = csv.reader(io.StringIO(rows.decode("utf-8", "surrogateescape"), newline=""))
     lines = (",".join(map(_safe_cell, row)) + end for row in texts)
@@ -269,31 +271,31 @@ def _open_replacement(target: str) -> Iterator[BinaryIO]:
     """
     folder = os.path.dirname(target)
     temporary = os.path.join(folder, f".nbtext-{os.urandom(8).hex()}.part")
-    descriptor, is_named = _create_unnamed(folder), False
-    if descriptor is None:
-        descriptor, is_named = os.open(temporary, NEW | os.O_CREAT | os.O_EXCL, 0o666), True
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            yield file
-            file.flush()
-            # a new file has the permissions of the umask; Windows has no fchmod
-            with suppress(FileNotFoundError, AttributeError):
-                os.fchmod(descriptor, stat.S_IMODE(os.stat(target).st_mode))
-            os.fsync(descriptor)
-            if not is_named:
-                # os.link follows the link in /proc only if a directory is given, although an absolute path needs none
-                os.link(f"{OPEN_FILES}/{descriptor}", temporary, src_dir_fd=descriptor, follow_symlinks=True)
-                is_named = True
-        # this process has locked the target, and another one has changed it
-        if target in _states_when_locked and _read_state(target) != _states_when_locked[target]:
-            hint = "nothing was written; run the command again"
-            raise OutputError("it was changed by another program since this command began", where=target, hint=hint)
-        os.replace(temporary, target)
-    except BaseException:
-        if is_named:
-            with suppress(OSError):
+    with temporary_path(temporary):
+        try:
+            descriptor = _create_unnamed(folder)
+            is_named = descriptor is None
+            if descriptor is None:
+                descriptor = os.open(temporary, NEW | os.O_CREAT | os.O_EXCL, 0o666)
+            with os.fdopen(descriptor, "wb") as file:
+                yield file
+                file.flush()
+                # a new file has the permissions of the umask; Windows has no fchmod
+                with suppress(FileNotFoundError, AttributeError):
+                    os.fchmod(descriptor, stat.S_IMODE(os.stat(target).st_mode))
+                os.fsync(descriptor)
+                if not is_named:
+                    # os.link follows the link in /proc only if a directory is given, although the path is absolute
+                    os.link(f"{OPEN_FILES}/{descriptor}", temporary, src_dir_fd=descriptor, follow_symlinks=True)
+            # this process has locked the target, and another one has changed it
+            if target in _states_when_locked and _read_state(target) != _states_when_locked[target]:
+                hint = "nothing was written; run the command again"
+                raise OutputError("it was changed by another program since this command began", where=target, hint=hint)
+            os.replace(temporary, target)
+        except BaseException:
+            with suppress(OSError):  # it has no name yet, or no longer
                 os.unlink(temporary)
-        raise
+            raise
 
 
 def _create_unnamed(folder: str) -> int | None:

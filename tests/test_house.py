@@ -17,8 +17,8 @@ PACKAGE = TOP / "nbtext"
 PAGE = PACKAGE / "README.md"
 TABLE = re.compile(r"(?<=<!-- drawn by tests/test_house.py -->\n\n).*?(?=\n\n<!-- -->)", re.DOTALL)
 LAYERS = (  # a layer may import the layers before it
-    "__init__", "records", "errors", "kernel", "output", "settings", "parallel", "documents", "features", "bayes",
-    "linear", "model", "labeling", "export", "artifact", "evaluation", "text_classifier", "report",
+    "__init__", "records", "errors", "interrupts", "kernel", "output", "settings", "parallel", "documents", "features",
+    "bayes", "linear", "model", "labeling", "export", "artifact", "evaluation", "text_classifier", "report",
     "cluster", "serve", "cli", "__main__",
 )  # fmt: skip
 LIBRARY_LAYERS = {  # the layers that may import a library

@@ -423,7 +423,7 @@ def _join(one: LeaveOneOut, other: LeaveOneOut) -> LeaveOneOut:
     """Return the documents of both parts of a corpus; the hashes of the second part are larger."""
     columns = ((one.n_hapax, other.n_hapax), (one.n_hapax_features, other.n_hapax_features))
     n_hapax, n_features = (None if a is None or b is None else np.concatenate((a, b)) for a, b in columns)
-    documents = concatenate((replace(one.documents, groups=None), other.documents))
+    documents = concatenate([replace(part.documents, groups=None) for part in (one, other)])
     return replace(one, documents=documents, n_hapax=n_hapax, n_hapax_features=n_features)
 
 

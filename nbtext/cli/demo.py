@@ -12,6 +12,7 @@ import click
 
 from nbtext.cli.command import command
 from nbtext.errors import InputError, SettingsError, printable
+from nbtext.interrupts import temporary_path
 from nbtext.output import convert_errors
 from nbtext.records import dataclass
 from nbtext.settings import setting
@@ -66,7 +67,7 @@ def copy_directory(source: Path, target: str) -> None:
         The target cannot be written.
     """
     parent = os.path.dirname(os.path.abspath(target))
-    with tempfile.TemporaryDirectory(dir=parent, prefix=".nbtext-") as scratch:
+    with tempfile.TemporaryDirectory(dir=parent, prefix=".nbtext-") as scratch, temporary_path(scratch):
         copy = Path(scratch, "copy")
         for path in source.rglob("*.txt"):
             place = copy / path.relative_to(source)

@@ -89,7 +89,7 @@ def label(given: Label) -> None:
         what = "answers cannot be written to standard output, because they are read again"
         raise SettingsError(what, where="-o", hint="name a file")
     for name, stream in (("standard input", sys.stdin), ("standard output", sys.stdout)):
-        if not stream.isatty():
+        if stream is None or not stream.isatty():
             raise SettingsError(f"label needs a terminal, and {name} is not one", hint="run it in a terminal, alone")
     if os.environ.get("TERM") == "dumb":
         what = "label needs a terminal that can move its cursor, but the environment variable TERM is 'dumb'"

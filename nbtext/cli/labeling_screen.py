@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from nbtext.cli import keyboard
 from nbtext.cli.keyboard import Keyboard
 from nbtext.errors import NbtextError, number_of
+from nbtext.interrupts import interrupts_raise
 from nbtext.report.labeling import HELP, Drawing, View, draw, format_prediction, mark_document
 from nbtext.report.terminal import Screen
 
@@ -220,7 +221,8 @@ def _full_screen() -> Iterator[None]:
     before = {number: signal.signal(number, stop) for number in ending}
     try:
         sys.stdout.write(ENTER_SCREEN)
-        yield
+        with interrupts_raise():
+            yield
     finally:
         with suppress(OSError, ValueError):
             sys.stdout.write(LEAVE_SCREEN)

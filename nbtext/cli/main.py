@@ -12,16 +12,10 @@ from typing import Any, NoReturn, TextIO, cast
 
 import click
 
-from nbtext.errors import AssumptionWarning, NbtextError, NbtextWarning, printable
+from nbtext.errors import AssumptionWarning, NbtextError, NbtextWarning, is_out_of_memory, printable
+from nbtext.interrupts import INTERRUPTED
 
 UNKNOWN = 2  # the lowest exit status of an error where 1 is an answer
-INTERRUPTED = 130  # the exit status of an interrupted program, as in shells
-
-# messages of other errors that mean out of memory; the last two occur if Python cannot create a MemoryError
-OUT_OF_MEMORY = (
-    "failed to map segment", "can't start new thread", "Cannot allocate memory", "without exception set",
-    "without setting an exception",
-)  # fmt: skip
 
 # group: command: the first line of its help. `nbtext --help` needs them without importing the commands.
 COMMANDS = {
@@ -234,8 +228,7 @@ def _describe(error: Exception) -> tuple[str, int]:
         sentence = " ".join(line.strip() for line in error.format_message().splitlines())
         sentence = sentence.replace("a valid float", "a number").replace("a valid integer", "a whole number")
         return sentence.rstrip(".") + advice, error.exit_code
-    causes = _list_causes(error)
-    if any(isinstance(each, MemoryError) or any(sign in str(each) for sign in OUT_OF_MEMORY) for each in causes):
+    if any(map(is_out_of_memory, _list_causes(error))):
         return "out of memory; use fewer --jobs, --hash-bits, or --min-df and --max-features", 1
     if isinstance(error, OSError):
         where = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""

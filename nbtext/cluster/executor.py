@@ -32,6 +32,7 @@ from nbtext.documents.streams import STANDARD_INPUT, unreadable
 from nbtext.errors import ClusterError, MissingExtra, NbtextError, OutputError, SettingsError
 from nbtext.features import stored_documents
 from nbtext.features.analyzer import has_own_pattern
+from nbtext.interrupts import interrupts_raise
 from nbtext.linear.distributed import add_updates
 from nbtext.output import atomic_output
 
@@ -309,6 +310,7 @@ def _processes(number: int) -> Iterator[LocalCluster]:
     started_with = dask.config.get("distributed.nanny.pre-spawn-environ", {}) | MEMORY
     with (
         dask.config.set({"distributed.nanny.pre-spawn-environ": started_with} | LESS_MONITORING),
+        interrupts_raise(),  # the context of the cluster ends its processes
         _block_interrupts() as unblock,
         LocalCluster(
             n_workers=number, threads_per_worker=1, silence_logs=logging.CRITICAL, scheduler_kwargs=NO_DASHBOARD

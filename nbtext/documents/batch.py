@@ -119,6 +119,8 @@ class Batch:
         The number of the first line of each document; None if `places` or the ids are already locations.
     places : list of str, optional
         The location of each document; None if `line_numbers` or the ids say it.
+    are_files : bool
+        Whether each document is a whole file, whose name may end like the number of a line.
     names : tuple of str
         The keys or columns of the first document without a label.
     rows : Rows, optional
@@ -135,6 +137,7 @@ class Batch:
     groups: list[str] | None = None
     origin: str = ""
     line_numbers: Sequence[int] | None = None
+    are_files: bool = False
     names: tuple[str, ...] = ()
     rows: Rows | None = None
     label_lists: list[tuple[str, ...] | None] | None = None

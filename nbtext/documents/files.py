@@ -366,7 +366,7 @@ class FileDocuments:
         paths, encoding = self.shard.paths, self.options.encoding
         texts: list[str] = []
         ids = list(map(streams.hide_credentials, paths)) if streams.is_url(paths[0]) else list(paths)
-        batch = Batch(ids, (texts,), list(self.shard.labels))
+        batch = Batch(ids, (texts,), list(self.shard.labels), are_files=True)
         codec, may_hold_nul = encoding.codec, encoding.is_wide
         skipped: list[int] = []
         contents = self.contents or self._read(batch)

@@ -153,6 +153,7 @@ class Source:
         if shard.root is not None and (kind := _kind_to_skip(stream, options)):
             if settings.keeps_skipped and kind not in OUTPUTS:
                 builder = BatchBuilder(settings)
+                builder.batch.are_files = True
                 builder.add((), place=stream.path, label=kind.refuse())
                 yield Block(builder.finish, stream.size or 0)
                 return

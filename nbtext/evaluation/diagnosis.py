@@ -201,7 +201,8 @@ class Confusion(NamedTuple):
 
     examined         Number of documents, the most probable ones, whose words were examined.
     words            Those with the largest contributions to the wrong label, without common words.
-    common_log_odds  The contribution of all common words together, the mean over the examined documents.
+    common_log_odds  The contribution of all common words together, the mean over the examined documents. None if it is
+                     not known which words are common; then `words` may have them.
     """
 
     label: str
@@ -209,7 +210,7 @@ class Confusion(NamedTuple):
     documents: int
     examined: int = 0
     words: tuple[MisleadingWord, ...] = ()
-    common_log_odds: float = 0.0
+    common_log_odds: float | None = None
 
 
 class ConfusedPair(NamedTuple):
@@ -438,7 +439,7 @@ class ErrorLog:
             if predicted is not None and predicted != label:
                 both[min(label, predicted), max(label, predicted)] += count
         studied, pairs = self.studied.cells(), []
-        common = find_common_words(model) if model is not None else frozenset()
+        common = find_common_words(model) if model is not None else None
         for one, other in sorted(both, key=lambda pair: (-both[pair], pair))[:MAX_CONFUSED_PAIRS]:
             confusions = []
             for cell in sorted(((one, other), (other, one)), key=lambda cell: -counts.get(cell, 0)):
@@ -484,9 +485,12 @@ def _example(identity: str, cell: Cell, probability: float, texts: tuple[str, ..
 
 
 def _find_misleading_words(
-    explainer: Explainer, common: frozenset[str], cell: tuple[str, str], documents: Sequence[Example]
-) -> tuple[tuple[MisleadingWord, ...], float]:
-    """Return the words of documents with the largest contributions to the wrong label, and that of all common words."""
+    explainer: Explainer, common: frozenset[str] | None, cell: tuple[str, str], documents: Sequence[Example]
+) -> tuple[tuple[MisleadingWord, ...], float | None]:
+    """Return the words of documents with the largest contributions to the wrong label, and that of all common words.
+
+    common  the common words; None if they are not known
+    """
     label, predicted = cell
     columns = tuple(map(list, zip(*(example.texts for example in documents), strict=True)))
     batch = Batch([example.id for example in documents], columns, [None] * len(documents))
@@ -496,21 +500,28 @@ def _find_misleading_words(
         for part in explanation.contributions:
             sums[part.feature] += part.log_odds / explanation.temperature
             n_documents[part.feature] += 1
-    of_common = sum(sums.pop(word) for word in sorted(common & sums.keys()))
-    largest = sorted((word for word in sums if sums[word] > 0), key=lambda word: (-sums[word], word))[:MAX_WORDS]
     n = len(documents)
-    return tuple(MisleadingWord(word, n_documents[word], sums[word] / n) for word in largest), of_common / n
+    of_common = None
+    if common is not None:
+        of_common = sum(sums.pop(word) for word in sorted(common & sums.keys())) / n
+    largest = sorted((word for word in sums if sums[word] > 0), key=lambda word: (-sums[word], word))[:MAX_WORDS]
+    return tuple(MisleadingWord(word, n_documents[word], sums[word] / n) for word in largest), of_common
 
 
-def find_common_words(model: TrainedModel) -> frozenset[str]:
-    """Find the words that more than a fifth of the training documents have; none if features are hashed."""
+def find_common_words(model: TrainedModel) -> frozenset[str] | None:
+    """Find the words that more than a fifth of the training documents have.
+
+    None if the model does not tell: its features are hashed, or it has no counts.
+    """
     from nbtext.model.inspection import used_statistics
 
     features = model.fitted.vocabulary
     if features is None:
-        return frozenset()
+        return None
     statistics = used_statistics(model)
-    shares = statistics.document_frequencies / max(1, statistics.n_documents)
+    if not statistics.document_frequencies.any():
+        return None
+    shares = statistics.document_frequencies / statistics.n_documents
     return frozenset(features.term(j) for j in np.flatnonzero(shares > COMMON_SHARE).tolist())
 
 

@@ -200,7 +200,7 @@ class DocumentCounts:
 
     def transpose(self, n_features: int) -> csr_array:
         """Return the counts as a sparse matrix (n_features, n_documents); it is cached."""
-        if self._transposed is None:
+        if self._transposed is None or self._transposed.shape[0] != n_features:
             object.__setattr__(self, "_transposed", self.matrix(n_features).T.tocsr())  # not part of the value
         return self._transposed
 
@@ -291,18 +291,28 @@ def count_repeated(documents: DocumentCounts) -> tuple[int, int]:
 
 
 def concatenate(parts: Sequence[DocumentCounts]) -> DocumentCounts:
-    """Return the documents of several parts, one after the other."""
-    groups = [part.groups for part in parts if part.groups is not None]
-    lengths = [part.token_lengths for part in parts if part.token_lengths is not None]
+    """Return the documents of several parts, one after the other.
+
+    Raises ValueError if some parts with documents have groups, or lengths in tokens, and others have none.
+    """
     return DocumentCounts(
         csr.join_bounds([part.indptr for part in parts]),
         np.concatenate([np.zeros(0, dtype=np.int32), *(part.indices for part in parts)]),
         np.concatenate([np.zeros(0, dtype=np.int32), *(part.counts for part in parts)]),
         np.concatenate([np.zeros(0, dtype=np.int32), *(part.classes for part in parts)]),
         np.concatenate([np.zeros(0, dtype=np.uint64), *(part.hashes for part in parts)]),
-        np.concatenate(groups) if groups else None,
-        np.concatenate(lengths) if lengths and len(lengths) == len(parts) else None,
+        _join_optional([part.groups for part in parts], parts),
+        _join_optional([part.token_lengths for part in parts], parts),
     )
+
+
+def _join_optional(columns: Sequence[NDArray[Any] | None], parts: Sequence[DocumentCounts]) -> NDArray[Any] | None:
+    """Return a column that the documents of all parts have, or those of none."""
+    present = [column for column in columns if column is not None]
+    n_needed = sum(len(part) > 0 or column is not None for part, column in zip(parts, columns, strict=True))
+    if present and len(present) != n_needed:
+        raise ValueError(f"{len(present)} of {n_needed} parts have a column that the others lack")
+    return np.concatenate(present) if present else None
 
 
 def take_smallest(

@@ -90,6 +90,8 @@ class Explanation:
         None if there is no label to explain; then `reason` is given.
     against, other_probability
         The other label; None if there is none.
+    is_absence : bool
+        Whether `against` is the absence of the label, not another label.
     temperature : float
         The value by which the log-odds of the evidence are divided, for a document of this length.
     noise_rate : float
@@ -105,6 +107,7 @@ class Explanation:
     probability: float | None = None
     against: str | None = None
     other_probability: float | None = None
+    is_absence: bool = False
     log_odds: float | None = None
     terms: LogOddsTerms = field(default_factory=LogOddsTerms)
     temperature: float = 1.0
@@ -322,7 +325,8 @@ class OddsOfLabels:
             scores = self._scores.scores[row, n_labels:]
             others = factors.contrast * (relevance.contrast[row, own] - (scores[own] - scores.mean()))
         return replace(
-            explanation, against=f"not {explanation.label}", other_probability=1 - self.probability(row, own),
+            explanation, against=f"not {explanation.label}", is_absence=True,
+            other_probability=1 - self.probability(row, own),
             log_odds=float(combination.log_odds(relevance, n_known)[row, own]),
             terms=MultilabelTerms(prior=float(prior), other_labels=float(others), calibration=float(calibration)),
         )  # fmt: skip

@@ -81,7 +81,8 @@ def describe_document(batch: Batch, row: int, *, is_other: bool = False) -> Revi
     """Return the id, the place and the labels of a document, and why it is not text."""
     labels, place = batch.labels_of(row), batch.place(row)
     file, _, line = place.rpartition(":")
-    if batch.line_numbers is None and not (line.isdecimal() and file):
+    is_line = line.isdecimal() and (bool(file) or batch.line_numbers is not None)
+    if batch.are_files or not is_line:
         file, line = place, ""
     problem = batch.problems[row].what if row in batch.problems else None
     if problem is None:

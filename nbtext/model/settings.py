@@ -31,6 +31,7 @@ class Costs:
     pairs: dict[tuple[str, str], float]
     lines: dict[tuple[str, str], int]
     header: tuple[str, str, str] | None = None  # a first line whose cost is not a number
+    header_line: int = 1
 
     @property
     def has_abstention(self) -> bool:
@@ -46,7 +47,9 @@ class Costs:
         """Raise InputError if a label of the file is not among these labels, or two of them are in its header."""
         known = set(labels)
         if self.header is not None and {self.header[0], self.header[1] or self.header[0]} <= known:
-            raise InputError(f"{self.header[2]!r} is not a cost", where=f"{self.path}:1", hint=COST_HINT)
+            raise InputError(
+                f"{self.header[2]!r} is not a cost", where=f"{self.path}:{self.header_line}", hint=COST_HINT
+            )
         for (true, predicted), line in self.lines.items():
             for label in (true, predicted or true):
                 if label not in known:
@@ -62,13 +65,15 @@ def read_costs(path: str) -> Costs:
     pairs: dict[tuple[str, str], float] = {}
     lines: dict[tuple[str, str], int] = {}
     header = None
+    header_line = 1
     for line, columns in _rows(path):
         where = f"{path}:{line}"
         if len(columns) != COST_COLUMNS:
             raise InputError(f"expected {COST_COLUMNS} columns, found {len(columns)}", where=where, hint=COST_HINT)
         true, predicted, cost = columns
-        if line == 1 and _number(cost) is None:
+        if header is None and not pairs and _number(cost) is None:
             header = true, predicted, cost
+            header_line = line
             continue
         number = _number(cost)
         if number is None or not math.isfinite(number):
@@ -81,7 +86,7 @@ def read_costs(path: str) -> Costs:
         pairs[true, predicted], lines[true, predicted] = number, line
     if not pairs:
         raise InputError("the file has no cost", where=path, hint=COST_HINT)
-    return Costs(path, pairs, lines, header)
+    return Costs(path, pairs, lines, header, header_line)
 
 
 def _rows(path: str) -> Iterator[tuple[int, list[str]]]:

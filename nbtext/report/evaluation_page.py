@@ -71,6 +71,11 @@ def render_evaluation_page(
         "mistakes": [_mistake(mistake, locate) for mistake in diagnosis.mistakes],
         "outliers": [(rank, each, excerpt(each)) for rank, each in (outliers.examples if outliers is not None else ())],
         "model": list(summary_lines(diagnosis.top_features)) if diagnosis.top_features is not None else [],
+        "knows_common_words": any(
+            confusion.common_log_odds is not None
+            for pair in diagnosis.confusions.pairs
+            for confusion in pair.confusions
+        ),
     }
     charts, data = list(evaluation_charts(diagnosis)), {"confusions": _matrix(diagnosis)}
     return render_page("evaluation.html", content, charts=charts, scripts=("confusions.js",), data=data)

@@ -93,13 +93,13 @@ def format_prediction(explanations: Sequence[Explanation]) -> str:
     first = explanations[0]
     if first.label is None:
         return f"no prediction: {printable(first.reason or 'the document has no known word')}"
-    if first.against is not None and first.against.startswith("not ") and len(explanations) > 1:
+    if first.is_absence and len(explanations) > 1:
         shares = (f"{printable(each.label or '')} {each.probability:.0%}" for each in explanations)
         return f"prediction: {', '.join(shares)}"
     if first.against is None:
         return f"prediction: {printable(first.label)}, the only label so far"
     prediction = f"prediction: {printable(first.label)} {first.probability:.0%}"
-    if first.other_probability is None or first.against == f"not {first.label}":
+    if first.other_probability is None or first.is_absence:
         return prediction
     return f"{prediction}, then {printable(first.against)} {first.other_probability:.0%}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -55,6 +56,7 @@ def render_review_page(
             "number": -1 if document.is_other else numbers.setdefault(document, len(numbers)),
             "place": place_of(document),
             "label": ", ".join(document.labels) if document.labels is not None else None,
+            "labels_as_json": json.dumps(document.labels or ()),
             "is_other": document.is_other,
             "runs": cut_runs(highlight(cut, add_weights(cut, weighed)), len(cut)),
             "n_more": len(text) - len(cut),

@@ -271,3 +271,21 @@ def test_no_documents(nbtext: Any, content: bytes, tmp_path: Path) -> None:
             1, "SOURCE has no documents to review"
         )
         assert not (tmp_path / "found.jsonl").exists()
+
+
+def test_a_file_whose_name_ends_like_a_line(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    """A file of a directory is a whole document, whatever its name is; `--apply` finds it again."""
+    for row in [*rows[:20], rows[2] | {"id": "call 10:30"}]:
+        folder = tmp_path / "x" / row["label"]
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / row["id"]).write_text(row["text"])
+    found = nbtext("review", "x", "--only", "duplicate", "--to", "jsonl", cwd=tmp_path).ok().records
+    assert [(document["file"], document["line"]) for document in found[0]["documents"]] == [
+        ("x/fruit/call 10:30", None),
+        ("x/fruit/d2", None),
+    ]
+    decision = {**found[0]["documents"][0], "decision": "remove"}
+    (tmp_path / "decisions.jsonl").write_text(json.dumps(decision) + "\n")
+    kept = nbtext("review", "x", "--apply", "decisions.jsonl", "--to", "jsonl", cwd=tmp_path).ok().records
+    assert "x/fruit/call 10:30" not in {record["id"] for record in kept}
+    assert len(kept) == 20

@@ -108,3 +108,19 @@ def test_a_corpus_is_the_sum_by_feature_and_class(block: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(room, "BLOCK", block)
         check()
+
+
+def test_columns_that_only_some_parts_have() -> None:
+    """They are not joined to a column that is shorter than the documents; parts without documents do not matter."""
+    part = rows_of([{0: 1}, {1: 2}])
+    grouped = replace(part, groups=np.array(["a", "b"], dtype=object))
+    assert concatenate([concatenate([]), grouped]).groups.tolist() == ["a", "b"]
+    assert concatenate([part, part]).groups is None
+    with pytest.raises(ValueError, match="1 of 2 parts"):
+        concatenate([part, grouped])
+
+
+def test_transposed_counts_have_the_number_of_features_that_is_asked_for() -> None:
+    part = rows_of([{0: 1}, {1: 2}])
+    assert part.transpose(2).shape == (2, 2)
+    assert part.transpose(5).shape == (5, 2)

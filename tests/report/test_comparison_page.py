@@ -127,3 +127,15 @@ def test_many_models(visit: Callable[..., Any], pages: dict[str, Path]) -> None:
     assert crowd.marks("model_differences") == MAX_PAIRS
     assert "The first 12 are shown." in shown.locator("#differences figcaption").inner_text()
     assert "15 more pairs are below." in shown.locator("#summary").inner_text()
+
+
+def test_counts_stand_below_the_model_that_is_named_first(visit: Callable[..., Any], pages: dict[str, Path]) -> None:
+    """In the row `b minus a`, the documents that only b predicts correctly come first."""
+    shown = visit(pages["models"])
+    table = shown.page.locator("#differences .tall table")
+    headings = table.locator("thead th").all_inner_texts()
+    cells = table.locator("tbody tr").first.locator("th, td").all_inner_texts()
+    row = dict(zip(headings, cells, strict=True))
+    assert row["models"].endswith("minus a.joblib")
+    assert row["only the first named is correct"] == "1"
+    assert row["only the second named is correct"] == "3"

@@ -204,3 +204,20 @@ def test_the_page_shows_the_first_500_findings() -> None:
     document = ReviewedDocument("a", "x.jsonl", 1, ("fruit",))
     findings = tuple(Finding("outlier", 1 - n / 1000, (document,)) for n in range(501))
     assert shown_findings(Review(501, 0, None, (), findings)) == findings[:500]
+
+
+def test_findings_of_a_label_with_a_comma(visit: Visited, tmp_path: Path) -> None:
+    """Labels are compared as a whole, so the findings of `Books, Music` can be chosen."""
+    labels = ("Books, Music", "two  spaces")
+    rows = [{"id": str(n), "label": labels[n % 2], "text": f"the same words of {labels[n % 2]}"} for n in range(4)]
+    source = tmp_path / "x.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    arguments = ["review", str(source), "--report", str(tmp_path / "page.html"), "-o", str(tmp_path / "found"), "-q"]
+    result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    shown = visit(tmp_path / "page.html")
+    for label in labels:
+        shown.page.select_option("#of-label", value=label)
+        places = shown.page.locator(".finding:visible .reviewed h4").all_inner_texts()
+        assert places, label
+        assert all(label in place.replace("\xa0", " ") or "two spaces" in place for place in places)

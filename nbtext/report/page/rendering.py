@@ -13,10 +13,11 @@ from importlib.resources import files
 from typing import Any
 
 from nbtext import __version__
-from nbtext.errors import MissingExtra, number_of, printable
+from nbtext.errors import MissingExtra, OutputError, find_memory_limit, number_of, printable
 from nbtext.output import atomic_output, check_output
 
 SVG_SIZE = {"width": 420, "height": 260}  # of a chart, in pixels
+CHART_ADDRESS_SPACE = 68 << 30  # bytes of address space, not of memory; V8 ends the process if it gets less
 MAX_ROWS = 40  # of the table; of more rows, so many are shown, evenly spaced
 
 
@@ -81,13 +82,18 @@ def check_page(feature: str, path: str) -> None:
     MissingExtra
         A library is missing; the message names the feature.
     OutputError
-        `path` cannot be written.
+        `path` cannot be written, or the library of charts would end the process, because its memory is limited.
     """
     for module, library in (("jinja2", "Jinja2"), ("vl_convert", "vl-convert-python")):
         try:
             import_module(module)
         except ImportError:
             raise MissingExtra(feature, library=library, extra="report") from None
+    limit = find_memory_limit()
+    if limit is not None and limit < CHART_ADDRESS_SPACE:
+        needed = f"the library of charts reserves {CHART_ADDRESS_SPACE >> 30} GiB of addresses"
+        what = f"{needed}, and this process may have {limit / (1 << 30):.1f} GiB (ulimit -v)"
+        raise OutputError(what, where=feature, hint="raise the limit, or leave out the page")
     check_output(path)
 
 

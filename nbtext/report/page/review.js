@@ -63,7 +63,7 @@
     const [kind, label, isOpen] = [find("kind").value, find("of-label").value, find("open-only").checked];
     for (const finding of findings) {
       const inside = [...finding.querySelectorAll(".reviewed")];
-      const isOfLabel = !label || inside.some((card) => card.dataset.label.split(", ").includes(label));
+      const isOfLabel = !label || inside.some((card) => JSON.parse(card.dataset.labels).includes(label));
       const decidable = inside.filter((card) => card.dataset.document !== undefined);
       const isUndecided = decidable.some((card) => !decisions.has(numberOf(card)));
       finding.hidden = Boolean((kind && finding.dataset.kind !== kind) || !isOfLabel || (isOpen && !isUndecided));
