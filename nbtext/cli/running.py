@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from nbtext.report.result import Result
     from nbtext.report.terminal import Screen
 
+MAX_NAMED = 5  # unknown encodings that are named
 MAX_INVALID = 0.01  # share of the text; if more of it is invalid, the encoding is guessed
 SUFFIXES = {  # the format of an output file, by its suffix
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".tsv": "tsv", ".tab": "tsv", ".csv": "csv",
@@ -275,6 +277,7 @@ def open_documents(
     trained_on  the input of the training documents of the model; these documents are read in the same way
     """
     from nbtext.documents.batch import EXCLUDED_IDS
+    from nbtext.documents.settings import DEFAULT_ENCODING
     from nbtext.documents.source import open_source
     from nbtext.report.terminal import progress
 
@@ -288,6 +291,7 @@ def open_documents(
     repaired_documents = repaired_bytes = n_characters = n_unread = 0
     first_id: str | None = None
     first_unread: InputError | None = None
+    unknown_encodings = Counter[str]()
     with progress(source.size, unit=source.unit, is_wanted=not (run.quiet or run.no_progress)) as advance:
 
         def on_batch(block: Block, batch: Batch) -> None:
@@ -296,6 +300,8 @@ def open_documents(
             source.skipped.update(batch.notes)
             repaired_documents += batch.repaired_documents
             repaired_bytes += batch.repaired_bytes
+            if len(unknown_encodings) <= MAX_NAMED:
+                unknown_encodings.update(batch.unknown_encodings)
             n_characters += sum(sum(map(len, column)) for column in batch.columns)
             first_id = batch.ids[0] if first_id is None and batch.ids else first_id
             if batch.problems:
@@ -303,6 +309,10 @@ def open_documents(
                 first_unread = first_unread or batch.problems[min(batch.problems)]
 
         def report_repairs(min_share: float = 0.0) -> None:
+            read_as = settings.encoding or DEFAULT_ENCODING
+            for name, number in unknown_encodings.most_common(MAX_NAMED):
+                what = f"unknown encoding {name!r} in {number_of(number, 'document')}, read as {read_as}"
+                say(f"{what}; name the right one with --encoding", quiet=run.quiet)
             share = repaired_bytes / max(1, n_characters)
             if share > min_share:
                 documents = number_of(repaired_documents, "document")

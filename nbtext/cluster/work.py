@@ -60,6 +60,7 @@ class Report:
     repaired_documents: int = 0
     repaired_bytes: int = 0
     notes: Counter[str] = field(default_factory=Counter)
+    unknown_encodings: Counter[str] = field(default_factory=Counter)
     problem: tuple[str, str, str, str] | None = None
 
     def add(self, block: Block, batch: Batch) -> None:
@@ -68,20 +69,24 @@ class Report:
         self.repaired_documents += batch.repaired_documents
         self.repaired_bytes += batch.repaired_bytes
         self.notes.update(batch.notes)
+        self.unknown_encodings.update(batch.unknown_encodings)
 
     def plain(self) -> Record:
         """Return the report as plain data."""
         found = {each.name: getattr(self, each.name) for each in fields(self)}
-        return found | {"notes": dict(self.notes)}
+        return found | {"notes": dict(self.notes), "unknown_encodings": dict(self.unknown_encodings)}
 
     def batch(self) -> Batch:
         """Return a batch without documents that has the repairs and notes of all batches of the shard."""
-        return Batch([], (), [], {}, self.repaired_documents, self.repaired_bytes, dict(self.notes))
+        batch = Batch([], (), [], {}, self.repaired_documents, self.repaired_bytes, dict(self.notes))
+        batch.unknown_encodings = dict(self.unknown_encodings)
+        return batch
 
 
 def report_of(record: Record) -> Report:
     """Return the report that plain data hold."""
-    return Report(**record | {"notes": Counter(record["notes"])})
+    counters: Record = {name: Counter(record[name]) for name in ("notes", "unknown_encodings")}
+    return Report(**record | counters)
 
 
 def problem_of(error: NbtextError) -> tuple[str, str, str, str]:

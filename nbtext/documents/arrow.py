@@ -574,11 +574,11 @@ class ArrowDocuments:
         if content is None:
             return None
         try:
-            text, repaired = self.options.encoding.decode_rest(content)
+            decoded = self.options.encoding.decode_rest(content)
         except InputError as problem:
             return problem
-        builder.batch.count_repairs(repaired)
-        return text
+        builder.batch.count_repairs(decoded.repaired)
+        return decoded.text
 
 
 @contextmanager

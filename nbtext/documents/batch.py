@@ -111,6 +111,8 @@ class Batch:
         Number of replacement characters (U+FFFD) for invalid bytes.
     notes : dict of str to int
         Number of items that were skipped, by the reason.
+    unknown_encodings : dict of str to int
+        Number of documents that name an encoding that does not exist, by its name.
     groups : list of str, optional
         The group or the timestamp of each document, if the settings name the field.
     origin : str
@@ -142,6 +144,7 @@ class Batch:
     rows: Rows | None = None
     label_lists: list[tuple[str, ...] | None] | None = None
     places: list[str] | None = None
+    unknown_encodings: dict[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -151,10 +154,15 @@ class Batch:
         if number:
             self.notes[reason] = self.notes.get(reason, 0) + number
 
-    def count_repairs(self, n_sequences: int) -> None:
-        """Count the invalid sequences of bytes that were replaced in a document, or in one of its values."""
+    def count_repairs(self, n_sequences: int, unknown: str = "") -> None:
+        """Count the invalid sequences of bytes that were replaced in a document, or in one of its values.
+
+        unknown  the encoding that it names, if there is none of this name
+        """
         self.repaired_documents += n_sequences > 0
         self.repaired_bytes += n_sequences
+        if unknown:
+            self.unknown_encodings[unknown] = self.unknown_encodings.get(unknown, 0) + 1
 
     def set_labels(self, labels: list[Label]) -> None:
         """Set the labels of all documents. If one has a list of labels, all get lists."""
@@ -207,12 +215,13 @@ class Batch:
         batches = [self._slice(start, stop) for start, stop in pieces]
         batches[0].repaired_documents, batches[0].repaired_bytes = self.repaired_documents, self.repaired_bytes
         batches[0].notes = self.notes
+        batches[0].unknown_encodings = self.unknown_encodings
         return batches
 
     def _slice(self, start: int, stop: int) -> Batch:
         batch = self._select(lambda column: column[start:stop], range(start, stop))
         rows = self.rows.slice(start, stop) if self.rows is not None else None
-        return replace(batch, repaired_documents=0, repaired_bytes=0, notes={}, rows=rows)
+        return replace(batch, repaired_documents=0, repaired_bytes=0, notes={}, rows=rows, unknown_encodings={})
 
     def drop(self, rows: Collection[int]) -> Batch:
         """Return the batch without these rows; notes and repair counts are kept, the rows of the file are not."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import codecs
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from nbtext.documents.settings import InputSettings
+from nbtext.documents.charsets import find_codec
+from nbtext.documents.settings import DEFAULT_ENCODING, InputSettings
 from nbtext.errors import InputError, SettingsError
 from nbtext.kernel import choose_version
 from nbtext.records import dataclass
@@ -25,8 +26,6 @@ CODECS_WITHOUT_BOM = {  # codecs that look for a byte order mark in each block, 
 }  # fmt: skip
 ESCAPE = "nbtext-escape"  # the name of an error handler
 UNICODE = ("utf-8", "utf-16", "utf-32")  # codecs that have all characters begin with these
-# codecs of escapes, some of which take quadratic time
-NO_TEXT = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
 
 _surrogate = re.compile("[\ud800-\udfff]")
 
@@ -40,10 +39,20 @@ count_byte = choose_version(count_byte)
 
 
 class Decoded(NamedTuple):
-    """A text, and the number of invalid sequences of bytes that were replaced by U+FFFD."""
+    """A text, and what was not certain about its bytes.
+
+    Attributes
+    ----------
+    text : str
+    repaired : int
+        The number of invalid sequences of bytes that were replaced by U+FFFD.
+    unknown : str
+        The encoding that the document names, if there is none of this name; "" otherwise.
+    """
 
     text: str
     repaired: int
+    unknown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +65,13 @@ class Encoding:
         Python's name of the encoding, "utf-8" for the most common one.
     is_strict : bool
         Whether invalid bytes are an error, instead of becoming U+FFFD.
+    is_typed : bool
+        Whether the user has named it; otherwise it is that of documents that do not declare their own.
     """
 
     codec: str
     is_strict: bool = False
+    is_typed: bool = False
 
     @property
     def is_wide(self) -> bool:
@@ -161,22 +173,13 @@ def encoding_of(settings: InputSettings) -> Encoding:
     SettingsError
         Python has no text encoding of this name.
     """
-    codec = text_codec(settings.encoding)
+    name = DEFAULT_ENCODING if settings.encoding is None else settings.encoding
+    codec = find_codec(name, is_web=False)
     if codec is None:
-        what = f"there is no encoding {settings.encoding!r}"
+        what = f"there is no encoding {name!r}"
         raise SettingsError(what, where="--encoding", hint="try utf-8, latin-1 or cp1252")
-    return Encoding(CODECS_WITHOUT_BOM.get(codec, codec), settings.encoding_errors == "strict")
-
-
-def text_codec(name: str) -> str | None:
-    """Return Python's name of an encoding; None if it is unknown or not a text encoding."""
-    try:
-        codec = codecs.lookup(name).name
-        if codec in NO_TEXT or len("\n".encode(codec).decode(codec)) != 1:
-            return None
-    except (LookupError, ValueError):
-        return None
-    return codec
+    is_strict = settings.encoding_errors == "strict"
+    return Encoding(CODECS_WITHOUT_BOM.get(codec, codec), is_strict, settings.encoding is not None)
 
 
 def detect_bom(head: bytes, encoding: Encoding) -> tuple[Encoding, int]:
@@ -185,6 +188,55 @@ def detect_bom(head: bytes, encoding: Encoding) -> tuple[Encoding, int]:
         if head.startswith(bom):
             return replace(encoding, codec=codec), len(bom)
     return encoding, 0
+
+
+def decode_declared(data: bytes, charsets: Sequence[str | None], encoding: Encoding) -> Decoded:
+    """Return the text of bytes that may begin with a byte order mark, and whose document names encodings.
+
+    An encoding that the user has named precedes them. Where the bytes are invalid in the first known one, but valid in
+    the encoding of the settings, they have that.
+
+    Parameters
+    ----------
+    charsets : sequence of str or None
+        The names, that of the highest precedence first; None where there is none.
+
+    Raises
+    ------
+    InputError
+        The bytes are invalid, and the settings refuse invalid bytes.
+    """
+    detected, size = detect_bom(data, encoding)
+    if size:
+        return detected.decode_rest(data[size:])
+    names = [name for name in charsets if name and not encoding.is_typed]
+    known = [name for name in names if find_codec(name, is_web=True)]
+    return decode_named(data, next(iter(known or names), None), encoding)
+
+
+def decode_named(data: bytes, charset: str | None, encoding: Encoding) -> Decoded:
+    """Return the text of bytes in the encoding that their document names, if there is one, or in that of the settings.
+
+    The first of both in which the bytes are valid is taken, else the first. Text that states ASCII, and has other
+    bytes, is in the encoding of the settings or in cp1252: many programs state ASCII without looking.
+    """
+    named = find_codec(charset, is_web=True) if charset else None
+    is_plain = data.isascii() and b"\x1b" not in data
+    unknown = charset if charset and named is None and not is_plain else ""
+    if named is not None and named.startswith(UNICODE[1:]):
+        found, size = detect_bom(data, replace(encoding, codec=named))
+        named = found.codec
+        data = data[size:]
+    choices = [named or encoding.codec, encoding.codec]
+    if charset and find_codec(charset, is_web=False) == "ascii":
+        choices.reverse()
+    for codec in choices:
+        try:
+            return Decoded(data.decode(codec), 0, unknown)
+        except UnicodeDecodeError:
+            continue
+    codec = named or encoding.codec
+    return replace(encoding, codec=codec).decode_rest(data)._replace(unknown=unknown)
 
 
 @dataclass(slots=True)
@@ -208,7 +260,7 @@ def decode_lines(data: bytes, encoding: Encoding) -> DecodedLines:
         lines = data.split(b"\n")
         for place, line in enumerate(lines if lines[-1] else lines[:-1]):
             try:
-                text, repaired = encoding.decode_line(line)
+                text, repaired, _ = encoding.decode_line(line)
             except InputError as problem:
                 text, repaired = "", 0
                 decoded.problems[place] = problem

@@ -351,11 +351,14 @@ class FileDocuments:
         The files, whose paths are the ids. Without a root, they are named by themselves.
     contents : list of bytes or int, optional
         The contents, as `read_files` returns them, if they have already been read.
+    is_unpacked : bool
+        Whether the contents are from a stream that decompresses them.
     """
 
     shard: Shard
     options: ReadOptions
     contents: list[bytes | int] | None = None
+    is_unpacked: bool = False
 
     def batch(self) -> Batch:
         """Read and decode the files.
@@ -401,7 +404,8 @@ class FileDocuments:
 
     def _add_special(self, row: int, content: bytes | int, batch: Batch, texts: list[str], skipped: list[int]) -> None:
         """Add a file that may not be plain text: its text, its problem, or the reason to skip it."""
-        path, text, repaired = self.shard.paths[row], "", 0
+        path = self.shard.paths[row]
+        decoded = Decoded("", 0)
         try:
             if row not in batch.problems:
                 found = self._read_special(path, content)
@@ -410,12 +414,12 @@ class FileDocuments:
                     batch.note(found)
                     skipped.append(row)
                 else:
-                    text, repaired = found
+                    decoded = found
         except InputError as problem:
             batch.problems[row] = problem.locate(path)
             batch.labels[row] = None
-        texts.append(text)
-        batch.count_repairs(repaired)
+        texts.append(decoded.text)
+        batch.count_repairs(decoded.repaired, decoded.unknown)
 
     def _read_special(self, path: str, content: bytes | int) -> Decoded | str:
         """Return the text of a file that may not be plain text; a `str` is the reason to skip a file of a directory.
@@ -435,7 +439,7 @@ class FileDocuments:
             if settings.keeps_skipped:
                 raise InputError(f"is a {UNREADABLE_LINK}", hint="correct its target (ls -l shows it)")
             return UNREADABLE_LINK
-        if (compression := check_compression(path, content)) is not None:
+        if not self.is_unpacked and (compression := check_compression(path, content)) is not None:
             content = unpack(content, compression, limit=limit)
         kind, head = recognition.recognize(content), content[: recognition.HEAD_BYTES]
         if kind is not None and is_readable(kind, content):
@@ -451,12 +455,11 @@ class FileDocuments:
             if is_named or (settings.keeps_skipped and kind not in recognition.OUTPUTS):
                 raise kind.refuse()
             return kind.describe()
-        text, repaired = encoding.decode(content)
         if content_suffix(path) in HTML_SUFFIXES:
-            from nbtext.documents.html import text_of_html
+            from nbtext.documents.html import decode_html
 
-            text = text_of_html(text)
-        return Decoded(text, repaired)
+            return decode_html(content, encoding)
+        return encoding.decode(content)
 
 
 def encode_paths(paths: Sequence[str]) -> list[bytes]:
@@ -474,7 +477,7 @@ def read_whole(stream: streams.ByteStream, options: ReadOptions) -> Iterator[Blo
         blocks.append(raw)
         size += len(raw)
     contents: list[bytes | int] = [b"".join(blocks) if size <= limit else errno.EFBIG]
-    documents = FileDocuments(Shard("files", (stream.path,), (None,)), options, contents)
+    documents = FileDocuments(Shard("files", (stream.path,), (None,)), options, contents, is_unpacked=True)
     return iter([Block(documents.batch, 1, size)])
 
 

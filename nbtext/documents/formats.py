@@ -21,7 +21,7 @@ from nbtext.records import dataclass
 
 # The line before a mail in an mbox: "From ada@example.org Thu Nov 21 03:37:00 2024", or an address alone.
 # The possessive quantifiers keep the time linear.
-MBOX_SEPARATOR = rb"From (?:\S[^\s@]*+@\S++\s*+$|(?>.*?\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b).*?\d:\d\d)"
+MBOX_SEPARATOR = rb"From (?:\S[^\s@]*+@\S++[ \t\r]*+$|(?>.*?\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b).*?\d:\d\d)"
 # A mail begins with lines `Name: value`, which may continue on lines that begin with a blank, until a blank line.
 MAIL_HEADERS = frozenset(
     b"bcc cc content-type date delivered-to dkim-signature envelope-to from in-reply-to list-id message-id "
@@ -172,9 +172,16 @@ def check_suffix(path: str, own: Sequence[str], what: str, where: str = "-o") ->
 
 
 def begins_as_mail(start: bytes, min_headers: int = MIN_HEADERS) -> bool:
-    """Return whether a text begins with the headers of a mail, at least so many of them with a usual name."""
+    """Return whether a text begins with the headers of a mail, at least so many of them with a usual name.
+
+    One of them suffices after a line `From …` of an mbox.
+    """
     n_usual = 0
+    start = start.lstrip(b"\r\n")
     lines = start.split(b"\n")
+    if start.startswith(b"From "):
+        del lines[0]
+        min_headers = 1
     for line in lines if len(start) < HEAD_BYTES else lines[:-1]:
         name, colon, _ = line.partition(b":")
         if not line.strip():

@@ -1,4 +1,4 @@
-"""Convert HTML to its visible text.
+"""Convert HTML to its visible text, and find the encoding that it declares.
 
 This does not use the standard library's html.parser, which takes quadratic time for some broken HTML (12 s for 50 kB
 of `<a `), and broken HTML is common in mail. This scanner takes linear time.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from html import unescape
+
+from nbtext.documents.decoding import Decoded, Encoding, decode_declared
 
 HIDDEN = {"script", "style", "template"}  # their content is not shown
 BLOCK_NAMES = """
@@ -23,6 +25,61 @@ _tag = re.compile(r"<(/?)([a-zA-Z][^\s/>]*+)")
 _rest_of_tag = re.compile(r"""(?:[^>=]++|=\s*+(?:"[^"]*+"|'[^']*+')?+)*+>""")
 _reference = re.compile(r"&#(?:[xX]0*+([0-9a-fA-F]*+)|0*+([0-9]*+))")
 MAX_DIGITS = 7  # of U+10FFFF, in base ten
+MAX_PIECES = 10_000  # texts between tags that are joined at a time
+WINDOW = 1 << 20  # characters whose references are decoded at a time
+DECLARED_BYTES = 1 << 14  # at the start of a page, in which it declares its encoding
+
+_declaration = re.compile(r"""\s*<\?xml\s[^>]*?\bencoding\s*=\s*["']([^"'<>]*)""")
+_attribute = re.compile(r"""[\s/]([^\s=>/"']++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"']++))""")
+_charset = re.compile(r"""(?i)(?:^|[;\s])charset\s*=\s*["']?\s*([^\s"';]+)""")
+
+
+def decode_html(data: bytes, encoding: Encoding, charset: str | None = None) -> Decoded:
+    """Return the visible text of the bytes of a page.
+
+    Its encoding is that of the byte order mark, that which the user has named, that of the mail, that which the page
+    declares, or that of the settings; the first of them that is known.
+
+    Parameters
+    ----------
+    charset : str, optional
+        The encoding that the header of a mail names.
+    """
+    decoded = decode_declared(data, (charset, declared_encoding(data)), encoding)
+    return decoded._replace(text=text_of_html(decoded.text))
+
+
+def declared_encoding(data: bytes) -> str | None:
+    """Return the encoding that a page declares in `<?xml … ?>` or a tag `<meta>` at its start; None if there is none.
+
+    A declaration that could be read only in one-byte characters, and names UTF-16, means UTF-8 (as in the WHATWG
+    standard).
+    """
+    head = data[:DECLARED_BYTES].decode("latin-1")
+    found = _declaration.match(head)
+    name = _find_meta(head) or (found[1] if found else None)
+    return "utf-8" if name is not None and re.match(r"(?i)utf-?(?:16|32)|ucs-?[24]", name) else name
+
+
+def _find_meta(head: str) -> str | None:
+    """Return the encoding that a tag `<meta>` names, outside of comments and scripts; None if there is none."""
+    start = head.find("<")
+    while start >= 0:
+        _, end = _replace_markup(head, start)
+        tag = head[start:end]
+        name = _tag.match(tag)
+        if name and name[2].lower() == "body":
+            return None
+        if name and name[2].lower() == "meta":
+            attributes: dict[str, str] = {}
+            for key, *values in _attribute.findall(tag):
+                attributes.setdefault(key.lower(), "".join(values))
+            is_type = attributes.get("http-equiv", "").lower() == "content-type"
+            in_content = _charset.search(attributes.get("content", "")) if is_type else None
+            if named := attributes.get("charset") or (in_content and in_content[1]):
+                return named
+        start = head.find("<", end)
+    return None
 
 
 def text_of_html(html: str) -> str:
@@ -31,13 +88,32 @@ def text_of_html(html: str) -> str:
     Each block (paragraph, table cell, line break) is on its own line, so that words of two blocks are not joined.
     """
     texts: list[str] = []
+    joined: list[str] = []
     position = 0
     while (start := html.find("<", position)) >= 0:
         texts.append(html[position:start])
         separator, position = _replace_markup(html, start)
         texts.append(separator)
-    texts.append(html[position:])
-    return unescape(_reference.sub(_shorten_reference, "".join(texts)))
+        if len(texts) > MAX_PIECES:  # small texts take much memory
+            joined.append("".join(texts))
+            texts.clear()
+    joined.extend((*texts, html[position:]))
+    return _decode_references("".join(joined))
+
+
+def _decode_references(text: str) -> str:
+    """Return a text with its references, such as &amp; and &#38;, decoded, a part at a time in bounded memory."""
+    if "&" not in text:
+        return text
+    parts = []
+    start = 0
+    while start < len(text):
+        stop = start + WINDOW
+        reference = text.rfind("&", start + 1, stop) if stop < len(text) else -1
+        stop = reference if reference > 0 else stop  # no reference is cut
+        parts.append(unescape(_reference.sub(_shorten_reference, text[start:stop])))
+        start = stop
+    return "".join(parts)
 
 
 def _replace_markup(html: str, start: int) -> tuple[str, int]:

@@ -1,20 +1,21 @@
 """Mails in mbox files, in Maildirs and in single files: their headers and their texts, from MIME parts.
 
-Mails are often malformed, so nothing in a mail is an error.
+Mails are often malformed, so nothing in a mail is an error. The library parses headers, a bounded number of lines at a
+time; the parts are found here, in linear time and without an object for each line.
 """
 
 from __future__ import annotations
 
-import email
-import email.message
+import binascii
 import email.policy
+import io
 import re
-from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from email.errors import HeaderParseError
 from email.header import decode_header
+from email.message import Message
 from email.parser import BytesHeaderParser
 from functools import partial
 from itertools import chain
@@ -22,37 +23,42 @@ from typing import NamedTuple
 
 from nbtext.documents.batch import Batch, BatchBuilder, Block
 from nbtext.documents.blocks import ReadOptions, group_items, read_line_blocks, read_raw_blocks
-from nbtext.documents.decoding import BOMS, Decoded, Encoding, text_codec
+from nbtext.documents.decoding import BOMS, Decoded, Encoding, decode_named
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import DEFAULTS, split_label
-from nbtext.documents.formats import MBOX_SEPARATOR
-from nbtext.documents.html import text_of_html
+from nbtext.documents.formats import MAIL_HEADERS, MBOX_SEPARATOR
+from nbtext.documents.html import decode_html
 from nbtext.documents.lines import origin_of
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, open_stream
 from nbtext.errors import InputError
 
 BLOCK_MAILS = 64
+MAX_HEADER_LINES = 10_000  # of a mail or a part; the library keeps an object for each, and further ones are ignored
+MAX_HEADER_BYTES = 1 << 20
 MAX_MIME_HEADER = 4_000  # characters of a MIME header; the standard library parses parameters in quadratic time
 # characters of another header; longer ones keep their =?encoded words?=, for the same reason
 MAX_ENCODED_HEADER = 8_000
-MAX_DEPTH = 100  # of nested MIME parts; far below the limit of the standard library's recursion
-# lines times boundaries: each line is compared with each boundary, which takes about 2 s at this limit
-MAX_LINE_CHECKS = 50_000_000
+MAX_DEPTH = 100  # of nested MIME parts; deeper ones are text as they are
+MAX_PARTS = 10_000  # of a mail; further ones are ignored
 NO_TEXT = {"text/calendar", "text/css", "text/javascript", "text/vcard", "text/x-vcard"}
-# mailers use the first name for the second encoding
-WIDER_CODECS = {"gb2312": "gb18030", "euc_kr": "cp949", "shift_jis": "cp932"}
-
-MAX_LINES = 2_000_000  # of a mail whose parts are read; 100 MB of base64 have fewer
-LARGE_BYTES = 1 << 22  # of a mail; a smaller one is read by the library whatever it is
-PLAIN = ("", "7bit", "8bit", "binary")  # encodings of a text that need no decoding
+NOT_BASE64 = bytes(byte for byte in range(256) if not (byte < 128 and (chr(byte).isalnum() or chr(byte) in "+/")))
+UUENCODED = ("x-uuencode", "uuencode", "uue", "x-uue")
 
 # the headers as the library finds them
+_header_lines = re.compile(rb"(?:(?:From |[!-9;-~]*+:|[\t ])[^\r\n]*+(?:\r\n?|\n|\Z)){0,%d}+" % MAX_HEADER_LINES)
 _headers = re.compile(rb"(?:(?:From |[!-9;-~]*+:|[\t ])[^\r\n]*+(?:\r\n?|\n|\Z))*+(?:\r\n?|\n)?")
 _folded = re.compile(r"\r?\n[ \t]*")
-_boundary = re.compile(rb"boundary\s*=", re.IGNORECASE)
-_separator = re.compile(MBOX_SEPARATOR)
 _quoted_from = re.compile(rb"^>(>*From )", re.MULTILINE)
+_boundary_end = re.compile(rb"(--)?[ \t]*(?:\r\n?|\n|\Z)")
+# A mail of an mbox begins with a line `From …` that a header follows; a line of an unusual form, with a usual header.
+_usual = rb"(?i:%s|[a-z][a-z0-9]*+-[!-9;-~]++)[ \t]*+:" % b"|".join(sorted(MAIL_HEADERS))
+_separator = re.compile(
+    rb"^(?:(?=%s)From [^\n]*+\n(?:[!-9;-~]++:|>From )|From [^\n]*+\n(?:>From [^\n]*+\n)?+%s)"
+    % (MBOX_SEPARATOR, _usual),
+    re.MULTILINE,
+)
+_strict_separator = re.compile(MBOX_SEPARATOR, re.MULTILINE)
 
 
 class _Policy(email.policy.Compat32):
@@ -78,11 +84,14 @@ class Mail:
         The text parts, one after the other.
     repaired : int
         Invalid sequences of bytes that were replaced by U+FFFD.
+    unknown : str
+        The first encoding that it names and that does not exist; "" if there is none.
     """
 
     headers: dict[str, list[str]] = field(default_factory=dict)
     body: str = ""
     repaired: int = 0
+    unknown: str = ""
 
     def text(self, name: str) -> str:
         """Return a field: `body`, `text` (subject and body), or a header; "" if the mail has none."""
@@ -91,6 +100,11 @@ class Mail:
         if name == "text":
             return f"{self.text('subject')}\n{self.body}"
         return "\n".join(self.headers.get(name.lower(), ()))
+
+    def count_repairs(self, decoded: Decoded) -> None:
+        """Add the repairs and the unknown encoding of a text."""
+        self.repaired += decoded.repaired
+        self.unknown = self.unknown or decoded.unknown
 
 
 def parse_mail(content: bytes, headers: Collection[str], encoding: Encoding) -> Mail:
@@ -111,92 +125,162 @@ def parse_mail(content: bytes, headers: Collection[str], encoding: Encoding) -> 
     """
     if content.startswith(BOMS):
         content = encoding.decode(content).text.encode("utf-8", "surrogatepass")
-    message, texts = _parse_mime(content.lstrip(b"\r\n"), encoding)
-    mail = Mail(body="\n".join(text for text, _ in texts), repaired=sum(repaired for _, repaired in texts))
+    content = content.lstrip(b"\r\n")
+    message, start = _read_headers(content, 0, len(content))
+    try:
+        texts = list(_Parts(content, encoding).texts(message, start, len(content)))
+    except (InputError, MemoryError):
+        raise
+    except Exception:  # the library documents no errors for broken headers; then everything after them is the text
+        texts = [encoding.decode_rest(content[start:])]
+    mail = Mail(body="\n".join(decoded.text for decoded in texts))
+    for decoded in texts:
+        mail.count_repairs(decoded)
     for name, value in message.raw_items():
         if name.lower() in headers:
-            text, repaired = _decode_header(str(value), encoding)
-            mail.headers.setdefault(name.lower(), []).append(text)
-            mail.repaired += repaired
+            decoded = _decode_header(str(value), encoding)
+            mail.headers.setdefault(name.lower(), []).append(decoded.text)
+            mail.count_repairs(decoded)
     return mail
 
 
-def _parse_mime(content: bytes, encoding: Encoding) -> tuple[email.message.Message, list[Decoded]]:
-    """Return the message and its texts; if the library fails, everything after the headers is the text.
+def _read_headers(content: bytes, start: int, stop: int) -> tuple[Message, int]:
+    """Return the headers that begin at a place, as many as are read, and where the body begins."""
+    found = _headers.match(content, start, stop)
+    end = found.end() if found else start
+    lines = _header_lines.match(content, start, min(end, start + MAX_HEADER_BYTES))
+    return BytesHeaderParser(policy=POLICY).parsebytes(lines.group() if lines else b""), end
 
-    The library keeps each line by itself, so the text of a large mail without parts is read without it.
+
+class _Parts:
+    """Reads the MIME parts of a mail.
+
+    Parameters
+    ----------
+    content : bytes
+        The mail.
+    encoding : Encoding
+        The encoding of texts that state no valid encoding.
     """
-    n_lines = content.count(b"\n")
-    if len(content) > LARGE_BYTES:
-        headers = _headers.match(content)
-        end = headers.end() if headers else 0
-        message = BytesHeaderParser(policy=POLICY).parsebytes(content[:end])
-        kind, transfer = message.get_content_type(), message.get("content-transfer-encoding", "").lower()
-        if n_lines > MAX_LINES or (kind.startswith("text/") and transfer in PLAIN):
-            text, repaired = _decode_bytes(content[end:], message.get_content_charset(), encoding)
-            return message, [Decoded(text_of_html(text) if kind == "text/html" else text, repaired)]
+
+    def __init__(self, content: bytes, encoding: Encoding) -> None:
+        self._content, self._encoding = content, encoding
+        self._n_parts = 0
+
+    def texts(self, message: Message, start: int, stop: int, depth: int = 0) -> Iterator[Decoded]:
+        """Yield the texts of a part, whose body is a range of the mail, and of the parts in it.
+
+        Of alternatives, only the plain text is read.
+        """
+        if depth and message.get_content_disposition() == "attachment":
+            return
+        kind = message.get_content_type()
+        if kind == "message/delivery-status":  # headers about each recipient
+            return
+        if kind.startswith("message/") and depth < MAX_DEPTH:
+            yield from self._texts_of_range(start, stop, depth + 1)
+            return
+        boundary = message.get_boundary() if kind.startswith("multipart/") and depth < MAX_DEPTH else None
+        ranges = list(self._split(boundary, start, stop)) if boundary else []
+        if kind == "multipart/alternative" and ranges:
+            yield from self._choose(ranges, depth + 1)
+        elif ranges:
+            default = "message/rfc822" if kind == "multipart/digest" else "text/plain"
+            for begin, end in ranges:
+                yield from self._texts_of_range(begin, end, depth + 1, default)
+        elif kind.startswith(("text/", "multipart/", "message/")) and kind not in NO_TEXT:
+            data = _decode_transfer(self._content[start:stop], str(message.get("content-transfer-encoding", "")))
+            decode = decode_html if kind == "text/html" else _decode_plain
+            yield decode(data, self._encoding, message.get_content_charset())
+
+    def _texts_of_range(self, start: int, stop: int, depth: int, default: str = "text/plain") -> Iterator[Decoded]:
+        """Yield the texts of a part whose headers begin at `start`, and which is of the default type if it has none."""
+        message, body = _read_headers(self._content, start, stop)
+        message.set_default_type(default)
+        yield from self.texts(message, body, stop, depth)
+
+    def _choose(self, ranges: list[tuple[int, int]], depth: int) -> Iterator[Decoded]:
+        """Yield the texts of the first plain one of some alternatives, or of the first that has a text."""
+        first: list[Decoded] = []
+        for start, stop in ranges:
+            message, body = _read_headers(self._content, start, stop)
+            is_plain = message.get_content_type() == "text/plain"
+            if first and not is_plain:
+                continue
+            texts = list(self.texts(message, body, stop, depth))
+            has_text = any(decoded.text.strip() for decoded in texts)
+            if has_text and is_plain:
+                yield from texts
+                return
+            if has_text:
+                first = texts
+        yield from first
+
+    def _split(self, boundary: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        """Yield the range of each part between lines of a boundary; of too many, the last one has the rest."""
+        content, line = self._content, b"--" + boundary.encode("ascii", "surrogateescape")
+        begin, place, is_last = -1, content.find(line, start, stop), False
+        while place >= 0 and not is_last:
+            end = _boundary_end.match(content, place + len(line), stop)
+            if end and (place == start or content[place - 1 : place] in (b"\n", b"\r")):
+                is_last = end[1] is not None
+                if begin >= 0:
+                    yield begin, max(begin, place - (2 if content[place - 2 : place] == b"\r\n" else 1))
+                begin = end.end()
+                self._n_parts += 1
+                if self._n_parts >= MAX_PARTS:
+                    break
+            place = content.find(line, place + len(line), stop)
+        if begin >= 0 and not is_last:
+            yield begin, stop
+
+
+def _decode_plain(data: bytes, encoding: Encoding, charset: str | None) -> Decoded:
+    return decode_named(data, charset, encoding)
+
+
+def _decode_transfer(data: bytes, transfer: str) -> bytes:
+    """Return the bytes of a body in a transfer encoding; as they are if they are not in it."""
+    transfer = transfer.partition(";")[0].strip().lower()
+    if transfer == "quoted-printable":
+        return binascii.a2b_qp(data)
     try:
-        if sum(1 for _ in _boundary.finditer(content)) * n_lines <= MAX_LINE_CHECKS:
-            message = email.message_from_bytes(content, policy=POLICY)
-            return message, list(_texts(message, encoding))
-    except (InputError, MemoryError):
-        raise
-    except Exception:  # the library documents no errors for broken mails
-        pass
-    message = BytesHeaderParser(policy=POLICY).parsebytes(content)
-    return message, [encoding.decode_rest(_payload(message))]
+        if transfer == "base64":
+            return binascii.a2b_base64(data + b"==")
+        return _decode_uu(data) if transfer in UUENCODED else data
+    except binascii.Error:
+        if transfer != "base64":
+            return data
+    letters = data.translate(None, NOT_BASE64)  # something was appended, such as an advertisement
+    return binascii.a2b_base64(letters[: len(letters) // 4 * 4])
 
 
-def _texts(part: email.message.Message, encoding: Encoding, depth: int = 0) -> Iterator[Decoded]:
-    """Yield the texts of a MIME part and of the parts in it; of alternatives, only the plain text."""
-    if depth > MAX_DEPTH:
-        raise RecursionError
-    if depth and part.get_content_disposition() == "attachment":
-        return
-    kind = part.get_content_type()
-    payload = part.get_payload()
-    if not isinstance(payload, list):
-        if kind.startswith(("text/", "multipart/", "message/")) and kind not in NO_TEXT:
-            text, repaired = _decode_bytes(_payload(part), part.get_content_charset(), encoding)
-            yield Decoded(text_of_html(text) if kind == "text/html" else text, repaired)
-        return
-    children = [child for child in payload if isinstance(child, email.message.Message)]
-    texts = [(child.get_content_type(), list(_texts(child, encoding, depth + 1))) for child in children]
-    if kind == "multipart/alternative":
-        with_text = [(kind, found) for kind, found in texts if any(text.strip() for text, _ in found)]
-        texts = [choice for choice in with_text if choice[0] == "text/plain"][:1] or with_text[:1]
-    for _, found in texts:
-        yield from found
-
-
-def _payload(part: email.message.Message) -> bytes:
-    payload = part.get_payload(decode=True)
-    return payload if isinstance(payload, bytes) else b""
-
-
-def _decode_bytes(data: bytes, charset: str | None, encoding: Encoding) -> Decoded:
-    """Decode bytes with their charset, or with the encoding of the settings; replace bytes that are invalid in both."""
-    codec = text_codec(charset) if charset else None
-    codec = WIDER_CODECS.get(codec, codec) if codec else encoding.codec
-    for candidate in (codec, encoding.codec):
-        try:
-            return Decoded(data.decode(candidate), 0)
-        except UnicodeDecodeError:
-            continue
-    return replace(encoding, codec=encoding.codec if codec == "ascii" else codec).decode_rest(data)
+def _decode_uu(data: bytes) -> bytes:
+    """Return the bytes between the lines `begin` and `end`; binascii.Error if a line of them is broken."""
+    lines = io.BytesIO(data)
+    if not any(line.startswith(b"begin ") for line in lines):
+        return data
+    decoded = bytearray()
+    for line in lines:
+        if line.strip() == b"end":
+            break
+        decoded += binascii.a2b_uu(line)
+    return bytes(decoded)
 
 
 def _decode_header(value: str, encoding: Encoding) -> Decoded:
     """Return a header's value on one line, with its =?encoded words?= and raw bytes decoded."""
     raw = _folded.sub(" ", value).strip().encode("utf-8", "surrogateescape")
-    text, repaired = encoding.decode_rest(raw)
-    if "=?" not in text or len(text) > MAX_ENCODED_HEADER:
-        return Decoded(text, repaired)
+    whole = encoding.decode_rest(raw)
+    if "=?" not in whole.text or len(whole.text) > MAX_ENCODED_HEADER:
+        return whole
     try:
-        words = [_decode_word(word, charset, encoding) for word, charset in decode_header(text)]
+        words = [_decode_word(word, charset, encoding) for word, charset in decode_header(whole.text)]
     except (HeaderParseError, UnicodeError):
-        return Decoded(text, repaired)
-    return Decoded("".join(word for word, _ in words), repaired + sum(repaired for _, repaired in words))
+        return whole
+    repaired = whole.repaired + sum(word.repaired for word in words)
+    unknown = next((word.unknown for word in words if word.unknown), "")
+    return Decoded("".join(word.text for word in words), repaired, unknown)
 
 
 def _decode_word(word: bytes | str, charset: str | None, encoding: Encoding) -> Decoded:
@@ -204,7 +288,7 @@ def _decode_word(word: bytes | str, charset: str | None, encoding: Encoding) -> 
         return Decoded(word, 0)
     if charset is None:  # text between encoded words, as decode_header returns it
         return Decoded(word.decode("raw-unicode-escape"), 0)
-    return _decode_bytes(word, charset, encoding)
+    return decode_named(word, charset, encoding)
 
 
 class RawMail(NamedTuple):
@@ -234,7 +318,8 @@ def _parse_mails(mails: list[RawMail], encoding: Encoding, settings: InputSettin
         texts = [mail.text(name) for name in settings.text_field]
         name = _header_if_named(mail, settings.id_field, DEFAULTS.id_field)
         group = mail.text(settings.split_field) if settings.split_field is not None else None
-        builder.add(texts, place=identity, identity=name, label=label, group=group, repaired=mail.repaired)
+        builder.add(texts, place=identity, identity=name, label=label, group=group)
+        builder.batch.count_repairs(mail.repaired, mail.unknown)
     return builder.finish()
 
 
@@ -275,44 +360,76 @@ def _read_mail_file(path: str, label: str | None, limit: int) -> Iterator[RawMai
         yield RawMail(path, label, problem)
 
 
-def is_separator(line: bytes) -> bool:
-    """Return whether a line precedes a mail in an mbox."""
-    return _separator.match(line) is not None
+class _Splitter:
+    """Collects the lines of a file to mails: an mbox is split where a mail begins, any other file is one mail.
+
+    Parameters
+    ----------
+    limit : int
+        The maximum size of a mail in bytes; a larger one is an error.
+
+    Attributes
+    ----------
+    is_mbox : bool or None
+        None before the first line that is not blank.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._content = bytearray()
+        self._size = 0
+        self.is_mbox: bool | None = None
+
+    def split(self, lines: bytes) -> Iterator[bytes | InputError]:
+        """Yield the mails that these lines complete; a line `From …` comes together with the one that follows it."""
+        if self.is_mbox is None:
+            lines = lines.lstrip(b"\r\n")
+            self.is_mbox = bool(_separator.match(lines) or _strict_separator.match(lines)) if lines else None
+        start = 0
+        for found in _separator.finditer(lines) if self.is_mbox else ():
+            self.add(lines[start : found.start()])
+            yield from self.finish()
+            start = found.start()
+        self.add(lines[start:])
+
+    def add(self, lines: bytes, size: int | None = None) -> None:
+        """Add lines to the current mail, if it is not too large.
+
+        size  their number of bytes, if they are too long to be kept
+        """
+        self._size += len(lines) if size is None else size
+        if self._size <= self._limit:
+            self._content += _quoted_from.sub(rb"\1", lines) if self.is_mbox else lines
+
+    def finish(self) -> Iterator[bytes | InputError]:
+        """Yield the current mail, if there is one."""
+        if self._size:
+            mail = bytes(self._content) if self._size <= self._limit else too_long(self._limit)
+            self._content.clear()
+            self._size = 0
+            yield mail
 
 
 def _split_mbox(stream: ByteStream, limit: int) -> Iterator[bytes | InputError]:
-    """Yield the mails of an mbox, each with its line `From ADDRESS`; any other file is one mail."""
-    content, size, is_after_blank = bytearray(), 0, True
-    for line in _read_lines(stream, limit):
-        if is_after_blank and is_separator(line):
-            if size:
-                yield _take_mail(content, size, limit)
-            size = 0
-        size += len(line)
-        if size <= limit:
-            content += line
-        is_after_blank = not line.strip()
-    if size:
-        yield _take_mail(content, size, limit)
-
-
-def _read_lines(stream: ByteStream, limit: int) -> Iterator[bytes]:
-    """Yield the lines with their line feeds; zeros replace a line that is too long, so that its mail is too long."""
+    """Yield the mails of an mbox, each with its line `From …`; any other file is one mail."""
+    splitter = _Splitter(limit)
+    held = b""  # a line `From …` at the end of a block, until the line that follows it arrives
     for block in read_line_blocks(read_raw_blocks(stream), limit):
         if block.is_too_long:
-            yield bytes(limit + 1)
-        lines = deque(block.data.split(b"\n"))
-        del block
-        while len(lines) > 1:
-            yield lines.popleft() + b"\n"
-        if lines[0]:
-            yield lines.popleft()
-
-
-def _take_mail(content: bytearray, size: int, limit: int) -> bytes | InputError:
-    mail = bytes(content)
-    content.clear()
-    return _quoted_from.sub(rb"\1", mail) if size <= limit else too_long(limit)
+            if held and splitter.is_mbox:
+                yield from splitter.finish()
+            yield from splitter.split(held)
+            splitter.add(b"", limit + 1)
+            held = b""
+            continue
+        lines = held + block.data
+        last = lines.rfind(b"\n", 0, -1) + 1
+        is_open = lines.startswith((b"From ", b">From "), last)
+        held = lines[last:] if is_open else b""
+        yield from splitter.split(lines[:last] if is_open else lines)
+        del block, lines
+    yield from splitter.split(held)
+    yield from splitter.finish()
 
 
 def _group_mails(

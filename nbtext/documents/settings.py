@@ -13,6 +13,7 @@ DEFAULT_TEXT, DEFAULT_LABEL = ("text",), "label"
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}  # as they are typed
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}  # which the first line of a table tells
 BACKSLASH = "backslash"
+DEFAULT_ENCODING = "utf-8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,10 @@ class InputSettings(Settings):
         "backslash makes a plain character of the next quote, delimiter, line end or backslash; \\n, \\t and \\r are "
         "a line end, a tab and a return, and a column \\N is missing.", choices=("doubled", BACKSLASH), metavar="NAME",
     )  # fmt: skip
-    encoding: str = setting("utf-8", "Text encoding. A byte order mark takes precedence.", metavar="NAME")
+    encoding: str | None = setting(
+        None, "Text encoding, by any of its usual names. A byte order mark takes precedence.", metavar="NAME",
+        default_help=DEFAULT_ENCODING,
+    )  # fmt: skip
     encoding_errors: str = setting(
         "replace", "How invalid bytes are handled. `replace` replaces each by U+FFFD, and the command prints their "
         "number. With `strict`, a document with invalid bytes is an error: training stops, and `predict` gives it no "

@@ -113,9 +113,9 @@ def _parse_rows(rows: SqlRows, fields: Fields, options: ReadOptions) -> Batch:
         if isinstance(value, bool):
             return str(value).lower()
         if isinstance(value, bytes | memoryview):
-            text, repaired = options.encoding.decode_rest(bytes(value))
-            builder.batch.count_repairs(repaired)
-            return text
+            decoded = options.encoding.decode_rest(bytes(value))
+            builder.batch.count_repairs(decoded.repaired)
+            return decoded.text
         if isinstance(value, list | tuple | dict):
             what = "a value is a list or an object, expected a string"
             raise InputError(what, where=place, hint="select a part of it")

@@ -17,7 +17,8 @@ from starlette.types import Receive, Scope
 
 from nbtext.documents.batch import Batch, BatchBuilder, join_fields
 from nbtext.documents.blocks import LineBlock
-from nbtext.documents.decoding import BOMS, CODECS_WITHOUT_BOM, Encoding, detect_bom, text_codec
+from nbtext.documents.charsets import text_codec
+from nbtext.documents.decoding import BOMS, CODECS_WITHOUT_BOM, Encoding, detect_bom
 from nbtext.documents.jsonl import TEXT_HINT, add_record, parse_jsonl
 from nbtext.documents.lines import LineDocuments
 from nbtext.documents.settings import InputSettings

@@ -23,6 +23,24 @@ def test_the_message_of_a_command(nbtext: Any, tmp_path: Path) -> None:
     assert "give the right --encoding, such as gb18030" in ran.err
 
 
+def test_an_unknown_encoding_of_a_mail_is_named(nbtext: Any, model: str, tmp_path: Path) -> None:
+    """Mails and pages that name an encoding that does not exist are read, and the message names it."""
+    mail = "Content-Type: text/html; charset=klingon\n\n<meta charset=vulcan>the bins étaient full"
+    for number in (1, 2):
+        (tmp_path / "d").mkdir(exist_ok=True)
+        (tmp_path / f"d/{number}.eml").write_text(mail)
+    (tmp_path / "d/3.html").write_text("<meta charset=vulcan>the bins étaient full")
+    for options in ([], ["-j", "1"]):
+        ran = nbtext("predict", "d", "-m", model, *options)
+        assert ran.err.splitlines() == [
+            "unknown encoding 'klingon' in 2 documents, read as utf-8; name the right one with --encoding",
+            "unknown encoding 'vulcan' in 1 document, read as utf-8; name the right one with --encoding",
+        ]
+    assert ran.out.count("trash") == 3
+    assert nbtext("predict", "d", "-m", model, "--encoding", "cp437").err == ""
+    nbtext("predict", "d", "-m", model, "--encoding", "klingon").refused(2, "there is no encoding 'klingon'")
+
+
 def test_utf_16_is_named_where_a_file_is_skipped(nbtext: Any, tmp_path: Path) -> None:
     for name in ("d/a/1.dat", "d/b/2.dat"):
         (tmp_path / name).parent.mkdir(parents=True)
