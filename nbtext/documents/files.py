@@ -27,7 +27,6 @@ from nbtext.documents.blocks import ReadOptions, Shard
 from nbtext.documents.decoding import BOMS, Decoded
 from nbtext.documents.decompression import MAGICS, SUFFIXES, check_compression, too_long, unpack
 from nbtext.documents.formats import HTML_SUFFIXES, content_suffix, is_mail
-from nbtext.documents.office import extract_text, is_readable
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, NbtextError
 from nbtext.kernel import HAS_KERNEL
@@ -442,11 +441,6 @@ class FileDocuments:
         if not self.is_unpacked and (compression := check_compression(path, content)) is not None:
             content = unpack(content, compression, limit=limit)
         kind, head = recognition.recognize(content), content[: recognition.HEAD_BYTES]
-        if kind is not None and is_readable(kind, content):
-            extracted = extract_text(kind, content, limit)
-            if isinstance(extracted, str):
-                return Decoded(extracted, 0)
-            kind = extracted
         if kind is None and b"\0" in head and not encoding.is_wide and not head.startswith(BOMS):
             kind = recognition.find_utf_16(head) if path.lower().endswith(".txt") else recognition.BINARY
         if kind is recognition.BINARY and not is_named:

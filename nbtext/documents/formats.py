@@ -14,7 +14,6 @@ from importlib import import_module
 from typing import Any
 
 from nbtext.documents.decompression import SUFFIXES, suffix_compression
-from nbtext.documents.office import is_readable
 from nbtext.documents.recognition import BROKEN_ZIP, HEAD_BYTES, MATRIX, MODEL, find_utf_16, name_binary, recognize
 from nbtext.errors import InputError, SettingsError
 from nbtext.records import dataclass
@@ -145,7 +144,6 @@ _records = (
     Format("mbox", "mail", "mail:read_mbox", (".mbox",), MBOX_SEPARATOR),
     Format("eml", "mail", "mail:read_mbox", (".eml",), is_choice=False),
     Format("html", "file", "files:read_whole", HTML_SUFFIXES, is_choice=False),
-    Format("office", "file", "files:read_whole", is_choice=False),
     Format("matrix", "row", suffixes=(".svmlight", ".mtx")),  # without names of features; .npz is told by its content
 )  # fmt: skip
 FORMATS = {record.name: record for record in _records}
@@ -230,8 +228,6 @@ def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None)
         raise InputError("is a model, not a source of documents", where=path, hint=MODEL_HINT)
     if kind is None and suffix != TEXT_SUFFIX and "\0" in text:
         kind = name_binary(head, "--input-format lines reads it as text all the same")
-    if is_readable(kind, head):
-        return FORMATS["office"]
     if kind is not None:
         raise kind.refuse(path)
     start = text.encode("utf-8", "surrogatepass")

@@ -46,8 +46,8 @@ class Kind(NamedTuple):
         return InputError(f"is {article}{self.name}, not text", where=where, hint=self.hint)
 
 
-PDF = Kind("PDF file", "install nbtext[office], or extract its text first, for example with pdftotext")
-OFFICE = Kind("office document", "save it as plain text, or a table as CSV; nbtext[office] reads Word files")
+PDF = Kind("PDF file", "extract its text first, for example with pdftotext")
+OFFICE = Kind("office document", "save it as plain text, for example with pandoc, or a table as CSV")
 IMAGE = Kind("image")
 SOUND = Kind("sound or video file")
 ARCHIVE = Kind("archive", "unpack it first")

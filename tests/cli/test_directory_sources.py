@@ -92,12 +92,6 @@ BINARY = {
 }
 
 
-def without_office(folder: Path) -> dict[str, str]:
-    """An environment in which the libraries for PDF and Word files are not installed."""
-    (folder / "sitecustomize.py").write_text("import sys\nsys.modules.update(pypdf=None, docx=None)\n")
-    return {"PYTHONPATH": f"{folder}{os.pathsep}{TOP}"}
-
-
 def test_binary_files_are_skipped_and_counted(nbtext: Any, fruit: Path) -> None:
     """Their bytes are not learned; a line for each kind says how many, and what would help."""
     for name, (content, _) in BINARY.items():
@@ -105,7 +99,7 @@ def test_binary_files_are_skipped_and_counted(nbtext: Any, fruit: Path) -> None:
     for name, member in (("letter.docx", "[Content_Types].xml"), ("letter.odt", "mimetype"), ("some.zip", "a.txt")):
         with zipfile.ZipFile(fruit / "td/b" / name, "w") as archive:
             archive.writestr(member, "endobj endstream")
-    result = nbtext("train", "td", "-o", "m.joblib", cwd=fruit, **without_office(fruit)).ok()
+    result = nbtext("train", "td", "-o", "m.joblib", cwd=fruit).ok()
     assert "4 documents" in result.err
     counted = dict.fromkeys(kind for _, kind in BINARY.values())
     assert all(re.search(rf"skipped \d+: {re.escape(kind)}", result.err) for kind in counted)
@@ -118,9 +112,7 @@ def test_a_binary_file_by_name_is_refused(nbtext: Any, fruit: Path) -> None:
     """Named by itself it is an error of one line, also as a whole file."""
     nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).ok()
     (fruit / "report.pdf").write_bytes(BINARY["report.pdf"][0])
-    nbtext("predict", "report.pdf", "-m", "m.joblib", cwd=fruit, **without_office(fruit)).refused(
-        1, "report.pdf: is a PDF file, not text"
-    )
+    nbtext("predict", "report.pdf", "-m", "m.joblib", cwd=fruit).refused(1, "report.pdf: is a PDF file, not text")
     whole = nbtext("predict", "report.pdf", "--input-format", "files", "-m", "m.joblib", "--to", "jsonl", cwd=fruit)
     assert "PDF file, not text" in whole.json["reason"]
 

@@ -1,9 +1,7 @@
 """Systems without what Linux has: the same commands give the same bytes when those names are taken away."""
 
-import re
 import subprocess
 import sys
-import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +26,6 @@ for name in ("fcntl", "resource", "termios", "pwd", "grp"):
 PROGRAM = f"""
 take_away = {TAKE_AWAY!r}
 exec(take_away)
-import nbtext.documents.office as office
-office.START = take_away + office.START
 from nbtext.__main__ import main
 sys.argv[0] = "nbtext"
 main()
@@ -83,42 +79,3 @@ def test_a_command_without_what_linux_has(nbtext: Any, folders: dict[str, Path],
         texts = [text.replace(str(folder), "") for text in (out, err)]
         results.append((status, texts, {path.name: path.read_bytes() for path in folder.iterdir()}))
     assert results[0] == results[1]
-
-
-def test_a_word_file_without_what_linux_has(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """The process that reads Word and PDF files limits what the system lets it limit."""
-    document = pytest.importorskip("docx").Document()
-    document.add_paragraph("the bins were not emptied")
-    document.save(tmp_path / "letter.docx")
-    command = ("predict", str(tmp_path), "-m", model)
-    result = nbtext(*command)
-    assert "\ttrash\t" in result.out
-    assert run_elsewhere(*command) == (result.status, result.out, result.err)
-
-
-def test_a_word_file_that_takes_too_long_elsewhere() -> None:
-    """Where no timer of the system ends the process that reads it, a thread does."""
-    code = f"""{TAKE_AWAY}
-import nbtext.documents.office as worker
-worker.SECONDS = 0.1
-with worker._limit_time():
-    while True:
-        pass
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (1, b"")
-
-
-def test_the_service_without_what_linux_has(model: str) -> None:
-    """It answers, and ends in order."""
-    pytest.importorskip("uvicorn")
-    command = [sys.executable, "-c", PROGRAM, "serve", "-m", model, "--port", "0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        said = process.stderr.readline()
-        address = re.search(r"http://[^ ;]+", said)
-        assert address, said + process.stderr.read()
-        with urllib.request.urlopen(f"{address[0]}/readyz", timeout=30) as answer:
-            assert answer.status == 200
-        process.terminate()
-        assert process.wait(30) == 0, process.stderr.read()

@@ -5,7 +5,6 @@ import gzip
 import io
 import lzma
 import sqlite3
-import zipfile
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -84,7 +83,7 @@ READ["query"] = [
 KERNEL = ["Red ROUND_leaf, x1\n aa bb İΣς\u0307 straße", "a b\n\u2028あい 𝟙𐐀 \u00ad²ª", "word word\n\nlong" + "er" * 40]
 
 
-def seeds(target: str) -> list[bytes]:  # noqa: PLR0911 - one for each kind
+def seeds(target: str) -> list[bytes]:
     """The inputs of a target."""
     if target == "artifact":
         plain = _artifact(MODELS["plain"])
@@ -96,8 +95,6 @@ def seeds(target: str) -> list[bytes]:  # noqa: PLR0911 - one for each kind
     if target == "kernel":
         texts = [text.encode("utf-8", "surrogatepass") for text in KERNEL]
         return [bytes((7 * i % 256, 5 * i % 32, i % 4)) + texts[i % 3] for i in range(24)]
-    if target == "office":
-        return [_pdf(b""), _pdf(b"BT /F1 12 Tf (red round) Tj ET"), _word(), _word()[:-40]]
     if target in ("sqlite", "query"):
         return READ[target]
     return [
@@ -154,45 +151,6 @@ def _tables() -> dict[str, list[bytes]]:
             connection.executescript("pragma page_size = 512; " + statement)
             found["sqlite"].append(connection.serialize())
     return found
-
-
-def _pdf(content: bytes) -> bytes:
-    """Return a PDF file of one page."""
-    from pypdf import PdfWriter
-    from pypdf.generic import DictionaryObject, NameObject, StreamObject
-
-    writer = PdfWriter()
-    page = writer.add_blank_page(99, 99)
-    stream = StreamObject()
-    stream.set_data(content)
-    page[NameObject("/Contents")] = writer._add_object(stream)
-    font = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
-    named = DictionaryObject({NameObject(key): NameObject(value) for key, value in font.items()})
-    fonts = DictionaryObject({NameObject("/F1"): named})
-    page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
-    out = io.BytesIO()
-    writer.write(out)
-    return out.getvalue()
-
-
-def _word() -> bytes:
-    """Return a Word file of the least parts."""
-    out, word = io.BytesIO(), "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
-    relation = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
-    package = "http://schemas.openxmlformats.org/package/2006"
-    parts = {
-        "[Content_Types].xml": f'<Types xmlns="{package}/content-types"><Default Extension="rels" ContentType='
-        '"application/vnd.openxmlformats-package.relationships+xml"/>'
-        f'<Override PartName="/word/document.xml" ContentType="{word}"/></Types>',
-        "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r" Type="{relation}" '
-        'Target="word/document.xml"/></Relationships>',
-        "word/document.xml": '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">'
-        "<w:body><w:p><w:r><w:t>red round</w:t></w:r></w:p></w:body></w:document>",
-    }
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, text in parts.items():
-            archive.writestr(zipfile.ZipInfo(name), text)
-    return out.getvalue()
 
 
 def write(folder: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from nbtext.kernel import HAS_KERNEL
 
-LIBRARIES = {"parquet": "pyarrow", "arrow": "pyarrow", "office": "pypdf"}
+LIBRARIES = {"parquet": "pyarrow", "arrow": "pyarrow"}
 
 
 @pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled, and it is one of those that are compared")
