@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
@@ -133,15 +134,13 @@ def keep_lines(lines: LineDocuments, places: list[int], name: str) -> TextRows:
     from nbtext.documents.rows import ObjectRows, TextRows
 
     block, encoding = lines.block, lines.encoding
-    texts = encoding.decode_exactly(block.data).split("\n")
-    is_ended = not texts[-1]
-    if is_ended:
-        texts.pop()
+    texts = re.findall(r"[^\n]*\n|[^\n]+", encoding.decode_exactly(block.data))
     kind = TextRows if name == "fasttext" else ObjectRows
     bounds = pairwise([-1, *places, len(texts)])
-    gaps = ["".join(f"{text}\n" for text in texts[last + 1 : place]) for last, place in bounds]
+    gaps = ["".join(texts[last + 1 : place]) for last, place in bounds]
+    rows = [texts[place] for place in places]
     return kind(
-        name, lines.origin.removesuffix(":") or STANDARD_INPUT, encoding, [texts[place] for place in places], gaps,
-        [block.first_line + place for place in places],
-        is_ended=is_ended, is_start=block.first_line == 1, bom=lines.bom,
+        name, lines.origin.removesuffix(":") or STANDARD_INPUT, encoding, [text.removesuffix("\n") for text in rows],
+        gaps, [block.first_line + place for place in places], ["\n" * text.endswith("\n") for text in rows],
+        is_start=block.first_line == 1, bom=lines.bom,
     )  # fmt: skip

@@ -1,7 +1,8 @@
 """Write the rows of a text file again, with columns added or labels changed: CSV, TSV, JSON lines and arrays, fastText.
 
-Rows, values and their order stay, and so do the separator, the line ends, the byte order mark, the quoting style (all
-cells, or where it is needed) and bytes that are not valid in the encoding.
+A row is written as it was read, byte for byte, and what is added follows it. Only a row of a table whose label changes,
+or whose cells would be read in another way with more after them, is written anew, in the manner of the file: with its
+separator and line end, and with quotes around all cells or where they are needed.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from nbtext.output import Writer
 PREFIX_HINT = "--column-prefix predicted_ gives the new ones other names"
 LINES_HINT = "write JSON lines: -o FILE.jsonl"
 JSON_BLANKS = " \t\r\n"
+LINE_ENDS = "\r\n"
 
 NewLabel = str | list[str]  # one label, or several
 
@@ -112,10 +114,10 @@ class TextRows:
         The text before each row (blank lines, or a bracket or comma of an array), and after the last one.
     lines : sequence of int
         The number of the line of each row, or of the row if the file has no lines.
+    ends : sequence of str
+        The line end of each row, which only the last one of a file may lack; empty if the rows are not lines.
     newline : str
-        The line end, which is written after each row.
-    is_ended : bool
-        Whether a line end follows the last row.
+        The line end of the file.
     is_start : bool
         Whether these are the first rows of the file.
     bom : bytes
@@ -128,8 +130,8 @@ class TextRows:
     rows: Sequence[Any]
     gaps: list[str]
     lines: Sequence[int]
+    ends: Sequence[str] = ()
     newline: str = "\n"
-    is_ended: bool = True
     is_start: bool = False
     bom: bytes = b""
 
@@ -138,8 +140,8 @@ class TextRows:
         is_last = stop >= len(self.rows)
         gaps = [*self.gaps[start:stop], self.gaps[-1] if is_last else ""]
         return replace(
-            self, rows=self.rows[start:stop], gaps=gaps, lines=self.lines[start:stop],
-            is_ended=self.is_ended or not is_last, is_start=self.is_start and start == 0,
+            self, rows=self.rows[start:stop], gaps=gaps, lines=self.lines[start:stop], ends=self.ends[start:stop],
+            is_start=self.is_start and start == 0,
         )  # fmt: skip
 
     def fields(self, row: int) -> dict[str, Any] | None:
@@ -223,10 +225,10 @@ class TableRows(TextRows):
     separator : str
     names : tuple of str
         The names of the columns of the file; their numbers if it has no header.
-    header : list of str, optional
-        The cells of the header, if there is one.
-    top : str
-        The text before the header.
+    header : str, optional
+        The header with its line end and the text before it, if there is one.
+    texts : sequence of str
+        The text of each row, without its line end.
     is_quoted : bool
         Whether all cells are quoted.
     is_escaped : bool
@@ -235,10 +237,14 @@ class TableRows(TextRows):
 
     separator: str = ","
     names: tuple[str, ...] = ()
-    header: list[str] | None = None
-    top: str = ""
+    header: str | None = None
+    texts: Sequence[str] = ()
     is_quoted: bool = False
     is_escaped: bool = False
+
+    def slice(self, start: int, stop: int) -> Self:
+        """Return some rows."""
+        return replace(TextRows.slice(self, start, stop), texts=self.texts[start:stop])
 
     def fields(self, row: int) -> dict[str, Any] | None:
         """Return the cells of a row by column; None if the table has no header."""
@@ -255,13 +261,15 @@ class TableRows(TextRows):
             There is a column of one of the names.
         """
         if self.header is None:
-            return self.top + self.gaps[0]
+            return self.gaps[0]
         for column in changed.flat:
             if column.name in self.names:
-                where = f"{self.path}:{1 + self.top.count(self.newline)}"
+                n_before = self.header.rstrip(LINE_ENDS).count("\n")
+                where = f"{self.path}:{1 + n_before}"
                 raise InputError(f"there is a column `{column.name}` already", where=where, hint=PREFIX_HINT)
-        names = [*self.header, *(_printable(column.name) for column in changed.flat)]
-        return self.top + self.join(names) + self.newline + self.gaps[0]
+        content = self.header.removesuffix("\n").removesuffix("\r")
+        names = [self._quote(_printable(column.name)) for column in changed.flat]
+        return self.separator.join([content, *names]) + self.header[len(content) :] + self.gaps[0]
 
     def write_row(self, row: int, added: Sequence[Any], changed: ChangedRows, settings: InputSettings) -> str:
         """Return the text of a row with cells added, and with its new label; a short row is filled up.
@@ -271,7 +279,8 @@ class TableRows(TextRows):
         InputError
             The row has more cells than the header, no cell for the label, or the label does not fit into one.
         """
-        cells, label, width = list(self.rows[row]), changed.labels.get(row), len(self.names)
+        text, cells = self.texts[row], list(self.rows[row])
+        width, label = len(self.names), changed.labels.get(row)
         if label is not None:
             if isinstance(label, list) and len(label) != 1 and not (settings.label_fields or settings.label_separator):
                 hint = "give --label-separator, or relabel with one label"
@@ -282,14 +291,25 @@ class TableRows(TextRows):
                 if place >= len(cells):
                     raise InputError(f"the row has no value in the column `{name}`", hint=LINES_HINT)
                 cells[place] = value[0] if isinstance(value, list) else str(value)
-        if changed.flat:
-            if any(cells[width:]):
-                what = f"the row has {len(cells) - width} more columns than the header"
-                raise InputError(what, hint="remove its last columns, or give them names")
-            cells = [*cells[:width], *[""] * (width - len(cells))]
-            texts = (column.cells(value) for column, value in zip(changed.flat, added, strict=True))
-            cells += map(_printable, texts)
-        return self.join(cells)
+            text = self.join(cells)
+        if not changed.flat:
+            return text
+        if any(cells[width:]):
+            what = f"the row has {len(cells) - width} more columns than the header"
+            raise InputError(what, hint="remove its last columns, or give them names")
+        values = [_printable(column.cells(value)) for column, value in zip(changed.flat, added, strict=True)]
+        new = list(map(self._quote, [*[""] * (width - len(cells)), *values]))
+        if len(cells) > width or self._is_open(row, has_quotes=any('"' in cell for cell in new)):
+            text = self.join(cells[:width])
+        return self.separator.join([text, *new])
+
+    def _is_open(self, row: int, *, has_quotes: bool) -> bool:
+        """Return whether a cell of a row could be read in another way if more follows, which may have quotes."""
+        text = self.texts[row]
+        has_open_quote = has_quotes and any(cell.startswith('"') for cell in self.rows[row])
+        if self.is_escaped:
+            return has_open_quote or (len(text) - len(text.rstrip("\\"))) % 2 == 1
+        return has_open_quote and self.format == "tsv"
 
     def join(self, cells: Sequence[str]) -> str:
         """Return the text of a row as csv.writer writes it, which takes 20 times as long: it looks at each character.
@@ -352,15 +372,18 @@ def write_text(changed: Iterable[ChangedRows], target: Target, settings: InputSe
                     text = rows.write_row(row, added, each, settings)
                 except InputError as error:
                     raise error.locate(f"{rows.path}:{rows.lines[row]}") from None
-                parts.append((rows.lines[row], ("" if is_first_row else rows.gaps[row]) + text + rows.newline))
+                end = rows.ends[row] if rows.ends else ""
+                end = rows.newline if end and row in each.labels else end
+                parts.append((rows.lines[row], ("" if is_first_row else rows.gaps[row]) + text + end))
                 is_first_row = False
             if rows.rows or not rows.is_start:
                 parts.append((1, rows.gaps[-1]))
-            newline = rows.newline.encode(rows.encoding.codec)
-            if data := _encode(rows, parts):
-                data = data if rows.is_ended else data.removesuffix(newline)
-                file.write(mark + (b"" if is_ended else newline) + data)
-                mark, is_ended = b"", rows.is_ended
+            if any(text for _, text in parts):
+                if not is_ended:
+                    parts.insert(0, (1, rows.newline))
+                file.write(mark + _encode(rows, parts))
+                mark = b""
+                is_ended = "".join(text for _, text in parts[-2:]).endswith(("\n", "\r"))
             file.flush()
 
 

@@ -39,18 +39,24 @@ USUAL_NAMES = {
 _separator_line = re.compile(r"(?i)sep=([,;\t|])\s*")
 _inside_quotes = re.compile(r'[^"]*+(?:""[^"]*+)*+')
 _inside_escaped_quotes = re.compile(r'(?:[^"\\]|\\.|"")*+', re.DOTALL)
-_escape = re.compile(r'""|\\(\r\n|.)', re.DOTALL)
+_escape = re.compile(r"\\(\r\n|.)", re.DOTALL)
+_doubled = re.compile(r'(\\.)|"(")', re.DOTALL)  # a quote that another one precedes, but a backslash does not
 _column_name = re.compile(r"(?=.{1,40}$)[^\W\d][\w.:/-]*(?: [\w.:/-]+){0,2}")
 
 
 class Record(NamedTuple):
-    """A row: its columns (empty for a blank line), the numbers of its first and last line, and its error."""
+    """A row: its columns (empty for a blank line), the numbers of its first and last line, and its error.
+
+    If lines are kept, `text` is the row as it was read, with its line end, and `gap` are the blank lines before it.
+    """
 
     columns: list[str]
     first_line: int
     last_line: int
     problem: InputError | None = None
     repaired: int = 0
+    gap: str = ""
+    text: str = ""
 
 
 class LineFeed:
@@ -67,17 +73,18 @@ class LineFeed:
 
     Parameters
     ----------
-    keeps_bytes : bool
-        Whether invalid bytes become lone surrogates; see `Encoding.decode_exactly`.
+    keeps_lines : bool
+        Whether `take` returns the lines, in which invalid bytes are lone surrogates; see `Encoding.decode_exactly`.
     """
 
     def __init__(
-        self, blocks: Iterable[LineBlock], encoding: Encoding, limit: int, *, keeps_bytes: bool = False
+        self, blocks: Iterable[LineBlock], encoding: Encoding, limit: int, *, keeps_lines: bool = False
     ) -> None:
         self.line = 0
         self.limit = limit
         self.is_ended = True
-        self._keeps_bytes = keeps_bytes
+        self._keeps_lines = keeps_lines
+        self._kept: list[str] = []
         # by line: number of repairs, or the error of a line that was replaced by an empty one
         self._oddities: dict[int, int | InputError] = {}
         self._lines = self._decode(blocks, encoding)
@@ -89,12 +96,22 @@ class LineFeed:
     def __next__(self) -> str:
         line = self._returned.popleft() if self._returned else next(self._lines)
         self.line += 1
+        if self._keeps_lines:
+            self._kept.append(line)
         return line
+
+    def take(self, n_lines: int = 0) -> tuple[str, str]:
+        """Return the lines since the last call, if they are kept: all but the last `n_lines`, and these."""
+        start = len(self._kept) - n_lines
+        taken = "".join(self._kept[:start]), "".join(self._kept[start:])
+        self._kept = []
+        return taken
 
     def put_back(self, lines: list[str]) -> None:
         """Put back the last lines, so that they are returned again."""
         self._returned.extendleft(reversed(lines))
         self.line -= len(lines)
+        del self._kept[len(self._kept) - len(lines) :]
 
     def _decode(self, blocks: Iterable[LineBlock], encoding: Encoding) -> Iterator[str]:
         for block in blocks:
@@ -107,7 +124,7 @@ class LineFeed:
             for oddities in (decoded.repaired, decoded.problems):
                 self._oddities.update({block.first_line + line: odd for line, odd in oddities.items()})
             texts = decoded.texts
-            if self._keeps_bytes and (decoded.repaired or decoded.problems):
+            if self._keeps_lines and (decoded.repaired or decoded.problems):
                 texts = encoding.decode_exactly(block.data).split("\n")[: len(texts)]
             del block, decoded  # a long line is not kept
             texts.reverse()
@@ -117,6 +134,9 @@ class LineFeed:
     def check(self, records: Iterator[Record]) -> Iterator[Record]:
         """Yield the records that are not blank, with the repairs and the problems of their lines."""
         for record in records:
+            if self._keeps_lines and (record.columns or record.problem):
+                gap, text = self.take(record.last_line - record.first_line + 1)
+                record = record._replace(gap=gap, text=text)  # noqa: PLW2901
             if not self._oddities:
                 if record.columns or record.problem:
                     yield record
@@ -260,7 +280,7 @@ def _unescape(cell: str) -> str:
     """Return the text of a cell in which a backslash makes an ordinary character of the next one."""
     if cell == "\\N":
         return NULL
-    return _escape.sub(lambda found: '"' if found[1] is None else ESCAPED.get(found[1], found[1]), cell)
+    return _escape.sub(lambda found: ESCAPED.get(found[1], found[1]), cell)
 
 
 def _read_quoted(
@@ -278,7 +298,8 @@ def _read_quoted(
         if end < len(line):  # at a quote that is not doubled
             if line[end + 1 : end + 2] in ("", separator, "\n") or line.startswith("\r\n", end + 1):
                 content = "".join(contents)
-                return _unescape(content) if is_escaped else content.replace('""', '"'), line, end + 1
+                content = _unescape(_doubled.sub(r"\1\2", content)) if is_escaped else content.replace('""', '"')
+                return content, line, end + 1
             break
         size += len(line)
         following = next(feed, None) if size <= feed.limit else None
@@ -363,7 +384,7 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     is_escaped = settings.escape == BACKSLASH
     has_returns = b"\r" in stream.head() and b"\n" not in stream.head()
     raw_blocks = _convert_returns(stream, is_strict=settings.keeps_rows) if has_returns else read_raw_blocks(stream)
-    feed = LineFeed(read_line_blocks(raw_blocks, limit), encoding, limit, keeps_bytes=settings.keeps_rows)
+    feed = LineFeed(read_line_blocks(raw_blocks, limit), encoding, limit, keeps_lines=settings.keeps_rows)
     start = next(feed, "")
     if is_tsv:
         separator = "\t"
@@ -372,7 +393,6 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     else:
         separator = settings.delimiter or separator_of(start, *_wanted_columns(settings))
     feed.put_back([start] if start else [])
-    n_skipped = feed.line  # 1 if there is a line `sep=;`
     lines = read_csv_records(feed, where=origin, separator=separator)
     if is_tsv or is_escaped:
         lines = read_tsv_records(feed, separator, is_escaped=is_escaped)
@@ -404,27 +424,28 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     from nbtext.documents.rows import TableRows
 
     end = "\r" if has_returns else "\r\n" if start.endswith("\r\n") else "\n"
-    top = f"sep={separator}{end}" * n_skipped + end * (first.first_line - 1 - n_skipped) * is_header
     rows = TableRows(
-        "tsv" if is_tsv else "csv", stream.path, encoding, [], [], [], end, is_start=True, bom=stream.bom,
-        separator=separator, names=columns.names, header=first.columns if is_header else None, top=top,
+        "tsv" if is_tsv else "csv", stream.path, encoding, [], [], [], newline=end, is_start=True, bom=stream.bom,
+        separator=separator, names=columns.names, header=first.gap + first.text if is_header else None,
         is_escaped=is_escaped,
     )  # fmt: skip
     quoted = replace(rows, is_quoted=True)
-    rows = quoted if quoted.join(first.columns) == start.rstrip("\r\n") else rows
-    last_line = first.last_line if is_header else n_skipped
+    rows = quoted if quoted.join(first.columns) == _strip_line_end(first.text) else rows
     # a table without rows is a block without documents
     for (group, n_bytes), (following, _) in pairwise(chain(groups, [([], 0)] * 2)):
         if not group and not rows.is_start:
             return
-        gaps = []
-        for record in group:
-            gaps.append(end * (record.first_line - last_line - 1))
-            last_line = record.last_line
-        gaps.append("" if following else end * (feed.line - last_line))
+        texts, gaps = [record.text for record in group], [record.gap for record in group]
+        gaps.append("" if following else feed.take()[0])
+        if not following and not feed.is_ended:  # the last line was given a line end
+            last = gaps if gaps[-1] else texts
+            if last is texts and not texts:
+                rows = replace(rows, header=(rows.header or "").removesuffix("\n"))
+            else:
+                last[-1] = last[-1].removesuffix("\n")
         kept = replace(
             rows, rows=[record.columns for record in group], gaps=gaps, lines=[record.first_line for record in group],
-            is_ended=bool(following) or feed.is_ended,
+            texts=list(map(_strip_line_end, texts)), ends=[text[len(_strip_line_end(text)) :] for text in texts],
         )  # fmt: skip
         yield Block(partial(parse, group, kept), stream.newly_read(), n_bytes)
         rows = replace(rows, is_start=False)

@@ -5,7 +5,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -89,6 +89,7 @@ def test_csv_round_trip(tmp_path_factory: Any, rows: list[list[str]], layout: La
     codec, end, separator, is_quoted, is_ended, slices = layout
     quoting = csv.QUOTE_ALL if is_quoted else csv.QUOTE_MINIMAL
     width = len(rows[0]) if rows else 1
+    rows = [row if row != [""] else ["a"] for row in rows]  # an empty cell alone is read with quotes, and keeps them
     separator = separator if width > 1 else ","
     if end == "\r" and (codec.startswith("utf-16") or any("\n" in cell for row in rows for cell in row)):
         end = "\n"
@@ -235,3 +236,115 @@ def test_a_batch_without_some_documents_has_no_rows_of_the_file(tmp_path: Path, 
     (batch,) = open_source([str(tmp_path / name)], InputSettings(keeps_rows=True)).batches()
     assert batch.rows is not None
     assert batch.drop({0}).rows is None
+
+
+@given(
+    lines=st.lists(st.tuples(st.text(st.sampled_from('ab,;\t"" \\äあ'), max_size=12), st.sampled_from(["\n", "\r\n"]))),
+    is_ended=st.booleans(),
+    form=st.sampled_from(["csv", "tsv"]),
+    escape=st.sampled_from([None, "backslash"]),
+    header=st.booleans(),
+    codec=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "cp1252"]),
+    label=st.sampled_from(["spam", 'a"b', '"', "a,b\t;", "x\n"]),
+    slices=st.sampled_from([0, 1]),
+)
+@settings(max_examples=600, deadline=None)
+@pytest.mark.filterwarnings("ignore::nbtext.errors.AssumptionWarning")
+def test_a_row_is_written_as_it_was_read(  # noqa: PLR0913, PLR0917 - what a file may be like
+    tmp_path_factory: Any, lines: list[tuple[str, str]], is_ended: bool, form: str, escape: str | None, header: bool,
+    codec: str, label: str, slices: int,
+) -> None:  # fmt: skip
+    """Any bytes that the reader accepts: without the cells that were added, the output is the input.
+
+    Read again, its first cells are those of the input, and the added ones follow.
+    """
+    separator = "\t" if form == "tsv" else ","
+    first = [(separator.join(["text", "n", "m"]), "\n")] if header else []
+    text = "".join(line + end for line, end in [*first, *lines])
+    text = text if is_ended else text.removesuffix("\n")
+    if "\r" in text and "\n" not in text:
+        label = label.strip()  # a line feed is written as a carriage return there
+    try:
+        content = text.encode(codec)
+    except UnicodeEncodeError:
+        return
+    path = tmp_path_factory.mktemp("rows") / f"t.{form}"
+    path.write_bytes(content)
+    reading: dict[str, Any] = {"encoding": codec, "delimiter": separator, "escape": escape, "header": header}
+    reading["text_field"] = ("text",) if header else ("1",)
+
+    def rows_of(path: Path) -> list[Any]:
+        return [
+            row
+            for batch in open_source([str(path)], replace(READING, **reading)).batches()
+            for row in (batch.rows.rows if batch.rows is not None else [])  # type: ignore[union-attr]
+        ]
+
+    try:
+        before = rows_of(path)
+        if not before and not header:
+            return
+        found = add(path, label=label, slices=slices, **reading)
+    except InputError:
+        return
+    width = 3 if header else len(before[0])
+    out = path.with_name(f"out.{form}")
+    out.write_bytes(found)
+    after = rows_of(out)
+    assert [row[:width] for row in after] == [[*row[:width], *[""] * (width - len(row))] for row in before]
+    assert [row[width:] for row in after] == [[label, "0.50"] for _ in before]
+    is_plain = label == quoted(label, separator) and '"' not in label
+    if any(len(row) > width for row in before) or (escape and "\\" in text) or not (is_plain or escape is None):
+        return  # surplus cells are left out, and a row that the added cells could change is written anew
+    has_open_quotes = any(cell.startswith('"') for row in before for cell in row)
+    if has_open_quotes and (escape or (form == "tsv" and not is_plain)):
+        return
+    rest = found.decode(codec, "surrogateescape")
+    are_all_quoted = '"0.50"' in rest  # as those of the first row
+    for row in before:
+        cells = [*[""] * (width - len(row)), label, "0.50"]
+        added = "".join(separator + quoted(cell, separator, are_all_quoted) for cell in cells)
+        assert added in rest
+        rest = rest.replace(added, "", 1)
+    if header:
+        rest = rest.replace(f"{separator}label{separator}p", "", 1)
+    assert rest == text
+
+
+def quoted(label: str, separator: str, is_needed: bool = False) -> str:
+    if is_needed or (separator == "," and '"' in label) or label.startswith('"') or separator in label or "\n" in label:
+        return '"' + label.replace('"', '""') + '"'
+    return label
+
+
+def test_only_a_row_whose_label_changes_is_written_anew(tmp_path: Path) -> None:
+    """Quotes, blanks and line ends of all other rows stay."""
+    path = tmp_path / "t.csv"
+    first, second, third = '"a, b","x"," 1"\n', ' c ,"x",2\r\n', '"d"e,"x"y,\n'
+    header = '"text",label,n\r\n'
+    path.write_bytes(f"{header}{first}{second}{third}".encode())
+    (batch,) = open_source([str(path)], READING).batches()
+    assert batch.rows is not None
+    for labels, expected in (
+        ({}, [first, second, third]),
+        ({0: "y"}, ['"a, b",y, 1\r\n', second, third]),
+        ({1: "y"}, [first, " c ,y,2\r\n", third]),
+        ({2: "y,z"}, [first, second, 'de,"y,z",\r\n']),
+        ({0: None}, [second, third]),
+        ({2: None}, [first, second]),
+    ):
+        assert relabeled(batch.rows, labels) == "".join([header, *expected]).encode()
+    path = tmp_path / "t.tsv"
+    path.write_bytes(b'text\tlabel\n"open" tail\ta\n"tab\t"\t"a"')
+    (batch,) = open_source([str(path)], READING).batches()
+    assert batch.rows is not None
+    assert relabeled(batch.rows, {0: "b"}) == b'text\tlabel\n"""open"" tail"\tb\n"tab\t"\t"a"'
+    assert relabeled(batch.rows, {1: "b"}) == b'text\tlabel\n"open" tail\ta\n"tab\t"\tb'
+    assert relabeled(batch.rows, {1: None}) == b'text\tlabel\n"open" tail\ta\n'
+
+
+def relabeled(rows: Any, labels: Any) -> bytes:
+    written = Kept()
+    changed = [ChangedRows(rows, labels=labels)]
+    FORMATS[rows.format].load("writer")(iter(changed), Target("out", lambda: nullcontext(written)), READING)
+    return written.getvalue()
