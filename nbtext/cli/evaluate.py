@@ -16,8 +16,9 @@ from nbtext.evaluation.evaluator import check_thresholds, parse_thresholds
 from nbtext.evaluation.settings import FoldSettings, SearchSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.settings import DecisionSettings
-from nbtext.output import STANDARD_OUTPUT
+from nbtext.output import STANDARD_OUTPUT, check_output
 from nbtext.records import dataclass
+from nbtext.report.records import OUTPUT_FORMATS
 from nbtext.settings import Needs, part, setting
 
 if TYPE_CHECKING:
@@ -29,11 +30,12 @@ if TYPE_CHECKING:
     from nbtext.evaluation.search import Candidate
     from nbtext.model.corpus_counts import CorpusCounts
     from nbtext.model.fitted_model import TrainedModel
+    from nbtext.report.held_out import HeldOut
 
 # options without effect on the content of the page
 RUN_OPTIONS = (
     "--jobs", "--quiet", "--no-progress", "--verbose", "--debug", "--to", "--output", "--report", "--fail-under",
-    "--force",
+    "--force", "--held-out",
 )  # fmt: skip
 COVERAGE = (
     "Evaluate prediction sets, too: the smallest sets of labels that contain the true label with probability P, such "
@@ -64,6 +66,10 @@ class Evaluate:
         None, "Foreign documents, such as texts about other topics, which should be outliers. Measures how well the "
         "likelihood separates them from SOURCE (outlier AUROC).", file="source",
     )  # fmt: skip
+    held_out: str | None = setting(
+        None, "Write the predictions of cross-validation, too: id, label, probability, true label and fold of each "
+        "document that was held out. The suffix implies the format: .csv, .tsv, .jsonl, .json or .md.", file="output",
+    )  # fmt: skip
     report: str | None = options.report()
     result: options.ResultSettings = options.result()
     decisions: DecisionSettings = part(DecisionSettings, without=("explain", "top_k"), coverage={"help": COVERAGE})
@@ -91,7 +97,11 @@ class Evaluate:
     notes="Memory does not grow with SOURCE if -m is given without --report. Cross-validation keeps the counts of all "
     "documents in memory; with --model best also their texts. --report adds about 600 bytes per document, and the "
     "names of at most 10,000 documents.",
-    rules=[Needs("foreign", "model_file"), Needs("budget", "model=best")],
+    rules=[
+        Needs("foreign", "model_file"),
+        Needs("held_out", "folds|group_field|order_field"),
+        Needs("budget", "model=best"),
+    ],
 )
 def evaluate(given: Evaluate) -> None:
     """Evaluate a model on labeled documents: accuracy, F1, log-loss, calibration.
@@ -106,7 +116,8 @@ def evaluate(given: Evaluate) -> None:
     from nbtext.report.first_look import FirstLook, format_first_look, look_at
 
     running.check_report(given.report)
-    chosen, decisions, quiet = running.result_format(given.result), given.decisions, given.run.quiet
+    decisions, quiet = given.decisions, given.run.quiet
+    chosen, table, held_out = _check_outputs(given)
     model, file = _load_subject(given)
     corpora: list[CorpusCounts] = []
     repeated: list[RepeatedTexts] = []
@@ -128,6 +139,8 @@ def evaluate(given: Evaluate) -> None:
             n_empty += batch.predictions.reasons.count(NO_TOKEN)
             if log is not None:
                 log.record(batch)
+            if held_out is not None:
+                held_out.record(batch)
             evaluator.add(batch.predictions)
     has_all = file is None or file.has_all_probabilities
     if not has_all:
@@ -153,6 +166,8 @@ def evaluate(given: Evaluate) -> None:
         locate = Locator(model.fitted.feature_settings) if model is not None else None
         page = render_evaluation_page(diagnosis, subject=names, settings={"SOURCE": names} | typed, locate=locate)
         write_page(given.report, page)
+    if failure is None and held_out is not None:
+        running.write_result(held_out.result(), *table)
     if failure is None or given.result.output in STANDARD_OUTPUT:
         running.write_result(result, given.result, chosen)
     else:
@@ -164,6 +179,22 @@ def evaluate(given: Evaluate) -> None:
     running.say(*format_first_look(look_at(corpora[0]) if corpora else look, accuracy), quiet=quiet)
     if failure is not None:
         raise failure
+
+
+def _check_outputs(given: Evaluate) -> tuple[str, tuple[options.ResultSettings, str], HeldOut | None]:
+    """Return the format of the result, the settings and the format of --held-out, and what collects its rows."""
+    if given.held_out is None:
+        return running.result_format(given.result), (given.result, ""), None
+    from nbtext.report.held_out import HeldOut
+
+    if given.held_out in STANDARD_OUTPUT:
+        raise SettingsError("the result goes to standard output", where="--held-out", hint="name a file")
+    table = replace(given.result, output=given.held_out, to=None)
+    own = running.format_of(given.held_out, OUTPUT_FORMATS) or "tsv"
+    chosen = running.result_format(given.result if own != "csv" else replace(given.result, spreadsheet_safe=False))
+    check_output(given.held_out)
+    safe = replace(table, spreadsheet_safe=table.spreadsheet_safe and own == "csv")
+    return chosen, (safe, own), HeldOut(given.input.label_separator or ",", has_scores=own in ("json", "jsonl"))
 
 
 def _load_subject(given: Evaluate) -> tuple[TrainedModel | None, PredictionsFile | None]:
@@ -203,13 +234,12 @@ def _predict(
     if file is not None:
         return predict_from_file(file, source, decisions)
     from nbtext.evaluation.cross_validation import cross_validate_search, cross_validate_source
-    from nbtext.evaluation.outcomes import PredictedBatch
 
     if not given.is_search:
-        return map(PredictedBatch, cross_validate_source(
+        return cross_validate_source(
             source, given.folds, features=given.features, model_settings=trained, decisions=decisions, jobs=jobs,
-            **listeners,
-        ))  # fmt: skip
+            has_ids=given.held_out is not None, **listeners,
+        )  # fmt: skip
     candidates = running.list_searched(given.features, trained, source)
     search, duplicates = partial(_search_fold, given, candidates), trained.duplicates
     return cross_validate_search(

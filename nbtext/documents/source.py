@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 
 from nbtext.documents import streams
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, BatchBuilder, Block, Document
@@ -56,7 +58,7 @@ class Source:
         self._units: dict[str, str] = {}  # input units by path, of files that were opened
         self.settings = settings
         self.skipped, self.missed = skipped, dict[str, str]()
-        self._kept: list[Batch] | None = None  # documents that can be read only once
+        self._kept: dict[int, Batch] | None = None  # documents that can be read only once, by the number of the block
         self.field_names = settings.text_field if settings.separate_fields else ()
         units = {"bytes" if shard.reader == "file" else "files" for shard in files}
         sizes = [streams.file_size(shard.paths[0]) if shard.reader == "file" else len(shard.paths) for shard in files]
@@ -99,15 +101,15 @@ class Source:
 
     def keep_documents(self) -> None:
         """Let `blocks` be called several times: documents that can be read only once are kept in memory."""
-        self._kept = None if self.is_read_again else []
+        self._kept = None if self.is_read_again else {}
 
-    def _keep(self, batch: Batch) -> Batch:
+    def _keep(self, number: int, batch: Batch) -> Batch:
         assert self._kept is not None
-        self._kept.append(batch)
+        self._kept[number] = batch
         return batch
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the documents in blocks, in order; those that were kept in memory, in any order.
+        """Yield the documents in blocks, in order.
 
         Raises
         ------
@@ -116,13 +118,12 @@ class Source:
         """
         label = self.settings.label
         if self._kept:
-            yield from (batch.block() for batch in self._kept)
+            yield from (self._kept[number].block() for number in sorted(self._kept))
             return
-        for shard in self._files:
-            for read in self._read_shard(shard):
-                block = read if label is None else read.map(lambda batch: batch.set_label(label))
-                block = block.map(lambda batch: batch.filter(self.settings)) if self.settings.is_filtering else block
-                yield block if self._kept is None else block.map(self._keep)
+        for number, read in enumerate(chain.from_iterable(map(self._read_shard, self._files))):
+            block = read if label is None else read.map(lambda batch: batch.set_label(label))
+            block = block.map(lambda batch: batch.filter(self.settings)) if self.settings.is_filtering else block
+            yield block if self._kept is None else block.map(partial(self._keep, number))
 
     def _read_shard(self, shard: Shard) -> Iterator[Block]:
         path, name, settings = shard.paths[0], shard.root or shard.paths[0], self.settings

@@ -34,12 +34,13 @@ from nbtext.model.fitting import align_to_vocabulary, fit_model
 from nbtext.model.predictions import Labels, Predictions
 from nbtext.model.predictor import MOST_PROBABLE, Predictor, predict_counts
 from nbtext.model.settings import DecisionSettings
-from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor, count_source, read_batches
+from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor, read_batches
 from nbtext.model.source_prediction import MAX_PROBABILITIES
 from nbtext.model.training import check_hashing, count_for_model, sample_size
 from nbtext.parallel import parallel_map
 
 if TYPE_CHECKING:
+    from nbtext.documents.batch import Block
     from nbtext.documents.source import Source
 
 Search = Callable[[Callable[[FeatureSettings], CorpusCounts]], TrainedModel]
@@ -128,18 +129,21 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     source: Source, settings: FoldSettings, *, features: FeatureSettings, model_settings: ModelSettings,
     decisions: DecisionSettings = MOST_PROBABLE, jobs: int = 1, on_batch: OnBatch | None = None,
     on_corpus: Callable[[CorpusCounts], None] | None = None, on_repeated: Callable[[RepeatedTexts], None] | None = None,
-) -> Iterator[Predictions]:  # fmt: skip
+    has_ids: bool = False,
+) -> Iterator[PredictedBatch]:  # fmt: skip
     """Read a source once, split its documents into folds, and predict each fold with a model of the others.
 
+    has_ids      whether the predictions have the ids and the places of the documents
     on_corpus    is called with the counts of all documents
     on_repeated  is called at the end if documents have equal content, and no field says which of them are in one fold;
                  if they are so many that the result depends on them, other folds are predicted, too
     """
     check_hashing(features, model_settings)
-    features = replace(features, fields=source.field_names)
+    features, places = replace(features, fields=source.field_names), _Places()
 
     def count(each: FeatureSettings, on_batch: OnBatch | None) -> CorpusCounts:
-        return count_source(source, each, jobs=jobs, sample_size=None, on_batch=on_batch, allows_several=True)
+        blocks = places.mark(source.blocks()) if has_ids else source.blocks()
+        return ThreadExecutor(jobs).count_blocks(blocks, CountingTask(each, None), on_batch)
 
     if model_settings.model == COMBINED:
         source.keep_documents()
@@ -148,17 +152,27 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     task.task.check(decisions, corpus.labels)
     if on_corpus is not None:
         on_corpus(corpus)
+    marks: NDArray[Any] | None = None
+    if has_ids:
+        marks, groups = places.split(corpus.sample)
+        corpus = replace(corpus, sample=replace(corpus.sample, groups=groups))
+    is_forward = settings.order_field is not None
     folds = assign_folds(corpus.sample, settings, is_separate=model_settings.is_separate)
-    validate = partial(
-        cross_validate, corpus, features=features, decisions=decisions, is_forward=settings.order_field is not None,
-        jobs=jobs,
-    )  # fmt: skip
+    validate = partial(cross_validate, corpus, features=features, decisions=decisions, is_forward=is_forward, jobs=jobs)
+    held_out = [np.flatnonzero(each) for _, each in split_folds(folds, is_forward=is_forward)]
+    order, n_predicted = np.concatenate(held_out), 0
     (n_duplicates, n_repeated), n_documents = count_repeated(corpus.sample), len(corpus.sample)
     is_compared, evaluator = on_repeated is not None and settings.split_field is None and n_repeated, task.evaluator()
     for part in validate(folds, model_settings=model_settings):
         if is_compared:
             evaluator.add(part)
-        yield part
+        rows = order[n_predicted : n_predicted + len(part)]
+        n_predicted += len(part)
+        found = PredictedBatch(part, folds=folds[rows] + (not is_forward))
+        if marks is not None:
+            own = marks[rows].tolist()
+            found = found._replace(predictions=replace(part, ids=places.ids_of(own)), places=own)
+        yield found
     if on_repeated is None or not is_compared:
         return
     found, other = evaluator.evaluation().metrics[task.main], None
@@ -221,18 +235,53 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
     folds = np.empty(len(rows), dtype=np.int64)
     folds[rows] = assign_folds(replace(corpus.sample, groups=groups), settings, is_separate=duplicates == SEPARATE)
     decisions.check(tuple(sorted({label for label in documents.labels if label is not None})))
-    for is_training, is_held_out in split_folds(folds, is_forward=settings.order_field is not None):
+    is_forward = settings.order_field is not None
+    for fold, (is_training, is_held_out) in enumerate(split_folds(folds, is_forward=is_forward), 1):
         training = documents.take(np.flatnonzero(is_training).tolist()).split(BLOCK_SIZE)
 
         def count(features: FeatureSettings, batches: list[Batch] = training) -> CorpusCounts:
             return ThreadExecutor(jobs).count_blocks(map(Batch.block, batches), CountingTask(features, None), None)
 
         predictor = Predictor(search(count).fitted)
-        for batch in documents.take(np.flatnonzero(is_held_out).tolist()).split(BLOCK_SIZE):
-            yield PredictedBatch(predictor.predict_batch(batch, decisions), batch.columns)
+        places = np.flatnonzero(is_held_out).tolist()
+        for batch in documents.take(places).split(BLOCK_SIZE):
+            here, places = places[: len(batch)], places[len(batch) :]
+            predictions = predictor.predict_batch(batch, decisions)
+            yield PredictedBatch(predictions, batch.columns, folds=np.full(len(batch), fold), places=here)
     n_duplicates, _ = count_repeated(corpus.sample)
     if on_repeated is not None and n_duplicates and settings.split_field is None:
         on_repeated(RepeatedTexts(n_duplicates, duplicates, "accuracy", None, None))
+
+
+class _Places:
+    """Remembers where each document of a source is, in the groups of the sample that it is counted to."""
+
+    def __init__(self) -> None:
+        self._ids: dict[int, Sequence[str]] = {}  # by the number of the block
+
+    def mark(self, blocks: Iterator[Block]) -> Iterator[Block]:
+        """Yield the same blocks; the group of each document ends with its place."""
+        for number, block in enumerate(blocks):
+            yield block.map(partial(self._mark, number))
+
+    def _mark(self, number: int, batch: Batch) -> Batch:
+        self._ids[number] = batch.ids
+        groups = batch.groups or [""] * len(batch)
+        return replace(batch, groups=[f"{group}\0{number:09d}.{row:09d}" for row, group in enumerate(groups)])
+
+    def split(self, documents: DocumentCounts) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the places of documents, and their groups."""
+        marked = documents.groups.tolist() if documents.groups is not None else []
+        groups, _, places = zip(*(text.rpartition("\0") for text in marked), strict=True) if marked else ((), (), ())
+        return np.array(places, dtype=object), np.array(groups, dtype=object)
+
+    def ids_of(self, places: list[str]) -> list[str]:
+        """Return the ids of the documents at some places."""
+        found = []
+        for place in places:
+            number, _, row = place.partition(".")
+            found.append(self._ids[int(number)][int(row)])
+        return found
 
 
 def assign_folds(documents: DocumentCounts, settings: FoldSettings, *, is_separate: bool = False) -> NDArray[np.int64]:

@@ -98,11 +98,15 @@ class PredictedBatch(NamedTuple):
 
     columns  The texts, a list for each text field.
     scores   Shape (n_documents, n_classes): the scores before calibration.
+    folds    Shape (n_documents,): the numbers of the folds that hold the documents, from 1 on.
+    places   Sort the documents of all batches in the order of the source.
     """
 
     predictions: Predictions
     columns: tuple[Sequence[str], ...] | None = None
     scores: Floats | None = None
+    folds: Integers | None = None
+    places: Sequence[str | int] | None = None
 
 
 class LabelNumbers:

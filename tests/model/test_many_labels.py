@@ -61,10 +61,10 @@ def test_answers_are_the_same_a_few_at_a_time(tmp_path: Path, request: pytest.Fi
 def evaluated(path: Path) -> Evaluation:
     evaluator = Evaluator()
     source = open_source([str(path)], InputSettings())
-    for predictions in cross_validate_source(
+    for batch in cross_validate_source(
         source, FoldSettings(folds=5), features=FeatureSettings(), model_settings=ModelSettings()
     ):
-        evaluator.add(predictions)
+        evaluator.add(batch.predictions)
     return evaluator.evaluation()
 
 
