@@ -238,8 +238,9 @@ def _score_known(corpus: LeaveOneOut, places: Places, factor: float) -> Floats:
     """Return the leave-one-out scores of each part, without words out of vocabulary, (n_parts, n, n_classes)."""
     found, left_out = [], corpus.left_out
     for own, rows, parts in _split(corpus.statistics, left_out, places):
-        has_unseen = corpus.n_hapax is not None and rows.documents.is_counted
-        n_unseen = _count_unseen(own, rows)[:, None] if has_unseen else np.zeros((len(rows), 1))
+        n_unseen = np.zeros((len(rows), 1))
+        if corpus.n_hapax is not None:
+            n_unseen = _count_unseen(own, rows)[:, None]
         for part in parts:
             scores = _score(part, own, rows, factor)
             found.append(scores - n_unseen * _weigh_unseen(part, own, rows, factor) if n_unseen.any() else scores)

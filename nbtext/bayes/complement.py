@@ -58,62 +58,71 @@ def leave_out(
     """
     documents = left_out.documents
     log_totals = _log_totals(statistics, left_out, smoothing)
-    of_part = partial(_sum_part, statistics, smoothing=smoothing, normalize_weights=normalize_weights)
-    sums = [of_part(part) for part in split_pairs(left_out, np.diff(statistics.indptr))]
-    weighted, lost = (np.concatenate(of_all) for of_all in zip(*sums, strict=True))
-    result: Floats = documents.totals[:, None] * log_totals - weighted
-    log_sums = np.zeros(0)
+    sums = [_sum_part(statistics, part, smoothing) for part in split_pairs(left_out, np.diff(statistics.indptr))]
+    result: Floats = documents.totals[:, None] * log_totals - np.concatenate(sums)
+    scales = np.ones_like(result)
     if normalize_weights:
-        base, deltas = _log_counts(statistics, statistics.feature_occurrences, smoothing)
-        log_sums = base.sum() + statistics.class_sums(deltas)
-        result *= _inverse(statistics.n_features * log_totals - log_sums + lost)
+        scales = _left_out_scales(statistics, left_out, log_totals, smoothing)
+    result *= scales
     own = left_out.rows, left_out.classes
     result[own] = scores[own]
-    others = left_out.all_copies[left_out.rows] - left_out.copies
+    others = _copies_elsewhere(left_out)
     if others.any():
         chosen = np.flatnonzero(others)
         pairs, own = left_out.pairs.take(chosen), (left_out.rows[chosen], left_out.classes[chosen])
-        result[own] = _score_own(statistics, pairs, others[chosen], log_totals[own], log_sums, smoothing=smoothing)
+        _, after = _count_elsewhere(statistics, pairs, others[chosen])
+        weighted = pairs.sum_entries(pairs.counts * _log_count(after, smoothing))
+        result[own] = scales[own] * (pairs.totals * log_totals[own] - weighted)
     return result
 
 
-def _score_own(
-    statistics: ClassStatistics, pairs: DocumentCounts, others: NDArray[np.int64], log_totals: Floats,
-    log_sums: Floats, *, smoothing: float,
-) -> Floats:  # fmt: skip
-    """Return the score of each pair, whose complement loses the copies in other classes, shape (n_pairs,).
-
-    others      (n_pairs,), these copies
-    log_totals  (n_pairs,), logarithms of the tokens that remain in the complements
-    log_sums    (n_classes,), by which weights are normalized; empty: they are not
-    """
-    before = statistics.feature_occurrences[pairs.indices] - statistics.occurrences[statistics.locate(pairs)]
-    after = before - others[pairs.entry_documents] * pairs.counts
-    logs = _log_count(after, smoothing)
-    own = pairs.totals * log_totals - pairs.sum_entries(pairs.counts * logs)
-    if len(log_sums):
-        lost = pairs.sum_entries(_log_count(before, smoothing) - logs)
-        own *= _inverse(statistics.n_features * log_totals - log_sums[pairs.classes] + lost)
-    return np.asarray(own)
+def _copies_elsewhere(left_out: LeftOut) -> NDArray[np.int64]:
+    """Return the copies of each document and class that are in other classes, (n_pairs,)."""
+    return np.asarray(left_out.all_copies[left_out.rows] - left_out.copies)
 
 
-def _sum_part(
-    statistics: ClassStatistics, part: LeftOut, *, smoothing: float, normalize_weights: bool
+def _count_elsewhere(
+    statistics: ClassStatistics, pairs: DocumentCounts, others: NDArray[np.int64]
 ) -> tuple[Floats, Floats]:
-    """Sum the logarithms of the counts that remain in each class's complement: shape (n, n_classes).
+    """Return the count of each entry in the complement of its pair's class, and without `others` copies, (n_pairs,)."""
+    before = statistics.feature_occurrences[pairs.indices] - statistics.occurrences[statistics.locate(pairs)]
+    return before, before - others[pairs.entry_documents] * pairs.counts
 
-    returns  Σ_j c_j · log(remaining count of j); the decrease of Σ_j log(count of j) if `normalize_weights`, else empty
-    """
+
+def _sum_part(statistics: ClassStatistics, part: LeftOut, smoothing: float) -> Floats:
+    """Return Σ_j c_j · log(remaining count of j in each class's complement), (n, n_classes)."""
     documents = part.documents
+    columns, features, gone = distinct_pairs(part)
+    remaining = statistics.feature_occurrences[features] - gone
+    met = statistics.restrict(features)
+    base, deltas = _log_counts(met, remaining, smoothing)
+    return score_pairs(met, base, deltas, documents.indptr, columns, documents.counts)
+
+
+def _left_out_scales(statistics: ClassStatistics, left_out: LeftOut, log_totals: Floats, smoothing: float) -> Floats:
+    """Return what normalizes the weights of each class without each document, (n, n_classes).
+
+    log_totals  (n, n_classes), logarithms of the tokens that remain in each complement
+    """
+    base, deltas = _log_counts(statistics, statistics.feature_occurrences, smoothing)
+    log_sums = base.sum() + statistics.class_sums(deltas)
+    lost = np.concatenate(
+        [_lose_part(statistics, part, smoothing) for part in split_pairs(left_out, np.diff(statistics.indptr))]
+    )
+    before, after = _count_elsewhere(statistics, left_out.pairs, _copies_elsewhere(left_out))
+    of_own = _log_count(before, smoothing) - _log_count(after, smoothing)
+    lost[left_out.rows, left_out.classes] = left_out.pairs.sum_entries(of_own)
+    return _inverse(statistics.n_features * log_totals - log_sums + lost)
+
+
+def _lose_part(statistics: ClassStatistics, part: LeftOut, smoothing: float) -> Floats:
+    """Return the decrease of Σ_j log(count of j in each class's complement), (n, n_classes); not of own classes."""
     columns, features, gone = distinct_pairs(part)
     met, everywhere = statistics.restrict(features), statistics.feature_occurrences[features]
     base, deltas = _log_counts(met, everywhere - gone, smoothing)
-    weighted = score_pairs(met, base, deltas, documents.indptr, columns, documents.counts)
-    if not normalize_weights:
-        return weighted, np.zeros((len(part), 0))
     before, deltas_before = _log_counts(met, everywhere, smoothing)
     ones = np.ones(len(columns))
-    return weighted, score_pairs(met, before - base, deltas_before - deltas, documents.indptr, columns, ones)
+    return score_pairs(met, before - base, deltas_before - deltas, part.documents.indptr, columns, ones)
 
 
 def distinct_pairs(part: LeftOut) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[Any]]:
@@ -156,9 +165,15 @@ def _log_counts(statistics: ClassStatistics, everywhere: Floats, smoothing: floa
     return base, deltas
 
 
-def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats:
+def weigh_unseen(
+    statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float, normalize_weights: bool = False
+) -> Floats:
     """Return the weight of a feature that no remaining document has, shape (n, n_classes)."""
-    return np.asarray(_log_totals(statistics, left_out, smoothing) - _log_count(np.zeros(1), smoothing))
+    log_totals = _log_totals(statistics, left_out, smoothing)
+    weights = log_totals - _log_count(np.zeros(1), smoothing)
+    if normalize_weights:
+        weights *= _left_out_scales(statistics, left_out, log_totals, smoothing)
+    return np.asarray(weights)
 
 
 def _log_totals(statistics: ClassStatistics, left_out: LeftOut, smoothing: float) -> Floats:
@@ -192,6 +207,7 @@ COMPLEMENT = EventModel(
     normalized=EventModel(
         compile=partial(compile_complement, normalize_weights=True),
         leave_one_out=partial(leave_out, normalize_weights=True),
+        out_of_vocabulary=partial(weigh_unseen, normalize_weights=True),
         prior="uniform", is_generative=False, is_in_nats=False,
     ),
 )  # fmt: skip

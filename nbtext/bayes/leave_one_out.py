@@ -277,17 +277,21 @@ class LeaveOneOut(LeftOutDocuments):
     def ignore_hapaxes(self, scores: Floats, smoothing: float) -> Floats:
         """Return the scores (n_documents, n_classes) without features that are out of vocabulary."""
         unseen = self.model.out_of_vocabulary
-        if unseen is None or not self.documents.is_counted or self.n_hapax is None or not self.n_hapax.any():
+        if unseen is None or self.n_hapax is None or not self.n_hapax.any():
             return scores
-        # of tokens, if the model uses their counts; otherwise each feature counts once
-        has_plain_counts = self.documents.token_lengths is None and not self.model.is_of_counts
-        counts = self._unseen(self.n_hapax if has_plain_counts else self._n_hapax_features)
+        counts = self._unseen(self._hapax_counts)
         weights = self._spread(unseen(self.statistics, self.left_out, smoothing=smoothing))
         return np.asarray(scores - counts[:, None] * weights)
 
     @cached_property
-    def _n_hapax_features(self) -> NDArray[Any]:
-        if self.n_hapax_features is not None:
+    def _hapax_counts(self) -> NDArray[Any]:
+        """What the features that `n_hapax` counts amount to in the counts or weights of each document."""
+        assert self.n_hapax is not None  # else nothing is ignored
+        if self.documents.token_lengths is None and not self.model.is_of_counts:
+            return self.n_hapax
+        if not self.documents.is_counted:
+            return count_hapaxes(self.statistics, self.documents, self.is_new).tokens
+        if self.n_hapax_features is not None:  # binary counts, and values: each feature counts once
             return self.n_hapax_features
         return count_hapaxes(self.statistics, self.documents, self.is_new).features
 

@@ -76,18 +76,23 @@ def test_leave_one_out_equals_refits(corpus: Any, n_first: int, is_weighted: boo
         np.testing.assert_allclose(found[row], weights @ weigh(counts[row]) - np.log(n_classes), atol=1e-9)
 
 
-@given(corpus=labeled_matrices(fewest_a_class=2), n_first=st.integers(0, 4))
-def test_words_of_the_left_out_document_alone_are_ignored(corpus: Any, n_first: int) -> None:
-    """The score is that of the other words, each with its weight in the view."""
+@given(corpus=labeled_matrices(fewest_a_class=2), n_first=st.integers(0, 4), factor=st.sampled_from([1, 0.3]))
+def test_words_of_the_left_out_document_alone_are_ignored(corpus: Any, n_first: int, factor: float) -> None:
+    """The score is that of the other words, each with its weight in the view, and the weighting's factor."""
     counts, classes, n_classes = corpus
     statistics, documents, model = statistics_of(*corpus), sample_of(counts, classes), in_two_views(counts, n_first)
     n_hapax = count_hapaxes(statistics, documents).tokens
+    if factor != 1:
+        documents = documents.weigh(documents.counts * factor)
+        statistics = replace(statistics, occurrences=statistics.occurrences * factor)
     left_out = LeaveOneOut(statistics, documents, n_hapax, model, "uniform")
     found = left_out.ignore_hapaxes(left_out.scores(1.0)[0], 1.0)
     for row in range(len(counts)):
         rest = np.arange(len(counts)) != row
-        weights = model.compile(statistics_of(counts[rest], classes[rest], n_classes), smoothing=1.0).weights()
-        known = counts[row] * (counts[rest].sum(axis=0) > 0)
+        others = statistics_of(counts[rest], classes[rest], n_classes)
+        others = replace(others, occurrences=others.occurrences * factor)
+        weights = model.compile(others, smoothing=1.0).weights()
+        known = factor * counts[row] * (counts[rest].sum(axis=0) > 0)
         np.testing.assert_allclose(found[row], weights @ known - np.log(n_classes), atol=1e-9)
 
 
