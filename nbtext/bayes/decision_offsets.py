@@ -174,7 +174,7 @@ def _accuracy(predicted: NDArray[Any], classes: NDArray[Any], _: int) -> float:
 def _macro_f1(predicted: NDArray[Any], classes: NDArray[Any], n_classes: int) -> float:
     right = np.bincount(classes[predicted == classes], minlength=n_classes)
     whole = np.bincount(predicted[predicted >= 0], minlength=n_classes) + np.bincount(classes, minlength=n_classes)
-    return float((2 * right / np.maximum(1, whole)).mean())
+    return float((2 * right[whole > 0] / whole[whole > 0]).mean())
 
 
 STEP_METRICS = {"accuracy": StepMetric(_accuracy, _accuracy_gains), "macro_f1": StepMetric(_macro_f1, _f1_gains)}

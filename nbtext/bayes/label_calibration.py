@@ -21,7 +21,7 @@ F1 / 2. To maximize macro-F1, there is one for each label (SCut): of all thresho
 the lowest. A label whose F1 is below 0.1 gets the probability of its highest-ranked document instead (FBR.1), because a
 threshold that was fitted to so little would let in many documents. The F1 of a label of one document of the corpus is
 0: a model without this document does not know the label. As in `evaluate`, macro-F1 is the mean over the labels that a
-scored document has.
+scored document has or gets.
 
 Sources: Lewis, Yang, Rose and Li, RCV1: A New Benchmark Collection for Text Categorization Research, 2004, section 6.1;
 Lipton, Elkan and Narayanaswamy, Optimal Thresholding of Classifiers to Maximize F1 Measure, 2014 (half of F1).
@@ -453,7 +453,7 @@ class MultilabelEstimate:
 
     documents       number of scored documents, on which all figures are computed
     micro_f1        of all pairs of a document and a label
-    macro_f1        mean F1 of the labels that a scored document has
+    macro_f1        mean F1 of the labels that a scored document has, or gets
     precision_at_1  share of documents with a label whose most probable label is one of theirs
     log_loss        mean over documents of −Σ log P(label is there, or is not), in nats
     label_f1        (n_labels,)
@@ -675,7 +675,7 @@ class Thresholds:
     values     (n_labels,)
     label_f1   (n_labels,)
     micro_f1
-    macro_f1   mean F1 of the labels that a scored document has
+    macro_f1   mean F1 of the labels that a scored document has, or gets
     fallback   labels with the threshold of FBR.1
     """
 
@@ -735,7 +735,7 @@ def measure(
     true = by_label(cells.positives)
     label_f1 = np.divide(2 * correct, predicted + true, out=np.zeros(cells.n_labels), where=predicted + true > 0)
     label_f1[is_single] = 0.0
-    total, measured = float((predicted + true).sum()), label_f1[true > 0]
+    total, measured = float((predicted + true).sum()), label_f1[predicted + true > 0]
     micro, macro = float(2 * correct.sum() / total) if total else 0.0, float(measured.mean()) if len(measured) else 0.0
     return Thresholds(values, label_f1, micro, macro, fallback)
 

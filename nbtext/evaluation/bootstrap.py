@@ -30,16 +30,19 @@ class Estimate(NamedTuple):
 
 def totals_of(outcomes: Outcomes, n_labels: int) -> Callable[[NDArray[np.int64]], Totals]:
     """Return the function that computes the totals of any of the documents; the same one may be drawn several times."""
-    keys, log_losses = outcomes.true.astype(np.int64) * (n_labels + 1) + outcomes.predicted + 1, outcomes.log_losses
+    keys = outcomes.true.astype(np.int64) * (n_labels + 1) + outcomes.predicted + 1
+    log_losses = outcomes.log_losses
     found, cells = np.unique(keys, return_inverse=True)
     true, predicted = found // (n_labels + 1), found % (n_labels + 1) - 1
 
     def add_up(documents: NDArray[np.int64]) -> Totals:
-        reliability = Reliability()
-        reliability.add(outcomes.best[documents], outcomes.is_chosen_right[documents])
+        reliability, measured = Reliability(), documents[outcomes.is_known[documents]]
+        reliability.add(outcomes.best[measured], outcomes.is_chosen_right[measured])
         counts = np.bincount(cells[documents], minlength=len(true))
-        log_loss, squared_error = log_losses[documents].sum(), outcomes.squared_errors[documents].sum()
-        return Totals(n_labels, true, predicted, counts, float(log_loss), float(squared_error), reliability)
+        log_loss, squared_error = log_losses[measured].sum(), outcomes.squared_errors[measured].sum()
+        return Totals(
+            n_labels, true, predicted, counts, len(measured), float(log_loss), float(squared_error), reliability
+        )
 
     return add_up
 
@@ -54,7 +57,8 @@ def compute_intervals(
     values = compute_metrics(totals_of(np.arange(n_documents)), metrics)
 
     def statistic(documents: NDArray[np.int64]) -> list[float]:
-        return list(compute_metrics(totals_of(documents), metrics).values())
+        found = compute_metrics(totals_of(documents), metrics)
+        return [found.get(name, np.nan) for name in values]
 
     replicates = resample(n_documents, statistic, np.random.default_rng(seed))
     pairs = zip(values.items(), replicates.T, strict=True)
@@ -87,10 +91,13 @@ def resample(n: int, statistic: Statistic, random: np.random.Generator) -> Float
 def bias_corrected_interval(value: float, replicates: Floats) -> Estimate:
     """Compute the percentile interval of the replicates, shifted by the bias of their median.
 
+    Replicates are NaN where the documents that were drawn do not determine the figure.
+
     Source: the BC interval of Efron, Nonparametric Standard Errors and Confidence Intervals, 1981, section 7.
     """
     from scipy.special import ndtr, ndtri
 
+    replicates = replicates[~np.isnan(replicates)] if not np.isnan(replicates).all() else np.array([value])
     below = (replicates < value).mean() + (replicates == value).mean() / 2
     bias = ndtri(np.clip(below, 1 / (2 * len(replicates)), 1 - 1 / (2 * len(replicates))))
     tail = ndtri((1 - LEVEL) / 2)

@@ -6,6 +6,7 @@ Source: Dietterich, Approximate Statistical Tests for Comparing Supervised Class
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -75,13 +76,16 @@ class PairedTest(NamedTuple):
 class Comparison(NamedTuple):
     """Trained models on the same documents.
 
-    labels   Those of the documents and of all models.
-    metrics  The compared metrics.
-    correct  The name of the metric whose correct documents McNemar's test compares.
+    labels         Those of the documents and of all models.
+    unknown_label  Number of documents with a true label that one of the models does not know. Metrics of probabilities
+                   leave them out.
+    metrics        The compared metrics, those that are measured.
+    correct        The name of the metric whose correct documents McNemar's test compares.
     """
 
     documents: int
     labels: tuple[str, ...]
+    unknown_label: int
     results: tuple[ComparedModel, ...]
     tests: tuple[PairedTest, ...]
     metrics: tuple[Metric[Any], ...]
@@ -136,12 +140,18 @@ def compare_models(
                 parts[k].append(task.measure(predictions, numbers))
     if not parts[0]:
         raise InputError("SOURCE has no documents to compare the models on")
-    labels = numbers.sorted()  # of all models: each macro F1 is a mean over the same labels
+    labels = numbers.sorted()
     outcomes = [task.join(each, numbers, labels) for each in parts]
+    is_known = np.logical_and.reduce([each.is_known for each in outcomes])
+    outcomes = [replace(each, is_known=is_known) for each in outcomes]
     add_up, n_documents = [task.totals_of(each, len(labels)) for each in outcomes], len(outcomes[0])
+    whole = add_up[0](np.arange(n_documents))
+
+    metrics = {name: metric for name, metric in metrics.items() if name in compute_metrics(whole, task.metrics)}
 
     def statistic(documents: NDArray[np.int64]) -> list[float]:
-        return [value for each in add_up for value in compute_metrics(each(documents), metrics).values()]
+        found = [compute_metrics(each(documents), metrics) for each in add_up]
+        return [each.get(name, np.nan) for each in found for name in metrics]
 
     def estimate(values: Floats, replicates: Floats) -> dict[str, Estimate]:
         triples = zip(metrics, values.tolist(), replicates.T, strict=True)
@@ -163,7 +173,10 @@ def compare_models(
         only = int((first & ~second).sum()), int((second & ~first).sum())
         differences = estimate(values[b] - values[a], replicates[:, b] - replicates[:, a])
         tests.append(PairedTest(candidates[a].name, candidates[b].name, differences, *only, mcnemar(*only)))
-    return Comparison(n_documents, labels, tuple(results), tuple(tests), tuple(metrics.values()), task.correct)
+    n_unknown = n_documents - int(is_known.sum())
+    return Comparison(
+        n_documents, labels, n_unknown, tuple(results), tuple(tests), tuple(metrics.values()), task.correct
+    )
 
 
 def mcnemar(only_first: int, only_second: int) -> float:

@@ -144,9 +144,14 @@ class Reliability:
             self._bins[row] += np.bincount(bins, weights=weights, minlength=N_BINS)
 
     @property
-    def error(self) -> float:
-        """The expected calibration error: the mean over documents of a bin's |accuracy - mean probability|."""
-        return float(np.abs(self._bins[1] - self._bins[2]).sum() / max(1.0, self._bins[0].sum()))
+    def error(self) -> float | None:
+        """The expected calibration error: the mean over documents of a bin's |accuracy - mean probability|.
+
+        None: there are no documents.
+        """
+        documents, correct, total = self._bins
+        n_documents = documents.sum()
+        return float(np.abs(correct - total).sum() / n_documents) if n_documents else None
 
     def bins(self) -> tuple[ReliabilityBin, ...]:
         """Return the bins that have a document."""

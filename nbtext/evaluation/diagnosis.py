@@ -354,7 +354,8 @@ class ErrorLog:
             # the probabilities of the same labels without calibration
             uncalibrated = np.exp(log_posterior(batch.scores))[np.arange(len(rows)), predictions.label_classes]
             self.before_calibration = self.before_calibration or Reliability()
-            self.before_calibration.add(uncalibrated, outcomes.is_chosen_right)
+            is_known = outcomes.is_known
+            self.before_calibration.add(uncalibrated[is_known], outcomes.is_chosen_right[is_known])
         self.has_texts |= batch.columns is not None
         named = zip(predictions.ids, predictions.true_labels, predictions.labels, strict=True)
         for row, (identity, true, labels) in enumerate(named):
@@ -455,10 +456,11 @@ class ErrorLog:
 
     def _curves(self, outcomes: Outcomes, labels: tuple[str, ...], model: TrainedModel | None) -> Curves:
         probabilities, step = self.probabilities(outcomes.labels)
-        true = outcomes.true[::step]
+        is_known, true = outcomes.is_known[::step], outcomes.true[::step]
         places = {label: place for place, label in enumerate(outcomes.labels)}
         numbers = [(label, places[label]) for label in labels]
-        curves = tuple(compute_label_curve(label, probabilities[:, k], true == k) for label, k in numbers)
+        measured, of_measured = probabilities[is_known], true[is_known]
+        curves = tuple(compute_label_curve(label, measured[:, k], of_measured == k) for label, k in numbers)
         nonconformity = model.fitted.calibration.nonconformity if model is not None else None
         known = model.fitted.labels if model is not None else outcomes.labels
         columns = np.array([places[label] for label in known])
@@ -572,9 +574,11 @@ class SetLog:
         predictions = batch.predictions
         if len(predictions) == 0:
             return
-        self._parts.append(measure_sets(predictions, self._numbers))
-        is_true, is_read = mark_true(predictions), ~np.isnan(predictions.probabilities)
-        self._reliability.add(predictions.probabilities[is_read], is_true[is_read])
+        outcomes = measure_sets(predictions, self._numbers)
+        self._parts.append(outcomes)
+        is_true, is_measured = mark_true(predictions), ~np.isnan(predictions.probabilities)
+        is_measured &= outcomes.is_known[:, None]
+        self._reliability.add(predictions.probabilities[is_measured], is_true[is_measured])
         # the probabilities of an unread document are 0
         gaps = np.abs(is_true - np.nan_to_num(predictions.probabilities)).max(axis=1, initial=0.0).tolist()
         for row, (true, predicted) in enumerate(zip(true_sets(predictions), predictions.labels, strict=True)):

@@ -29,6 +29,7 @@ from nbtext.evaluation.metrics import (
     SetCounts,
     Totals,
     compute_metrics,
+    mean_f1,
     ratio,
     sum_outcomes,
 )
@@ -107,7 +108,8 @@ class Evaluation:
 
     If each document has one label, one without a predicted label is incorrect, and in no column of the confusion
     matrix. Its probabilities count in log-loss, Brier score and calibration error like those of all others: all metrics
-    but accuracy among answered are computed on the same documents.
+    but accuracy among answered are computed on the same documents, those of probabilities only where the model knows
+    the true label.
 
     unanswered         Number of documents without a predicted label.
     metrics            Those that were measured, by name.
@@ -116,6 +118,8 @@ class Evaluation:
                        document can have several.
     reliability        Bins that have a document; None: a document can have several labels.
     unlabeled          Number of documents without a true label; None: each has one.
+    unknown_label      Number of documents with a true label that the model does not know, which metrics of
+                       probabilities leave out; None: there are none.
     label_pairs        The most frequent pairs of a wrong label and another one; None: a document has one label.
     foreign_documents  Number of foreign documents with a likelihood; None: there was no foreign source.
     targets            The targets of the model; None: it has none, or they do not apply to these predictions.
@@ -130,6 +134,7 @@ class Evaluation:
     confusion_matrix: tuple[tuple[int, ...], ...] | None = None
     reliability: tuple[ReliabilityBin, ...] | None = None
     unlabeled: int | None = None
+    unknown_label: int | None = None
     label_pairs: tuple[LabelPair, ...] | None = None
     foreign_documents: int | None = None
     targets: tuple[TargetCheck, ...] | None = None
@@ -155,7 +160,7 @@ class Evaluator:
         self._costs, self._targets = costs, targets
         self._likelihoods: tuple[list[Floats], list[Floats]] | None = ([], []) if with_likelihoods else None
         self._cells: Counter[tuple[int, int]] = Counter()
-        self._log_loss = self._squared_error = 0.0
+        self._n_known, self._log_loss, self._squared_error = 0, 0.0, 0.0
         self._reliability = Reliability()
 
     def add_all(self, predictions: Iterable[Predictions]) -> None:
@@ -183,10 +188,12 @@ class Evaluator:
 
     def _add(self, predictions: Predictions, true: Sets) -> None:
         outcomes = measure(predictions, self._numbers)
+        is_known = outcomes.is_known
+        self._n_known += int(is_known.sum())
         self._cells.update(zip(outcomes.true.tolist(), outcomes.predicted.tolist(), strict=True))
-        self._log_loss += float(outcomes.log_losses.sum())
-        self._squared_error += float(outcomes.squared_errors.sum())
-        self._reliability.add(outcomes.best, outcomes.is_chosen_right)
+        self._log_loss += float(outcomes.log_losses[is_known].sum())
+        self._squared_error += float(outcomes.squared_errors[is_known].sum())
+        self._reliability.add(outcomes.best[is_known], outcomes.is_chosen_right[is_known])
         if self._likelihoods is not None:
             self._likelihoods[0].append(_likelihoods(predictions))
 
@@ -211,8 +218,8 @@ class Evaluator:
                 raise InputError(f"no document of {where} has a token, so the AUROC of --foreign is undefined")
             likelihoods = (own, foreign)
         totals = Totals(
-            len(labels), true, predicted, counts, self._log_loss, self._squared_error, self._reliability,
-            sets, cost, likelihoods,
+            len(labels), true, predicted, counts, self._n_known, self._log_loss, self._squared_error,
+            self._reliability, sets, cost, likelihoods,
         )  # fmt: skip
         columns = (totals.precision, totals.recall, totals.f1, totals.support.astype(np.int64))
         matrix = None
@@ -222,7 +229,8 @@ class Evaluator:
             matrix = tuple(map(tuple, square[:, :-1].tolist()))
         return Evaluation(
             documents=totals.n_documents, unanswered=totals.n_documents - totals.n_answered,
-            metrics=compute_metrics(totals, METRICS), labels=labels,
+            unknown_label=(totals.n_documents - totals.n_known) or None, metrics=compute_metrics(totals, METRICS),
+            labels=labels,
             per_label=tuple(LabelScore(*row) for row in zip(labels, *(c.tolist() for c in columns), strict=True)),
             confusion_matrix=matrix, reliability=self._reliability.bins(),
             foreign_documents=len(totals.likelihoods[1]) if totals.likelihoods is not None else None,
@@ -277,7 +285,8 @@ class MultilabelEvaluator(Evaluator):
         self._thresholds: dict[str, float] = {}
 
     def _add(self, predictions: Predictions, true: Sets) -> None:
-        self._parts.append(sum_outcomes(measure_sets(predictions, self._numbers), 0))
+        outcomes = measure_sets(predictions, self._numbers)
+        self._parts.append(sum_outcomes(outcomes, 0))
         predicted = predictions.labels
         for own, labels in zip(true, predicted, strict=True):
             self._pairs.update(list_pairs(own, labels))
@@ -292,8 +301,8 @@ class MultilabelEvaluator(Evaluator):
         self._counts = np.pad(self._counts, ((0, 0), (0, n_new)))
         self._bins = np.pad(self._bins, ((0, 0), (0, n_new), (0, 0)))
         self._counts += [np.bincount(each, minlength=n_labels) for each in numbers]
-        is_read = predictions.is_read
-        probabilities, is_true = predictions.probabilities[is_read], mark_true(predictions)[is_read]
+        is_measured = predictions.is_read & outcomes.is_known
+        probabilities, is_true = predictions.probabilities[is_measured], mark_true(predictions)[is_measured]
         bins = np.minimum((probabilities * N_BINS).astype(np.int64), N_BINS - 1)
         cells = (bins + np.arange(len(classes)) * N_BINS).ravel()
         for total, weights in zip(self._bins, (None, is_true.ravel(), probabilities.ravel()), strict=True):
@@ -310,7 +319,8 @@ class MultilabelEvaluator(Evaluator):
         calibration = float(gaps.mean()) if len(gaps) else None
         n_sums = MultilabelTotals._fields.index("n_labels")
         sums: list[Any] = list(map(sum, zip(*(part[:n_sums] for part in self._parts), strict=True)))
-        totals = MultilabelTotals._make((*sums, len(labels), f1, support, calibration, sets))
+        macro_f1 = mean_f1(f1, n_predicted + support)
+        totals = MultilabelTotals._make((*sums, len(labels), f1, macro_f1, calibration, sets))
         columns = (ratio(n_correct, n_predicted), ratio(n_correct, support), f1, support.astype(np.int64))
         found = (self._thresholds.get(label, math.nan) for label in labels)
         thresholds = [None if math.isnan(threshold) else threshold for threshold in found]
@@ -318,6 +328,7 @@ class MultilabelEvaluator(Evaluator):
         common = sorted(self._pairs.items(), key=lambda pair: (-pair[1], pair[0][:2], pair[0][2] or ""))[:PAIRS_SHOWN]
         return Evaluation(
             documents=totals.n_documents, unlabeled=totals.n_documents - totals.n_labeled,
+            unknown_label=(totals.n_documents - totals.n_known) or None,
             unanswered=totals.n_documents - totals.n_answered, metrics=compute_metrics(totals, MULTILABEL_METRICS),
             labels=labels, per_label=tuple(ThresholdScore(*row) for row in rows),
             label_pairs=tuple(LabelPair(*pair, count) for pair, count in common),
@@ -382,6 +393,8 @@ def _find_value(evaluation: Evaluation, name: str) -> float:
             needed = ALL_METRICS[name].needs
             kinds = "several labels for a document" if name in MULTILABEL_METRICS else "one label for each document"
             hint = f"give {needed} too" if needed else f"it is a metric of {kinds}"
+            if evaluation.unknown_label == evaluation.documents:
+                hint = "each document has a label that the model does not know"
             raise SettingsError(f"{name} was not measured", where="--fail-under", hint=hint)
         return evaluation.metrics[name]
     kind, _, label = name.partition(":")

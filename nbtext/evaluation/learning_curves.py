@@ -6,6 +6,7 @@ a discriminative one on many.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import fmean, stdev
 from typing import NamedTuple
@@ -29,15 +30,19 @@ LARGEST_SHARE = 0.7  # of the documents is trained on, the rest is tested on
 
 
 class Point(NamedTuple):
-    """A model trained on `size` documents: the metrics of `CURVES`, each with a value for every seed."""
+    """A model trained on `size` documents: the metrics of `CURVES`, each with a value for every seed.
+
+    unknown_label  Test documents of each seed whose label the model does not know, which the log-loss leaves out.
+    """
 
     model: str
     size: int
     values: dict[str, tuple[float, ...]]
+    unknown_label: tuple[int, ...] = ()
 
     def mean(self, metric: str) -> float:
-        """Return the mean of a metric over the seeds."""
-        return fmean(self.values[metric])
+        """Return the mean of a metric over the seeds in which it was measured; NaN if there are none."""
+        return fmean(self.values[metric] or (math.nan,))
 
     def deviation(self, metric: str) -> float | None:
         """Return the standard deviation of a metric over the seeds; None if there is only one."""
@@ -120,9 +125,12 @@ def compute_learning_curves(
     for place, size in enumerate(sizes):
         of_size = evaluations[place :: len(sizes)]
         for number, model in enumerate(each.model for each in model_settings):
-            of_model = [of_seed[number].metrics for of_seed in of_size]
-            values = {metric.name: tuple(metrics[metric.name] for metrics in of_model) for metric in CURVES}
-            points.append(Point(model, size, values))
+            of_model = [of_seed[number] for of_seed in of_size]
+            values = {}
+            for name in (metric.name for metric in CURVES):
+                values[name] = tuple(each.metrics[name] for each in of_model if name in each.metrics)
+            unknown = tuple(each.unknown_label or 0 for each in of_model)
+            points.append(Point(model, size, values, unknown))
     return LearningCurves(n_documents, len(others), everything.labels, settings.seeds, tuple(points))
 
 

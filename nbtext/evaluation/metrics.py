@@ -38,6 +38,7 @@ class Totals:
     true           Shape (n_cells,): the true label of each cell of the confusion matrix that has a document.
     predicted      Shape (n_cells,): the predicted label of each cell; UNANSWERED if there is none.
     counts         Shape (n_cells,): the number of documents of each cell.
+    n_known        Number of documents whose true label the model knows. Of these are:
     log_loss       The sum of the log-losses, in nats.
     squared_error  The sum of Σ_k (p_k - y_k)².
     reliability    Predictions by probability.
@@ -50,6 +51,7 @@ class Totals:
     true: Integers
     predicted: Integers
     counts: Integers
+    n_known: int
     log_loss: float
     squared_error: float
     reliability: Reliability
@@ -100,6 +102,11 @@ class Totals:
         """(n_labels,), the harmonic mean of precision and recall; 0 if both are."""
         return ratio(2 * self.true_positives, self.n_predicted + self.support)
 
+    @property
+    def macro_f1(self) -> float:
+        """The mean F1 of the labels that occur among the true or the predicted ones."""
+        return mean_f1(self.f1, self.n_predicted + self.support)
+
     def _by_label(self, labels: Integers, counts: Integers) -> Floats:
         return np.asarray(np.bincount(labels, counts, self.n_labels), dtype=np.float64)
 
@@ -110,12 +117,13 @@ class MultilabelTotals(NamedTuple):
     n_answered   Number of documents with a predicted label.
     n_labeled    Number of documents with a label.
     n_exact      Number of documents with exactly the true labels.
-    n_unknown    Number of true labels that the model does not know.
+    n_known      Number of documents whose true labels the model knows.
     example_f1   The sum of the F1 of documents; 1 without true and predicted labels.
     precision    Shape (3,): the sum over documents with a label of the precision at 1, 3 and 5.
-    ranking      The sum of the label-ranking average precisions of known labels; 1 without true labels.
+    ranking      The sum of the label-ranking average precisions of the documents whose true labels it knows.
     n_labels     Number of labels of the model and of the documents.
-    f1, support  Shape (n_labels,); None: they were not counted.
+    f1           Shape (n_labels,); None: it was not counted.
+    macro_f1     The mean F1 of the labels that occur among the true or the predicted ones; None: it was not counted.
     calibration  The classwise calibration error; None: it was not measured.
     sets         Of prediction sets; None: there are none.
     """
@@ -127,13 +135,13 @@ class MultilabelTotals(NamedTuple):
     n_predicted: int
     n_correct: int
     n_exact: int
-    n_unknown: int
+    n_known: int
     example_f1: float
     precision: Floats
     ranking: float
     n_labels: int
     f1: Floats | None = None
-    support: Floats | None = None
+    macro_f1: float | None = None
     calibration: float | None = None
     sets: SetCounts | None = None
 
@@ -141,13 +149,24 @@ class MultilabelTotals(NamedTuple):
 def sum_outcomes(outcomes: MultilabelOutcomes, n_labels: int, rows: Integers | slice = slice(None)) -> MultilabelTotals:
     """Return the totals of some documents, without what depends on single labels."""
     true, predicted, correct = outcomes.n_true[rows], outcomes.n_predicted[rows], outcomes.n_correct[rows]
+    is_known = outcomes.is_known[rows]
     f1 = np.where(true + predicted == 0, 1.0, 2 * correct / np.maximum(true + predicted, 1))
     return MultilabelTotals(
         len(true), int((predicted > 0).sum()), int((true > 0).sum()), int(true.sum()), int(predicted.sum()),
-        int(correct.sum()), int(outcomes.is_correct[rows].sum()), int(outcomes.n_unknown[rows].sum()), float(f1.sum()),
-        outcomes.hits[rows].sum(axis=0) / np.array(RANKS),
-        float(np.where(true > 0, outcomes.ranking[rows], 1.0).sum()), n_labels,
+        int(correct.sum()), int(outcomes.is_correct[rows].sum()), int(is_known.sum()), float(f1.sum()),
+        outcomes.hits[rows].sum(axis=0) / np.array(RANKS), float(outcomes.ranking[rows][is_known].sum()), n_labels,
     )  # fmt: skip
+
+
+def mean_f1(f1: Floats, occurrences: Floats) -> float:
+    """Return the mean F1 of the labels that occur at all, as scikit-learn's `f1_score` does; 0 if none does."""
+    found = f1[occurrences > 0]
+    return float(found.mean()) if len(found) else 0.0
+
+
+def mean_of_known(total: float, totals: Totals | MultilabelTotals) -> float | None:
+    """Return the mean over the documents whose true labels the model knows; None if there are none."""
+    return total / totals.n_known if totals.n_known else None
 
 
 def ratio(part: Floats, whole: Floats) -> Floats:
@@ -189,12 +208,6 @@ def _outlier_auroc(totals: Totals) -> float | None:
     return Ranking.of(np.concatenate((own, foreign)), is_own).auroc
 
 
-def _macro_f1(totals: MultilabelTotals) -> float | None:
-    if totals.f1 is None or totals.support is None:
-        return None
-    return float(totals.f1[totals.support > 0].mean()) if (totals.support > 0).any() else 0.0
-
-
 def _precision_at(place: int, totals: MultilabelTotals) -> float:
     return float(totals.precision[place] / max(1, totals.n_labeled))
 
@@ -215,12 +228,12 @@ METRICS: dict[str, Metric[Totals]] = _by_name(
     Metric("answered", "answered", lambda totals: totals.n_answered / totals.n_documents, is_abstention=True),
     Metric("accuracy_among_answered", "accuracy among answered",
            lambda totals: totals.n_correct / max(1, totals.n_answered), is_abstention=True),
-    Metric("macro_f1", "macro F1", lambda totals: float(totals.f1.mean()), note="mean F1 over the labels",
+    Metric("macro_f1", "macro F1", lambda totals: totals.macro_f1, note="mean F1 over the labels that occur",
            is_compared=True),
     Metric("weighted_f1", "weighted F1", lambda totals: float(totals.f1 @ totals.support / totals.n_documents)),
-    Metric("log_loss", "log-loss", lambda totals: totals.log_loss / totals.n_documents, is_loss=True,
+    Metric("log_loss", "log-loss", lambda totals: mean_of_known(totals.log_loss, totals), is_loss=True,
            note="in nats; lower is better", is_compared=True, is_curve=True),
-    Metric("brier_score", "Brier score", lambda totals: totals.squared_error / totals.n_documents, is_loss=True,
+    Metric("brier_score", "Brier score", lambda totals: mean_of_known(totals.squared_error, totals), is_loss=True,
            note="from 0 to 2; lower is better"),
     Metric("expected_calibration_error", "expected calibration error", lambda totals: totals.reliability.error,
            is_loss=True, note="mean gap between probability and accuracy"),
@@ -234,7 +247,7 @@ MULTILABEL_METRICS: dict[str, Metric[MultilabelTotals]] = _by_name(
            note="F1 of all pairs of a document and a label", is_compared=True, is_curve=True),
     Metric("micro_precision", "micro precision", lambda totals: totals.n_correct / max(1, totals.n_predicted)),
     Metric("micro_recall", "micro recall", lambda totals: totals.n_correct / max(1, totals.n_true)),
-    Metric("macro_f1", "macro F1", _macro_f1, note="mean F1 over the labels that a document has"),
+    Metric("macro_f1", "macro F1", lambda totals: totals.macro_f1, note="mean F1 over the labels that occur"),
     Metric("macro_f1_all", "macro F1 of all labels",
            lambda totals: float(totals.f1.mean()) if totals.f1 is not None else None),
     Metric("example_f1", "example F1", lambda totals: totals.example_f1 / totals.n_documents,
@@ -245,7 +258,7 @@ MULTILABEL_METRICS: dict[str, Metric[MultilabelTotals]] = _by_name(
                                is_compared=k == 1)
       for place, k in enumerate(RANKS)),
     Metric("label_ranking_average_precision", "label-ranking average precision",
-           lambda totals: (totals.ranking + totals.n_unknown / max(1, totals.n_labels)) / totals.n_documents),
+           lambda totals: mean_of_known(totals.ranking, totals)),
     Metric("classwise_calibration_error", "classwise calibration error", lambda totals: totals.calibration,
            is_loss=True, note="mean over labels of the gap between probability and frequency"),
     *SET_METRICS,

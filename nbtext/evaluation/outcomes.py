@@ -28,8 +28,9 @@ class Outcomes:
     true             Shape (n_documents,).
     predicted        Shape (n_documents,): UNANSWERED where no label was predicted.
     best             Shape (n_documents,): the probability of the chosen label, even if it was not given as the answer.
-    of_true          Shape (n_documents,): the probability of the true label; 0 for a label that the model does not
-                     know.
+    is_known         Shape (n_documents,): the model knows the true label. Metrics of probabilities leave out the
+                     other documents.
+    of_true          Shape (n_documents,): the probability of the true label; 0 if it is not known.
     squared_errors   Shape (n_documents,): Σ_k (p_k - y_k)².
     is_chosen_right  Shape (n_documents,): the chosen label is the true one, even if it was not given as the answer.
     is_answerable    Shape (n_documents,): the document was read and has a known token, so that only a threshold could
@@ -42,6 +43,7 @@ class Outcomes:
     true: NDArray[np.int32]
     predicted: NDArray[np.int32]
     best: Floats
+    is_known: NDArray[np.bool_]
     of_true: Floats
     squared_errors: Floats
     is_chosen_right: NDArray[np.bool_]
@@ -71,16 +73,15 @@ class MultilabelOutcomes:
     n_true       Number of true labels.
     n_predicted  Number of predicted labels.
     n_correct    Number of predicted labels that are true.
-    n_unknown    Number of true labels that the model does not know.
+    is_known     Whether the model knows all true labels. Metrics of probabilities leave out the other documents.
     hits         Shape (n_documents, 3): true labels among the 1, 3 and 5 most probable ones.
-    ranking      Label-ranking average precision of the labels that the model knows. Unknown labels are ranked last;
-                 they add to it 1 / the number of all labels.
+    ranking      Label-ranking average precision; 1 without true labels.
     """
 
     n_true: Integers
     n_predicted: Integers
     n_correct: Integers
-    n_unknown: Integers
+    is_known: NDArray[np.bool_]
     hits: Integers
     ranking: Floats
 
@@ -150,12 +151,13 @@ def measure(predictions: Predictions, numbers: LabelNumbers, *, min_probability:
     is_read = predictions.is_read
     # a document that could not be read gets uniform probabilities
     probabilities = np.where(is_read[:, None], predictions.probabilities, 1 / max(1, len(classes)))
-    best, of_true = probabilities[rows, chosen], np.where(own >= 0, probabilities[rows, own], 0.0)
+    best, is_known = probabilities[rows, chosen], own >= 0
+    of_true = np.where(is_known, probabilities[rows, own], 0.0)
     is_answered = np.array(list(map(bool, predictions.labels)), dtype=np.bool_)
     typicality = predictions.typicality
     return Outcomes(
         true=true.astype(np.int32), predicted=np.where(is_answered, classes[chosen], UNANSWERED).astype(np.int32),
-        best=best, of_true=of_true, squared_errors=(probabilities**2).sum(axis=1) - 2 * of_true + 1,
+        best=best, is_known=is_known, of_true=of_true, squared_errors=(probabilities**2).sum(axis=1) - 2 * of_true + 1,
         is_chosen_right=(own == chosen) & is_read,
         is_answerable=is_answered | ((best < min_probability) & (predictions.known > 0)),
         typicality=typicality if typicality is not None else np.full(len(true), np.nan),
@@ -174,7 +176,9 @@ def measure_sets(predictions: Predictions, numbers: LabelNumbers) -> MultilabelO
     n_true = np.array(list(map(len, true)), dtype=np.int64)
     rows = np.repeat(np.arange(len(true)), n_true)
     columns = np.array([places.get(label, -1) for label in chain.from_iterable(true)], dtype=np.int64)
-    is_known = columns >= 0
+    n_unknown = np.bincount(rows[columns < 0], minlength=len(true))
+    is_known = n_unknown == 0
+    is_ranked = is_known[rows]
     probabilities = np.nan_to_num(predictions.probabilities, nan=0.0)
     own = list(map(set, true))
     hits = np.zeros((len(true), len(RANKS)), dtype=np.int64)
@@ -182,10 +186,11 @@ def measure_sets(predictions: Predictions, numbers: LabelNumbers) -> MultilabelO
         is_hit = [predictions.classes[k] in own[row] for k in best]
         hits[row] = [sum(is_hit[:k]) for k in RANKS]
     correct = [len(labels.intersection(found)) for labels, found in zip(own, predictions.labels, strict=True)]
+    ranking = _ranking_precision(probabilities, rows[is_ranked], columns[is_ranked]) / np.maximum(n_true, 1)
     return MultilabelOutcomes(
         n_true=n_true, n_predicted=np.array(list(map(len, predictions.labels)), dtype=np.int64),
-        n_correct=np.array(correct, dtype=np.int64), n_unknown=np.bincount(rows[~is_known], minlength=len(true)),
-        hits=hits, ranking=_ranking_precision(probabilities, rows[is_known], columns[is_known]) / np.maximum(n_true, 1),
+        n_correct=np.array(correct, dtype=np.int64), is_known=is_known,
+        hits=hits, ranking=np.where(n_true > 0, ranking, 1.0),
     )  # fmt: skip
 
 

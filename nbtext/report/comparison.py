@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.errors import number_of, printable
 from nbtext.evaluation.bootstrap import Estimate
 from nbtext.evaluation.comparison import ComparedModel, Comparison, PairedTest
+from nbtext.report.evaluation import format_unknown
 from nbtext.report.page.rendering import Chart
 from nbtext.report.records import Row
 from nbtext.report.result import Result, Table
@@ -26,10 +27,13 @@ MAX_SENTENCES, MAX_PAIRS = 6, 12  # on the page
 def comparison_result(comparison: Comparison) -> Result[Comparison]:
     """Return a comparison as a result: a row for each model, and in Markdown one for each pair, too."""
     metric_columns = tuple(metric.name + end for metric in comparison.metrics for end in ("", "_low", "_high"))
-    columns = (*ABOUT, *metric_columns)
+    unknown = {"unknown_label": comparison.unknown_label} if comparison.unknown_label else {}
+    columns = (*ABOUT, *metric_columns, *unknown)
 
     def rows(found: Comparison) -> Iterator[Row]:
-        return ([*(getattr(each, name) for name in ABOUT), *_figures(each.metrics)] for each in found.results)
+        for each in found.results:
+            about = (getattr(each, name) for name in ABOUT)
+            yield [*about, *_figures(each.metrics), *unknown.values()]
 
     def tables(found: Comparison) -> Iterator[Table]:
         yield Table(columns, rows(found))
@@ -50,7 +54,9 @@ def _document(comparison: Comparison) -> dict[str, Any]:
         | {name: getattr(test, name) for name in OF_TEST}
         for test in comparison.tests
     ]
-    return {"documents": comparison.documents, "labels": comparison.labels, "models": models, "pairs": tests}
+    counts = {"documents": comparison.documents, "unknown_label": comparison.unknown_label}
+    counts = {name: count for name, count in counts.items() if name == "documents" or count}
+    return counts | {"labels": comparison.labels, "models": models, "pairs": tests}
 
 
 def _record(estimates: dict[str, Estimate]) -> dict[str, Any]:
@@ -63,6 +69,8 @@ def _figures(estimates: dict[str, Estimate]) -> list[float]:
 
 def _parts(comparison: Comparison) -> Iterator[RenderableType]:
     sizes = f"{number_of(comparison.documents, 'document')}, {number_of(len(comparison.labels), 'label')}"
+    if comparison.unknown_label:
+        sizes += f"; {format_unknown(comparison.unknown_label)}"
     yield f"{sizes}; below each figure is its 95 % bootstrap interval"
     titles = [metric.title for metric in comparison.metrics]
     rows = (
@@ -116,6 +124,7 @@ def render_comparison_page(comparison: Comparison, *, subject: str) -> bytes:
 
     content: dict[str, Any] = {
         "subject": subject, "comparison": comparison, "metrics": comparison.metrics,
+        "unknown": format_unknown(comparison.unknown_label) if comparison.unknown_label else "",
         "results": [(each, format_seconds(each.seconds), format_size(each.size)) for each in comparison.results],
         "sentences": list(map(test_sentence, comparison.tests[:MAX_SENTENCES])),
         "n_more_sentences": max(0, len(comparison.tests) - MAX_SENTENCES), "interval": interval_text,

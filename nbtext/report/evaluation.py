@@ -54,8 +54,14 @@ def _rows(evaluation: Evaluation) -> Iterator[Row]:
                 yield name, value, score.label
 
 
+def format_unknown(n_documents: int) -> str:
+    """Say that so many documents have a true label that a model does not know, and what leaves them out."""
+    what = f"{n_documents:,} with a label that the model does not know"
+    return f"{what} (wrong in the accuracy, left out of metrics of probabilities)"
+
+
 def _counts(evaluation: Evaluation) -> dict[str, int | float]:
-    found = {name: getattr(evaluation, name) for name in ("documents", "unlabeled", "unanswered")}
+    found = {name: getattr(evaluation, name) for name in ("documents", "unlabeled", "unknown_label", "unanswered")}
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -113,6 +119,8 @@ def _pair_rows(pairs: tuple[LabelPair, ...]) -> Iterator[tuple[str, str, str, in
 
 def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
     line = number_of(evaluation.documents, "document")
+    if evaluation.unknown_label:
+        line += f", {format_unknown(evaluation.unknown_label)}"
     if evaluation.unlabeled:
         line += f", {evaluation.unlabeled:,} without a label"
     if evaluation.unanswered:

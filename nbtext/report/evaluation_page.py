@@ -9,6 +9,7 @@ from nbtext.errors import printable
 from nbtext.evaluation.diagnosis import N_TYPICALITY_BINS, Diagnosis, Example, Mistake, SetDiagnosis
 from nbtext.evaluation.metrics import ALL_METRICS
 from nbtext.features.analyzer import Locator
+from nbtext.report.evaluation import format_unknown
 from nbtext.report.explanation import cut_runs, mark_runs
 from nbtext.report.inspection import summary_lines
 from nbtext.report.page.rendering import Chart, percent, render_page
@@ -45,6 +46,7 @@ def render_evaluation_page(
     ]  # fmt: skip
     content: dict[str, Any] = {
         "subject": subject, "settings": settings, "evaluation": evaluation, "metrics": evaluation.metrics,
+        "unknown": format_unknown(evaluation.unknown_label) if evaluation.unknown_label else "",
         "intervals": found, "tiles": tiles, "scores": sorted(by_support[:MAX_SCORES], key=lambda score: score.label),
     }  # fmt: skip
     if isinstance(diagnosis, SetDiagnosis):
@@ -132,7 +134,8 @@ def _mistake(mistake: Mistake, locate: Locator | None) -> dict[str, Any]:
 
 def evaluation_charts(diagnosis: Diagnosis) -> Iterator[Chart]:
     """Yield the charts that have data."""
-    yield _reliability_chart(diagnosis)
+    if diagnosis.evaluation.reliability:
+        yield _reliability_chart(diagnosis)
     parts = diagnosis.trust.trade_off
     if len(parts) > 1:
         yield Chart(
@@ -183,7 +186,7 @@ def _reliability_chart(diagnosis: Diagnosis) -> Chart:
     """Make the chart of probability against accuracy, with and without calibration."""
     before, error = diagnosis.trust.before, percent(diagnosis.evaluation.metrics["expected_calibration_error"])
     words = "On the dashed line, predictions are correct as often as their probability says; below it, less often. "
-    if before is not None:
+    if before is not None and before.error is not None:
         words += f"Calibration reduces the mean distance from the line from {percent(before.error)} to {error}."
     else:
         words += f"The mean distance from the line is {error}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of
@@ -17,10 +18,16 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-COLUMNS = ("size", "model", *(f"{metric.name}{end}" for metric in CURVES for end in ("", "_deviation")))
+COLUMNS = (
+    "size",
+    "model",
+    *(f"{metric.name}{end}" for metric in CURVES for end in ("", "_deviation")),
+    "unknown_label",
+)
 COLORS = ("blue", "yellow", "magenta", "cyan", "green", "red")
 MARKS = "●■▲◆○□△◇"
 NARROWEST = 20  # characters of a chart
+UNKNOWN = "A part may lack labels; their test documents are wrong in the accuracy, and left out of the log-loss."
 
 
 def learning_curves_result(curves: LearningCurves) -> Result[LearningCurves]:
@@ -39,7 +46,12 @@ def learning_curves_result(curves: LearningCurves) -> Result[LearningCurves]:
 
 def _row(point: Point) -> list[Any]:
     figures = [figure for metric in CURVES for figure in (point.mean(metric.name), point.deviation(metric.name))]
-    return [point.size, point.model, *figures]
+    return [point.size, point.model, *figures, n_unknown(point)]
+
+
+def n_unknown(point: Point) -> float:
+    """Return how many test documents have a label that the model does not know, the mean over the seeds."""
+    return fmean(point.unknown_label or (0,))
 
 
 def _parts(curves: LearningCurves, width: int) -> Iterator[RenderableType]:
@@ -56,6 +68,8 @@ def _parts(curves: LearningCurves, width: int) -> Iterator[RenderableType]:
                 figures.append(f"{point.mean(metric.name):.4f}{shown}")
             table.add_row(f"{size:,}" if number == 0 else "", point.model, *figures)
     yield table
+    if any(map(n_unknown, curves.points)):
+        yield UNKNOWN
     yield from _chart(curves, width)
 
 
@@ -90,7 +104,8 @@ def render_learning_curves_page(curves: LearningCurves, *, subject: str) -> byte
         (size, max(points, key=lambda point: point.mean(CURVES[0].name)))
         for size, points in by_size[:1] + by_size[1:][-1:]  # at the smallest and at the largest size
     ]
-    content = {"subject": subject, "curves": curves, "best": best, "metrics": CURVES}
+    unknown = UNKNOWN if any(map(n_unknown, curves.points)) else ""
+    content = {"subject": subject, "curves": curves, "best": best, "metrics": CURVES, "unknown": unknown}
     return render_page("curves.html", content, charts=_page_charts(curves))
 
 

@@ -60,7 +60,7 @@ def test_equals_scikit_learn(case: Any, cut: int) -> None:
     predicted = [CLASSES[k] for k in probabilities.argmax(axis=1)]
     assert whole.metrics["accuracy"] == pytest.approx(peer.accuracy_score(true, predicted))
     for average, found in (("macro", whole.metrics["macro_f1"]), ("weighted", whole.metrics["weighted_f1"])):
-        expected = peer.f1_score(true, predicted, labels=CLASSES, average=average, zero_division=0)
+        expected = peer.f1_score(true, predicted, average=average)
         assert found == pytest.approx(expected)
     columns = peer.precision_recall_fscore_support(true, predicted, labels=CLASSES, zero_division=0)
     for score, row in zip(whole.per_label, zip(*columns, strict=True), strict=True):
@@ -85,13 +85,26 @@ def test_calibration_error_by_hand() -> None:
 
 
 def test_a_label_that_the_model_never_saw() -> None:
-    """It is among the labels, its documents count as wrong, and they cost the least probability's logarithm."""
-    evaluation = judged(predictions_of(["a", "zebra"], np.array([[1.0, 0, 0], [1.0, 0, 0]])))
+    """It is among the labels, its documents count as wrong, and metrics of probabilities leave them out."""
+    known = predictions_of(["a", "b"], np.array([[0.8, 0.2, 0], [0.6, 0.4, 0]]))
+    evaluation = judged(known, predictions_of(["zebra"], np.array([[0.9, 0.1, 0]])))
     assert evaluation.labels == ("a", "b", "c", "zebra")
-    assert evaluation.metrics["accuracy"] == 0.5
+    assert (evaluation.documents, evaluation.unknown_label) == (3, 1)
+    assert evaluation.metrics["accuracy"] == pytest.approx(1 / 3)
+    assert evaluation.metrics["macro_f1"] == pytest.approx((0.5 + 0 + 0) / 3)  # of a, b and zebra
     assert evaluation.confusion_matrix[3] == (1, 0, 0, 0)
-    assert evaluation.metrics["log_loss"] == pytest.approx(-np.log(1e-15) / 2)
-    assert evaluation.metrics["brier_score"] == pytest.approx((0 + 2) / 2)
+    without = judged(known)
+    assert without.unknown_label is None
+    assert evaluation.reliability == without.reliability
+    for name in ("log_loss", "brier_score", "expected_calibration_error"):
+        assert evaluation.metrics[name] == without.metrics[name]
+
+
+def test_only_labels_that_the_model_never_saw() -> None:
+    """No metric of probabilities is measured."""
+    evaluation = judged(predictions_of(["zebra"], np.array([[0.9, 0.1, 0]])))
+    assert (evaluation.metrics["accuracy"], evaluation.unknown_label) == (0, 1)
+    assert not {"log_loss", "brier_score", "expected_calibration_error"} & evaluation.metrics.keys()
 
 
 def test_documents_without_an_answer() -> None:

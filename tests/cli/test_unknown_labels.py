@@ -1,0 +1,145 @@
+"""A true label that the model does not know: wrong in the accuracy, left out of metrics of probabilities, counted."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+KNOWN = {
+    "fruit": ["red apple pie", "ripe pear jam", "apple and pear juice", "plum jam and apple"],
+    "metal": ["iron bolt and nut", "steel bolt", "iron and steel sheet", "copper nut and wire"],
+}
+OTHERS = ["green frog", "frog and toad"]  # of the label that no model knows
+OF_PROBABILITIES = ("log_loss", "brier_score", "expected_calibration_error")
+OF_SEVERAL = ("label_ranking_average_precision", "classwise_calibration_error")
+
+
+def write(path: str, rows: list[tuple[str, Any]]) -> str:
+    Path(path).write_text("".join(f"{json.dumps({'text': text, 'label': label})}\n" for text, label in rows))
+    return path
+
+
+@pytest.fixture
+def corpora() -> dict[str, str]:
+    """Training documents; test documents of their labels; and these with those of another label."""
+    known = [(text, label) for label, texts in KNOWN.items() for text in texts]
+    asked = [(f"{text} again", label) for text, label in known]
+    others = [(text, "animal") for text in OTHERS]
+    return {
+        "train": write("train.jsonl", known),
+        "known": write("known.jsonl", asked),
+        "all": write("all.jsonl", asked + others),
+    }
+
+
+def test_a_model(nbtext: Any, corpora: dict[str, str]) -> None:
+    """What is measured by probabilities is as without these documents; each format says how many there are."""
+    nbtext("train", corpora["train"], "-o", "m.joblib").ok()
+    known, found = (
+        nbtext("evaluate", corpora[name], "-m", "m.joblib", "--to", "json").ok().json for name in ("known", "all")
+    )
+    assert "unknown_label" not in known
+    assert (found["documents"], found["unknown_label"]) == (10, 2)
+    assert found["accuracy"] == pytest.approx(known["accuracy"] * 0.8)
+    for name in (*OF_PROBABILITIES, "reliability"):
+        assert found[name] == known[name]
+    for form, row in (
+        ("tsv", "unknown_label\t2\t"),
+        ("csv", "unknown_label,2,"),
+        ("markdown", "| unknown label | 2 |"),
+        ("table", "2 with a label that the model does not know"),
+    ):
+        shown = nbtext("evaluate", corpora["all"], "-m", "m.joblib", "--to", form).ok().out
+        assert row in " ".join(shown.split()) if form == "table" else row in shown
+    nbtext("evaluate", corpora["all"], "-m", "m.joblib", "--report", "page.html").ok()
+    assert "2 with a label that the model does not know" in Path("page.html").read_text()
+
+
+def test_only_such_documents(nbtext: Any, corpora: dict[str, str]) -> None:
+    """Nothing is measured by probabilities, in a page either; a threshold of it is refused by its reason."""
+    nbtext("train", corpora["train"], "-o", "m.joblib").ok()
+    write("other.jsonl", [(text, "animal") for text in OTHERS])
+    found = nbtext("evaluate", "other.jsonl", "-m", "m.joblib", "--to", "json", "--report", "page.html").ok().json
+    assert (found["accuracy"], found["unknown_label"]) == (0, 2)
+    assert not set(OF_PROBABILITIES) & found.keys()
+    nbtext("evaluate", "other.jsonl", "-m", "m.joblib", "--to", "table").ok()
+    refused = nbtext("evaluate", "other.jsonl", "-m", "m.joblib", "--fail-under", "log_loss=1")
+    assert refused.status == 2
+    assert "log_loss was not measured; each document has a label that the model does not know" in refused.err
+
+
+@pytest.mark.parametrize("form", ["jsonl", "tsv"])
+def test_predictions(nbtext: Any, corpora: dict[str, str], form: str) -> None:
+    """A file of predictions says the same as the model."""
+    nbtext("train", corpora["train"], "-o", "m.joblib").ok()
+    nbtext("predict", corpora["all"], "-m", "m.joblib", "-o", f"p.{form}").ok()
+    by_model = nbtext("evaluate", corpora["all"], "-m", "m.joblib", "--to", "json").ok().json
+    by_file = nbtext("evaluate", corpora["all"], "--predictions", f"p.{form}", "--to", "json").ok().json
+    assert by_file["unknown_label"] == by_model["unknown_label"] == 2
+    assert by_file["log_loss"] == pytest.approx(by_model["log_loss"], abs=1e-5)
+
+
+@pytest.mark.parametrize("model", [(), ("--model", "best")])
+def test_folds(nbtext: Any, model: tuple[str, ...]) -> None:
+    """The model of a fold does not know a label whose only document is in the fold."""
+    rows = [(f"{text} {word}", label) for label, texts in KNOWN.items() for text in texts for word in ("old", "new")]
+    write("s.jsonl", [*rows, ("green frog", "animal")])
+    found = nbtext("evaluate", "s.jsonl", "--folds", "2", *model, "--to", "json").ok().json
+    assert found["unknown_label"] == 1
+    assert found["log_loss"] < 2
+
+
+@pytest.mark.parametrize("options", [(), ("--predictions",)])
+def test_several_labels(nbtext: Any, options: tuple[str, ...]) -> None:
+    """A document with such a label, and others, is left out of what probabilities are measured by."""
+    known: list[tuple[str, Any]] = [(text, [label]) for label, texts in KNOWN.items() for text in texts]
+    known += [("apple and iron", ["fruit", "metal"]), ("bolt and pear", ["metal", "fruit"])]
+    write("train.jsonl", known)
+    write("known.jsonl", known)
+    write("all.jsonl", [*known, ("frog and apple", ["animal", "fruit"]), ("toad", ["animal"])])
+    nbtext("train", "train.jsonl", "-o", "m.joblib").ok()
+    found = []
+    for name in ("known.jsonl", "all.jsonl"):
+        how = ("-m", "m.joblib")
+        if options:
+            nbtext("predict", name, "-m", "m.joblib", "-o", "p.jsonl").ok()
+            how = ("--predictions", "p.jsonl")
+        found.append(nbtext("evaluate", name, *how, "--to", "json").ok().json)
+    assert (found[0].get("unknown_label"), found[1]["unknown_label"]) == (None, 2)
+    for name in OF_SEVERAL:
+        assert found[1][name] == pytest.approx(found[0][name], abs=1e-12)
+    assert found[1]["micro_recall"] < found[0]["micro_recall"]
+    nbtext("evaluate", "all.jsonl", "-m", "m.joblib", "--report", "page.html", "--to", "table").ok()
+    assert "2 with a label that the model does not know" in Path("page.html").read_text()
+
+
+def test_compare(nbtext: Any, corpora: dict[str, str]) -> None:
+    """The log-losses of two models are those of the documents whose label both know; each format says so."""
+    write("more.jsonl", [(text, "animal") for text in OTHERS])
+    nbtext("train", corpora["train"], "-o", "a.joblib").ok()
+    nbtext("train", corpora["train"], "more.jsonl", "-o", "b.joblib").ok()
+    models = ("-m", "a.joblib", "-m", "b.joblib")
+    known, found = (nbtext("compare", corpora[name], *models, "--to", "json").ok().json for name in ("known", "all"))
+    assert (known.get("unknown_label"), found["unknown_label"]) == (None, 2)
+    for one, other in zip(known["models"], found["models"], strict=True):
+        assert one["log_loss"]["value"] == pytest.approx(other["log_loss"]["value"], abs=1e-12)
+    assert found["models"][0]["accuracy"]["value"] < known["models"][0]["accuracy"]["value"]
+    assert nbtext("compare", corpora["all"], *models, "--to", "tsv").ok().out.splitlines()[0].endswith("\t2")
+    for form, part in (("csv", ",unknown_label"), ("table", "2 with a label that the model does not know")):
+        shown = nbtext("compare", corpora["all"], *models, "--to", form).ok().out
+        assert part in " ".join(shown.split()) if form == "table" else part in shown
+    nbtext("compare", corpora["all"], *models, "--report", "page.html").ok()
+    assert "2 with a label that the model does not know" in Path("page.html").read_text()
+
+
+def test_learning_curves(nbtext: Any) -> None:
+    """The model of a part does not know the labels that the part lacks."""
+    rows = [(f"{text} {n}", label) for label, texts in KNOWN.items() for text in texts for n in range(5)]
+    write("s.jsonl", [*rows, ("green frog", "animal"), ("toad", "animal")])
+    write("test.jsonl", [("apple", "fruit"), ("bolt", "metal"), ("frog", "animal"), ("toad", "animal")])
+    how = ("compare", "s.jsonl", "--test", "test.jsonl", "--sizes", "4,42", "--models", "multinomial")
+    small, whole = nbtext(*how, "--to", "json").ok().json["points"]
+    assert (small["unknown_label"], whole["unknown_label"]) == (2, 0)
+    assert small["log_loss"] < 3
+    assert "left out of the log-loss" in " ".join(nbtext(*how, "--to", "table").ok().out.split())
