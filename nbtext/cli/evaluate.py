@@ -176,7 +176,9 @@ def evaluate(given: Evaluate) -> None:
     labels = {each.label: each.support for each in evaluation.per_label}
     accuracy = (evaluation.metrics["accuracy"], evaluation.documents) if "accuracy" in evaluation.metrics else None
     look = FirstLook(evaluation.documents, labels, n_empty, is_exclusive=accuracy is not None, is_training=False)
-    running.say(*format_first_look(look_at(corpora[0]) if corpora else look, accuracy), quiet=quiet)
+    if corpora:
+        look = look_at(corpora[0], given.features.view)
+    running.say(*format_first_look(look, accuracy), quiet=quiet)
     if failure is not None:
         raise failure
 

@@ -125,7 +125,7 @@ def train(given: Train) -> None:
 
             estimate = saved.fitted.estimate
             accuracy = (estimate.accuracy, estimate.documents) if isinstance(estimate, LeaveOneOutEstimate) else None
-            running.say(*format_first_look(look_at(trained.counts), accuracy))
+            running.say(*format_first_look(look_at(trained.counts, trained.fitted.feature_settings.view), accuracy))
         if evaluation is not None:
             from nbtext.report.evaluation import evaluation_result
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ N_BANDS = 4  # pairs of minimum hashes by which documents without common rare fe
 NEIGHBORS = (1, 2)  # distances, in the order of their sizes, of the documents of a bucket that are compared
 PRODUCTS = 1 << 22  # pairs of documents that are computed together, so that memory is bounded
 VERIFIED = 1 << 14  # pairs that are verified together
+HALVINGS = 30  # of an interval, by which an equation is solved
 
 
 class NearDuplicates(NamedTuple):
@@ -53,20 +54,56 @@ def find_near_duplicates(documents: DocumentCounts, n_features: int) -> NearDupl
     distinct = documents.take(np.sort(first))
     sizes = np.diff(distinct.indptr)
     found = [*_share_rare_features(distinct, n_features, sizes), *_link_buckets(distinct, sizes)]
-    candidates = np.concatenate([np.zeros((0, 2), dtype=np.int64), *found])
-    keys = np.unique(candidates[:, 0] * max(1, len(distinct)) + candidates[:, 1])
-    pairs = np.stack((keys // max(1, len(distinct)), keys % max(1, len(distinct))), axis=1)
-    matrix, shared = distinct.binarize().matrix(n_features), np.zeros(len(pairs))
+    pairs, similarities = _verify(distinct, found, n_features)
+    graph = coo_array((np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), shape=(len(distinct),) * 2)
+    components = connected_components(graph, directed=False)[1]
+    rows = np.argsort(np.argsort(first))[numbers]  # the row of each document's content in `distinct`
+    return NearDuplicates(np.sort(first)[pairs], similarities, components.astype(np.int64)[rows])
+
+
+def estimate_near_duplicates(documents: DocumentCounts, n_features: int, share: float) -> float:
+    """Return about which share of the texts of a corpus are near duplicates of another text; equal texts are one.
+
+    Fewer pairs are found than by `find_near_duplicates`, in a small part of the time. A text whose near duplicates are
+    not in the sample counts, too: as many as there are if each has t others, of which the sample has those that it has.
+
+    documents  a random sample of the documents
+    share      the share of the documents that the sample has
+    """
+    _, first = np.unique(number_contents(documents), return_index=True)
+    distinct = documents.take(np.sort(first))
+    pairs, _ = _verify(distinct, _link_buckets(distinct, np.diff(distinct.indptr), n_bands=1), n_features)
+    found = np.unique(pairs)
+    if not len(found):
+        return 0.0
+    n_others = _solve_others(2 * len(pairs) / len(found), share)
+    return min(1.0, len(found) / len(distinct) / (1 - (1 - share) ** n_others))
+
+
+def _solve_others(mean: float, share: float) -> float:
+    """Return the t >= 1 of which so many are in the sample on average, if any are: t · share / (1 − (1 − share)^t)."""
+    if share >= 1:
+        return max(1.0, mean)
+    low, high = 1.0, max(1.0, mean / share)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        is_low = middle * share / (1 - (1 - share) ** middle) < mean
+        low, high = (middle, high) if is_low else (low, middle)
+    return low
+
+
+def _verify(documents: DocumentCounts, candidates: Iterable[Integers], n_features: int) -> tuple[Integers, Floats]:
+    """Return the pairs that are similar enough, (n_pairs, 2), and their similarities."""
+    n, sizes = max(1, len(documents)), np.diff(documents.indptr)
+    joined = np.concatenate([np.zeros((0, 2), dtype=np.int64), *candidates])
+    pairs = np.stack(np.divmod(np.unique(joined[:, 0] * n + joined[:, 1]), n), axis=1)
+    matrix, shared = documents.binarize().matrix(n_features), np.zeros(len(pairs))
     for start in range(0, len(pairs), VERIFIED):
         one, other = pairs[start : start + VERIFIED].T
         shared[start : start + VERIFIED] = matrix[one].multiply(matrix[other]).sum(axis=1)
     similarities = shared / np.maximum(1, sizes[pairs].sum(axis=1) - shared)
     is_similar = similarities >= SIMILAR
-    pairs, similarities = pairs[is_similar], similarities[is_similar]
-    graph = coo_array((np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), shape=(len(distinct),) * 2)
-    components = connected_components(graph, directed=False)[1]
-    rows = np.argsort(np.argsort(first))[numbers]  # the row of each document's content in `distinct`
-    return NearDuplicates(np.sort(first)[pairs], similarities, components.astype(np.int64)[rows])
+    return pairs[is_similar], similarities[is_similar]
 
 
 def _share_rare_features(documents: DocumentCounts, n_features: int, sizes: Integers) -> Iterator[Integers]:
@@ -85,13 +122,13 @@ def _share_rare_features(documents: DocumentCounts, n_features: int, sizes: Inte
         yield _of_similar_sizes(one[is_candidate], other[is_candidate], sizes)
 
 
-def _link_buckets(documents: DocumentCounts, sizes: Integers) -> Iterator[Integers]:
+def _link_buckets(documents: DocumentCounts, sizes: Integers, n_bands: int = N_BANDS) -> Iterator[Integers]:
     """Yield pairs of documents with two equal minimum hashes, and of about the same size."""
     rows = np.flatnonzero(sizes)
     if len(rows) < 2:
         return
     starts = documents.indptr[rows]
-    for band in range(N_BANDS):
+    for band in range(n_bands):
         keys = [np.minimum.reduceat(_hash(documents.indices, 2 * band + part), starts) for part in range(2)]
         order = np.lexsort((rows, sizes[rows], keys[1], keys[0]))
         for distance in NEIGHBORS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nbtext.errors import list_some, number_of, printable
@@ -11,7 +11,8 @@ from nbtext.records import dataclass
 if TYPE_CHECKING:
     from nbtext.model.corpus_counts import CorpusCounts
 
-REPEATED = 0.1  # share of documents that repeat another one, from which it is said
+REPEATED = 0.1  # share of documents that repeat another one, or nearly so, from which it is said
+SEARCHED = 5120  # documents among which near duplicates are searched, which takes 1 % of the time of training
 COMPARED = 20  # documents, from which shares and accuracies say something
 LARGEST = 0.6  # share of the largest label, from which accuracy alone says little
 WIDEST = 2.0  # a 95 % interval of n documents is narrower on each side than WIDEST / √n
@@ -25,6 +26,7 @@ class FirstLook:
     labels         number of documents with each label
     empty          number of documents without a token
     repeated       number of documents that repeat another one, and number of documents among which they were counted
+    near           about which share of the texts are near duplicates of another one
     is_exclusive   whether each document has exactly one label
     is_training    whether a model is trained on them, so that a label with one document matters
     """
@@ -33,19 +35,39 @@ class FirstLook:
     labels: Mapping[str, int]
     empty: int = 0
     repeated: tuple[int, int] = (0, 0)
+    near: float = 0.0
     is_exclusive: bool = True
     is_training: bool = True
 
 
-def look_at(counts: CorpusCounts) -> FirstLook:
-    """Return the counts of a corpus; repeated documents are counted in its sample."""
+def look_at(counts: CorpusCounts, views: Sequence[str] = ()) -> FirstLook:
+    """Return the counts of a corpus; repeated documents are counted in its sample.
+
+    views  the names of its views
+    """
     statistics, empty = counts.statistics, counts.empty_documents or {}
     hashes = counts.sample.hashes[counts.sample.indptr[1:] > counts.sample.indptr[:-1]]
     n_repeated = int((hashes[1:] == hashes[:-1]).sum())  # the hashes of a sample ascend
     labels = dict(zip(counts.labels, statistics.class_documents.tolist(), strict=True))
     return FirstLook(
-        int(statistics.n_documents), labels, sum(empty.values()), (n_repeated, len(hashes)), statistics.totals is None
-    )
+        int(statistics.n_documents), labels, sum(empty.values()), (n_repeated, len(hashes)),
+        _estimate_near(counts, views), statistics.totals is None,
+    )  # fmt: skip
+
+
+def _estimate_near(counts: CorpusCounts, views: Sequence[str]) -> float:
+    """Return about which share of the texts are near duplicates, by the features of the first view."""
+    from nbtext.features.near_duplicates import estimate_near_duplicates
+    from nbtext.features.vocabulary import find_views
+
+    sample = counts.sample.first(SEARCHED)
+    sample = sample.filter(sample.indptr[1:] > sample.indptr[:-1])
+    if len(sample) < COMPARED:
+        return 0.0
+    if views and counts.vocabulary is not None:
+        sample = sample.filter_entries(sample.indices < find_views(counts.vocabulary, views)[1])
+    n_documents = counts.statistics.n_documents - sum((counts.empty_documents or {}).values())
+    return estimate_near_duplicates(sample, counts.statistics.n_features, min(1.0, len(sample) / n_documents))
 
 
 def format_first_look(look: FirstLook, accuracy: tuple[float, int] | None = None) -> list[str]:
@@ -68,6 +90,11 @@ def format_first_look(look: FirstLook, accuracy: tuple[float, int] | None = None
     if n_compared >= COMPARED and n_repeated >= REPEATED * n_compared:
         repeated = f"{n_repeated / n_compared:.0%} of the documents"
         lines.append(f"{repeated} repeat the words of another one; nbtext review lists them, and near duplicates")
+    if look.near >= REPEATED:
+        near = f"about {look.near:.0%} of the texts are nearly equal to another one"
+        so = "so an accuracy that is estimated on them is too high for new texts"
+        advice = "nbtext review lists them, and evaluate --group-field keeps documents of one origin together"
+        lines.append(f"{near}, {so}; {advice}")
     if not look.is_exclusive or len(look.labels) < 2 or look.documents < COMPARED:
         return lines
     largest = min(look.labels, key=lambda label: (-look.labels[label], label))

@@ -1,6 +1,7 @@
 """What `train` and `evaluate` say about the data, if there is something to say."""
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -113,3 +114,45 @@ def test_repeated_texts_are_said_from_a_tenth_of_twenty_on(repeated: tuple[int, 
     assert bool(format_first_look(FirstLook(100, {"a": 60, "b": 40}))) is True
     assert bool(format_first_look(FirstLook(19, {"a": 17, "b": 2}), (0.9, 19))) is False
     assert bool(format_first_look(FirstLook(20, {"a": 18, "b": 2}), (0.9, 20))) is True
+
+
+def text_of(chance: random.Random) -> list[str]:
+    return [f"word{chance.randrange(400)}" for _ in range(30)]
+
+
+def nearly_again(words: list[str], chance: random.Random) -> list[str]:
+    """The same words but one."""
+    changed = list(words)
+    changed[chance.randrange(len(words))] = f"word{chance.randrange(400)}"
+    return changed
+
+
+@pytest.mark.parametrize("model", [TRAINED, ("--model", "svm"), ("--model", "combined")])
+def test_texts_that_are_nearly_equal(nbtext: Any, tmp_path: Path, model: tuple[str, str]) -> None:
+    """Where each text is there again but one word, `train` and `evaluate --folds` say so, and what it means."""
+    chance = random.Random(1)
+    once = [text_of(chance) for _ in range(60)]
+    rows = [(" ".join(words), "ab"[i % 2]) for i, words in enumerate(once)]
+    data, out = write(tmp_path / "t.jsonl", rows), str(tmp_path / "m")
+    assert "nearly equal" not in nbtext("train", data, *model, "-o", out).ok().err
+    rows += [(" ".join(nearly_again(words, chance)), "ab"[i % 2]) for i, words in enumerate(once)]
+    data = write(tmp_path / "t.jsonl", rows)
+    commands = [("train", data, *model, "-o", out)]
+    if model == TRAINED:
+        commands.append(("evaluate", data, "--folds", "2", *model))
+    for command in commands:
+        (line,) = (each for each in nbtext(*command).ok().err.splitlines() if "nearly equal" in each)
+        share = int(line.removeprefix("about ").partition("%")[0])
+        assert 60 <= share <= 100
+        assert "too high for new texts; nbtext review lists them" in line
+
+
+def test_most_texts_that_are_nearly_equal_are_not_retained(nbtext: Any, tmp_path: Path) -> None:
+    """Of 9,000 texts, 5,120 are compared, so that few pairs are; a share of all texts is told."""
+    chance = random.Random(1)
+    once = [text_of(chance) for _ in range(6000)]
+    again = [nearly_again(words, chance) for words in once[:3000]]
+    rows = [(" ".join(words), "ab"[i % 2]) for i, words in enumerate(once + again)]
+    data, out = write(tmp_path / "t.jsonl", rows), str(tmp_path / "m")
+    (line,) = (each for each in nbtext("train", data, "-o", out).ok().err.splitlines() if "nearly equal" in each)
+    assert 40 <= int(line.removeprefix("about ").partition("%")[0]) <= 75  # 67
