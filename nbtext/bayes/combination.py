@@ -185,7 +185,7 @@ def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: f
             number += n_unseen
             for part in parts:
                 total += (part.weight * n_unseen)[:, None] * _weigh_unseen(part, own, rows, smoothing)
-        found.append(total / np.maximum(number, 1)[:, None])
+        found.append(total / np.where(number > 0, number, 1)[:, None])
     return np.concatenate(found)
 
 
