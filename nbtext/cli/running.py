@@ -344,12 +344,13 @@ def _advise_encoding(sources: tuple[str, ...], settings: InputSettings, share: f
     """Return what to do about invalid bytes; if they are more than 1 % of the text, with the encoding that fits."""
     if share <= MAX_INVALID or "--encoding" in typed_options():
         return "give the right --encoding (such as cp1252), or reject such documents with --encoding-errors strict"
-    from nbtext.documents.recognition import guess_encoding
+    from nbtext.documents.recognition import guess_encodings
 
-    guessed = guess_encoding(sources)
-    if guessed is None:
+    guessed = guess_encodings(sources)
+    if not guessed:
         return f"they are {share:.0%} of the text; give the right --encoding, such as gb18030, shift_jis or cp1251"
-    return f"they are {share:.0%} of the text, which seems to be {guessed}; try --encoding {guessed}"
+    advice = " or ".join(f"--encoding {codec}" for codec in guessed)
+    return f"they are {share:.0%} of the text, which seems to be {' or '.join(guessed)}; try {advice}"
 
 
 @contextmanager

@@ -300,8 +300,9 @@ class _Text:
         self._raw_blocks = read_raw_blocks(stream)
         self._is_strict = self.encoding.is_strict or self._keeps_text
         is_utf8 = self.encoding.codec == "utf-8"
-        errors = "surrogatepass" if not is_utf8 else "strict" if self._is_strict else "replace"
-        self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
+        # invalid bytes are lone surrogates, until an item is complete
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape" if is_utf8 else "surrogatepass")
+        self.is_repaired = False
 
     def read_more(self) -> None:
         """Read until the rest is at least twice as long, so that a long item is parsed again only a few times."""
@@ -314,16 +315,14 @@ class _Text:
         while wanted > 0 and not self.is_ended:
             raw = next(self._raw_blocks, b"")
             self.is_ended = not raw
-            try:
-                text = self._decoder.decode(raw, final=self.is_ended)
-                repaired = text if self.encoding.codec == "utf-8" else self.encoding.repair(text)
-                if self._is_strict and repaired != text:
-                    raise ValueError
-            except ValueError:
+            text = self._decoder.decode(raw, final=self.is_ended)
+            is_valid = self.encoding.repair(text) == text
+            if self._is_strict and not is_valid:
                 hint = "name the --encoding, or give --encoding-errors replace"
-                raise self.error(f"the bytes are not valid {self.encoding.codec}", hint) from None
-            blocks.append(repaired)
-            wanted -= len(repaired)
+                raise self.error(f"the bytes are not valid {self.encoding.codec}", hint)
+            self.is_repaired |= not is_valid
+            blocks.append(text)
+            wanted -= len(text)
         self.buffer = "".join(blocks)
 
     def skip_blanks(self) -> str:
@@ -378,7 +377,12 @@ def _read_item(text: _Text) -> Item:
                 raise text.error(f"broken JSON: {error.msg.removesuffix(' at')}") from None
         else:
             if end < len(text.buffer) or text.is_ended:  # otherwise more digits of a number may follow
-                length, repaired = end - text.at, text.buffer.count("\ufffd", text.at, end)
+                length, repaired = end - text.at, 0
+                if text.is_repaired:
+                    exact = text.buffer[text.at : end]
+                    found = text.encoding.repair(exact)
+                    repaired = found.count("\ufffd") - exact.count("\ufffd")
+                    item = decoder.decode(found) if repaired else item
                 text.at = end
                 taken = text.take()
                 value = item if length <= text.limit else too_long(text.limit)

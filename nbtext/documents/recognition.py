@@ -6,7 +6,8 @@ The encoding of text that is not valid UTF-8 is named in a message, by charset-n
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -19,6 +20,15 @@ PICKLE_MAGICS = (b"\x80\x03", b"\x80\x04", b"\x80\x05")  # pickle protocols; no 
 TABLE_HINT = "name the file itself, or give --input-format"
 
 SAMPLE_BYTES = 1 << 16  # of a file
+LATIN = ("cp1252", "cp1250", "iso8859_2", "cp1254")  # encodings in wide use whose letters are mostly ASCII
+OTHERS = (
+    "cp1251", "koi8_r", "koi8_u", "cp1253", "cp1255", "cp1256", "cp874", "cp932", "euc_jp", "gb18030", "big5", "cp949",
+)  # fmt: skip
+MAX_BROKEN = 0.05  # share of words that no Latin language has, in text of the right encoding
+MIN_FOREIGN = 3  # letters of a word in another script: none of them is ASCII
+FEW_BYTES = 200  # not ASCII, of which the best encoding is uncertain
+MAX_GUESSES = 3
+AROUND_WORDS = "".join(map(chr, range(0x41))) + "[]{}|«»“”„‘’‚…–—¿¡€£§°©®™ºª½¼¾²³¹·•´`\xa0"
 MAX_SAMPLES = 20  # files
 
 
@@ -115,7 +125,7 @@ def name_binary(head: bytes, hint: str = BINARY.hint) -> Kind:
 
 def find_utf_16(head: bytes) -> Kind | None:
     """Return the kind of a file whose first bytes are UTF-16 text without a byte order mark; None if they are not."""
-    if (codec := guess_codec(head, is_wide=True)) is not None:
+    if (codec := guess_utf_16(head)) is not None:
         return BINARY._replace(hint=f"it seems to be UTF-16 without a byte order mark; try --encoding {codec}")
     least, most = WIDE_NULS
     return BINARY if least * len(head) < head.count(0) <= most * len(head) else None
@@ -130,27 +140,62 @@ def is_own_output(path: str) -> bool:
         return False
 
 
-def guess_codec(sample: bytes, *, is_wide: bool = False) -> str | None:
-    """Return the encoding that some bytes seem to have; None if none fits, or the library is not installed.
+def guess_utf_16(sample: bytes) -> str | None:
+    """Return the kind of UTF-16 that some bytes seem to be; None if they are not, or the library is not installed."""
+    sample = sample[: len(sample) // 2 * 2]
+    for codec in _rank(sample, ["utf_16_le", "utf_16_be"])[:1]:
+        if not {" ", "\n"}.isdisjoint(sample.decode(codec, "ignore")):  # other bytes may be letters, too
+            return codec.replace("_", "-")
+    return None
 
-    is_wide  whether only UTF-16 is considered
+
+def guess_codecs(sample: bytes) -> list[str]:
+    """Return the encodings in wide use that some bytes may have, the most likely one first; [] without the library.
+
+    Several Latin ones are named if their words differ, and all have only letters in them.
     """
+    n_others = sum(byte >= 0x80 for byte in sample)
+    if n_others == 0:
+        return []
+    fitting = [codec for codec in LATIN if _has_words(sample, codec)]
+    ranked = _rank(sample, fitting)
+    latin: dict[str, str] = {}  # by the text: the first encoding that gives it
+    for codec in sorted(fitting, key=lambda codec: ranked.index(codec) if codec in ranked else len(LATIN)):
+        text = sample.decode(codec)
+        latin[text] = min(codec, latin.get(text, codec), key=LATIN.index)
+    found = list(latin.values()) or _rank(sample, OTHERS)[: 2 if n_others < FEW_BYTES else 1]
+    return [codec.replace("_", "-") for codec in found[:MAX_GUESSES]]
+
+
+def _rank(sample: bytes, codecs: Sequence[str]) -> list[str]:
+    """Return those of some encodings that bytes may have, the most likely one first; [] without the library."""
     try:
         from charset_normalizer import from_bytes
     except ImportError:
-        return None
-    if is_wide:
-        sample = sample[: len(sample) // 2 * 2]
-    best = from_bytes(sample, cp_isolation=["utf_16_le", "utf_16_be"] if is_wide else None).best()
-    if best is None or best.encoding in ("utf_8", "ascii"):
-        return None
-    if is_wide and {" ", "\n"}.isdisjoint(sample.decode(best.encoding, "ignore")):  # other bytes may be letters, too
-        return None
-    return best.encoding.replace("_", "-")
+        return []
+    found = [each.encoding for each in from_bytes(sample, cp_isolation=list(codecs))] if codecs else []
+    return [codec for codec in found if codec in codecs]
 
 
-def guess_encoding(paths: Iterable[str]) -> str | None:
-    """Return the encoding that the files at some paths seem to have; None if none fits or all are valid UTF-8.
+def _has_words(sample: bytes, codec: str) -> bool:
+    """Return whether words that are not ASCII are like those of Latin languages: letters, some of them ASCII."""
+    try:
+        text = sample.decode(codec)
+    except UnicodeDecodeError:
+        return False
+    words = [word.strip(AROUND_WORDS) for word in text.split() if not word.isascii()]
+    letters = [part for word in words for part in re.split(r"[\x00-@\[-`{-\x7f’]+", word) if not part.isascii()]
+    n_broken = sum(
+        not part.isalpha()
+        or not (part.islower() or part.isupper() or part.istitle())
+        or (len(part) >= MIN_FOREIGN and min(part) > "\x7f")
+        for part in letters
+    )
+    return bool(n_broken <= MAX_BROKEN * len(letters))
+
+
+def guess_encodings(paths: Iterable[str]) -> list[str]:
+    """Return the encodings that the files at some paths may have; [] if none fits or all are valid UTF-8.
 
     Parameters
     ----------
@@ -166,7 +211,7 @@ def guess_encoding(paths: Iterable[str]) -> str | None:
             samples += [b"\n".join(invalid)] if invalid else []
         if len(samples) == MAX_SAMPLES:
             break
-    return guess_codec(b"\n".join(samples)) if samples else None
+    return guess_codecs(b"\n".join(samples)[: 4 * SAMPLE_BYTES])
 
 
 def _walk(paths: Iterable[str]) -> Iterator[str]:

@@ -41,6 +41,36 @@ def test_an_unknown_encoding_of_a_mail_is_named(nbtext: Any, model: str, tmp_pat
     nbtext("predict", "d", "-m", model, "--encoding", "klingon").refused(2, "there is no encoding 'klingon'")
 
 
+@pytest.mark.parametrize(
+    ("text", "codec", "advice"),
+    [
+        ("les élèves étaient très fiers de leur école où l'été fût long", "cp1252", "--encoding cp1252"),
+        ("wszyscy ludzie rodzą się wolni i równi pod względem swej godności", "iso8859-2", "--encoding iso8859-2\n"),
+    ],
+)
+def test_encodings_of_which_several_fit(nbtext: Any, tmp_path: Path, text: str, codec: str, advice: str) -> None:
+    """The French text is not called cp1250 alone, and the Polish one not iso8859-10."""
+    lines = [f"__label__{'a' if n % 2 else 'b'} {text} {n}" for n in range(20)]
+    (tmp_path / "t.txt").write_bytes("\n".join(lines).encode(codec))
+    assert advice in nbtext("train", "t.txt", "-o", "m").err
+
+
+@pytest.mark.parametrize("end", ["json", "jsonl", "csv", "tsv", "txt"])
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16", "gb18030"])
+def test_a_valid_replacement_character_is_not_an_invalid_byte(
+    nbtext: Any, model: str, tmp_path: Path, end: str, codec: str
+) -> None:
+    """Only bytes that are not valid are counted, in each format; in JSON, an escape is valid, too."""
+    text = "the bins \ufffd are \ufffd full"
+    content = {"json": f'[{{"text": "{text}"}},\n {{"text": "\\ufffd"}}]', "jsonl": f'{{"text": "{text}"}}\n'}
+    name = f"x.{end}"
+    (tmp_path / name).write_bytes(content.get(end, f"text\n{text}\n").encode(codec))
+    assert nbtext("predict", name, "-m", model, "--encoding", codec).ok().err == ""
+    if codec == "utf-8":
+        (tmp_path / name).write_bytes((tmp_path / name).read_bytes().replace(b"full", b"f\xffll \xe2\x82"))
+        assert "replaced 2 invalid bytes in 1 document" in nbtext("predict", name, "-m", model).ok().err
+
+
 def test_utf_16_is_named_where_a_file_is_skipped(nbtext: Any, tmp_path: Path) -> None:
     for name in ("d/a/1.dat", "d/b/2.dat"):
         (tmp_path / name).parent.mkdir(parents=True)

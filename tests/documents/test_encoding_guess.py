@@ -1,13 +1,14 @@
 """The encoding of text that is not UTF-8 is named in a message; no text is decoded by a guess."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.documents.recognition import BINARY, find_utf_16, guess_codec, guess_encoding
+from nbtext.documents.recognition import BINARY, find_utf_16, guess_codecs, guess_encodings, guess_utf_16
 
 pytest.importorskip("charset_normalizer")
 
@@ -31,21 +32,69 @@ TEXTS = {
 def test_each_language_has_its_encoding(codec: str) -> None:
     """The encoding of a few lines of each language decodes them."""
     content = (TEXTS[codec] * 3).encode(codec)
-    found = guess_codec(content)
-    assert found is not None
-    assert codec == "cp1252" or content.decode(found) == TEXTS[codec] * 3
+    assert content.decode(guess_codecs(content)[0]) == TEXTS[codec] * 3
+
+
+LANGUAGES = {  # of the Universal Declaration of Human Rights, with encodings in which their texts still occur
+    "fra": "cp1252", "deu_1901": "cp1252", "spa": "cp1252", "por_PT": "cp1252", "ita": "cp1252", "swe": "cp1252",
+    "dan": "cp1252", "fin": "cp1252", "isl": "cp1252", "pol": "iso8859-2 cp1250", "ces": "iso8859-2 cp1250",
+    "hun": "iso8859-2 cp1250", "ron": "iso8859-2 cp1250", "slk": "iso8859-2 cp1250", "hrv": "iso8859-2 cp1250",
+    "slv": "iso8859-2 cp1250", "rus": "cp1251 koi8-r", "ukr": "cp1251 koi8-u", "bul": "cp1251",
+    "ell_monotonic": "cp1253 iso8859-7", "tur": "cp1254 iso8859-9", "heb": "cp1255 iso8859-8", "arb": "cp1256",
+    "tha": "cp874", "jpn": "shift_jis euc_jp", "cmn_hans": "gb18030 gbk", "cmn_hant": "big5", "kor": "euc_kr cp949",
+}  # fmt: skip
+RARE = {"cp1257", "cp1258", "iso8859-10", "iso8859-13", "iso8859-14", "mac-latin2", "cp852", "kz1048", "shift-jis-2004"}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("size", [60, 300, 6000])
+def test_the_encoding_is_among_those_that_are_named(corpora: Callable[[str], Path], language: str, size: int) -> None:
+    """Of a short text up to three encodings in wide use; one of them gives the text."""
+    text = (corpora("udhr2") / f"{language}.txt").read_text("utf-8")[800 : 800 + size]
+    for codec in LANGUAGES[language].split():
+        content = text.encode(codec, "ignore")
+        lines = [line for line in content.split(b"\n") if not line.isascii()]
+        found = guess_codecs(b"\n".join(lines))
+        assert len(found) <= 3 and RARE.isdisjoint(found)
+        assert not lines or any(is_decoded(content, codec, each) for each in found), (codec, found)
+
+
+def is_decoded(content: bytes, codec: str, guess: str) -> bool:
+    """Whether an encoding gives the same text; of Greek, two encodings differ in one accented letter."""
+    return content.decode(guess, "replace").replace("’", "Ά") == content.decode(codec).replace("’", "Ά")
+
+
+@pytest.mark.parametrize(
+    ("text", "codec", "expected"),
+    [
+        ("Élève reçu à l'école française", "cp1252", {"cp1252"}),
+        ("un café", "cp1252", {"cp1252"}),
+        ("Größe und Übermut", "cp1252", {"cp1252"}),
+        ("Zażółć gęślą jaźń", "iso8859-2", {"iso8859-2"}),
+        ("Zażółć gęślą jaźń", "cp1250", {"cp1250"}),
+        ("Příliš žluťoučký kůň úpěl", "cp1250", {"cp1250"}),
+        ("Hello, привет и до свидания", "cp1251", {"cp1251"}),
+        ("Все люди рождаются свободными", "cp1251", {"cp1251"}),
+    ],
+)
+def test_words_tell_latin_encodings_apart(text: str, codec: str, expected: set[str]) -> None:
+    """An encoding with symbols within words is left out; of those with letters, all are named."""
+    found = guess_codecs(text.encode(codec))
+    assert codec in found and expected <= set(found)
+    if codec.startswith("iso8859-2"):
+        assert found == ["iso8859-2"]
 
 
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("text", [*TEXTS.values(), "plain English text\nof two lines\n"])
 def test_utf_16_without_a_mark(codec: str, text: str) -> None:
-    assert guess_codec((text * 3).encode(codec), is_wide=True) == codec
+    assert guess_utf_16((text * 3).encode(codec)) == codec
 
 
 @given(content=st.binary(max_size=300))
 def test_any_bytes(content: bytes) -> None:
     """No bytes raise an error, and text without NUL is never recognized as UTF-16."""
-    guess_codec(content)
+    guess_codecs(content)
     found = find_utf_16(content.replace(b"\0", b"a"))
     assert found is None
 
@@ -54,11 +103,10 @@ def test_only_files_that_are_not_utf_8_count(tmp_path: Path, monkeypatch: pytest
     """Without the library, nothing is named."""
     (tmp_path / "d/a").mkdir(parents=True)
     (tmp_path / "d/a/good.txt").write_text("größe", encoding="utf-8")
-    assert guess_encoding([str(tmp_path / "d"), str(tmp_path / "missing"), "-"]) is None
+    assert guess_encodings([str(tmp_path / "d"), str(tmp_path / "missing"), "-"]) == []
     (tmp_path / "d/a/text.txt").write_bytes(TEXTS["gb18030"].encode("gb18030") * 5)
-    guessed = guess_encoding([str(tmp_path / "d")])
-    assert guessed is not None
-    assert TEXTS["gb18030"].encode("gb18030").decode(guessed) == TEXTS["gb18030"]
+    guessed = guess_encodings([str(tmp_path / "d")])
+    assert TEXTS["gb18030"].encode("gb18030").decode(guessed[0]) == TEXTS["gb18030"]
     monkeypatch.setitem(sys.modules, "charset_normalizer", None)
-    assert guess_encoding([str(tmp_path / "d")]) is None
+    assert guess_encodings([str(tmp_path / "d")]) == []
     assert find_utf_16("some text".encode("utf-16-le")) == BINARY
