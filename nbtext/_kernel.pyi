@@ -73,6 +73,7 @@ def scan(
     ids : Column
     others : sequence of list of (str, bytes or None)
         The values of each key of `other_names`: texts, and the JSON of lists; None for null, "" and a missing key.
+        Numbers and booleans are as Python spells them; white space at the ends is removed from ids only.
 
     Raises
     ------

@@ -25,7 +25,7 @@ from typing import IO, Any, NamedTuple
 
 from nbtext.documents.batch import Batch, BatchBuilder, Block
 from nbtext.documents.blocks import ByteRange, ReadOptions, cut, group_items, read_raw_blocks
-from nbtext.documents.fields import Fields, Label, find_fields, or_error, read_cells, read_label
+from nbtext.documents.fields import NESTED, Fields, Label, find_fields, name_of, or_error, read_cells, text_of
 from nbtext.documents.lines import origin_of
 from nbtext.documents.rows import LINES_HINT, PREFIX_HINT, ChangedRows, Column, NewLabel, Target, name_labels
 from nbtext.documents.settings import InputSettings
@@ -71,10 +71,10 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
             raise InputError(what, where=stream.path, hint="save it as a file")
         table = ParquetFile(file, pre_buffer=False, buffer_size=BUFFER_BYTES)
         schema, metadata, settings = table.schema_arrow, table.metadata, options.settings
-        columns = find_fields(schema.names, settings, stream.path)
-        names = schema.names if settings.keeps_rows else [columns.names[place] for place in columns.places()]
+        columns = find_fields(_list_names(schema, settings), settings, stream.path)
+        names = schema.names if settings.keeps_rows else [schema.names[place] for place in _places(columns, schema)]
         leaves = [table.schema.column(place) for place in range(len(table.schema))]
-        leaves = [leaf for leaf in leaves if leaf.path.partition(".")[0] in names]
+        leaves = [leaf for leaf in leaves if leaf.path in names or leaf.path.partition(".")[0] in names]
         binary = [leaf for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
         texts = [leaf.path for leaf in binary if leaf.logical_type.type != "DECIMAL"]
         as_dictionaries = ParquetFile(file, pre_buffer=False, buffer_size=BUFFER_BYTES, read_dictionary=texts)
@@ -124,18 +124,53 @@ def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
             stream.skip(len(FILE_MAGIC) if is_file else 0)
             messages = pa.ipc.MessageReader.open_stream(pa.PythonFile(_Blocks(read_raw_blocks(stream)), mode="r"))
             table = pa.ipc.open_stream(pa.PythonFile(_Blocks(check_messages(messages, stream.path)), mode="r"))
-            columns = find_fields(table.schema.names, options.settings, stream.path)
+            columns = find_fields(_list_names(table.schema, options.settings), options.settings, stream.path)
             start = ArrowDocuments(rows, 1, columns, options)
             parts = chain.from_iterable(_cut(batch, stream.newly_read()) for batch in table)
             yield from _make_blocks(start, parts, table.schema)
             return
         schema = pa.ipc.open_file(file).schema
-        columns = find_fields(schema.names, options.settings, stream.path)
-        wanted = range(len(schema.names)) if options.settings.keeps_rows else columns.places()
-        table = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=sorted(wanted)))
+        columns = find_fields(_list_names(schema, options.settings), options.settings, stream.path)
+        wanted = list(range(len(schema.names))) if options.settings.keeps_rows else _places(columns, schema)
+        table = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=wanted))
         checked = CheckedFile(file, table, stream.path)
         start = ArrowDocuments(rows, 1, columns, options)
         yield from _read_groups(start, table.num_record_batches, checked.count, checked.read, schema, stream.size)
+
+
+def _list_names(schema: Any, settings: InputSettings) -> list[str]:
+    """Return the names of all columns, and those of fields of structs that are wanted, such as `data.text`."""
+    wanted = (*settings.text_field, *settings.label_names, settings.id_field, settings.split_field or "")
+    nested = [name for name in dict.fromkeys(wanted) if len(_find_path(schema, name)) > 1]
+    return [*schema.names, *nested]
+
+
+def _find_path(fields: Any, name: str) -> list[str]:
+    """Return the names of a column and of fields of structs in it that lead to a value; none if there is none.
+
+    A column that has the whole name goes before a field of a struct, as `find_value` finds keys of JSON.
+    """
+    import pyarrow as pa
+
+    kinds = {field.name: field.type for field in fields}
+    if name in kinds:
+        return [name]
+    place = name.find(".")
+    while place >= 0:
+        kind = kinds.get(name[:place])
+        path = _find_path(kind, name[place + 1 :]) if kind is not None and pa.types.is_struct(kind) else []
+        if path:
+            return [name[:place], *path]
+        place = name.find(".", place + 1)
+    return []
+
+
+def _places(columns: Fields, schema: Any) -> list[int]:
+    """Return the places of the columns of the file that are read, ascending."""
+    n_columns = len(schema.names)
+    places = columns.places()
+    nested = [_find_path(schema, columns.names[place])[0] for place in places if place >= n_columns]
+    return sorted({*(place for place in places if place < n_columns), *map(schema.names.index, nested)})
 
 
 def _read_groups(
@@ -188,6 +223,8 @@ def _longest(array: Any) -> int:
 
     while isinstance(array, pa.ListArray | pa.LargeListArray):
         array = array.values
+    if isinstance(array, pa.StructArray):
+        return max((_longest(array.field(place)) for place in range(array.type.num_fields)), default=0)
     if not pa.types.is_dictionary(array.type) or not len(array.dictionary):
         return 0
     return int(_decoded_sizes(array.dictionary).max())
@@ -515,32 +552,46 @@ class ArrowDocuments:
         import pyarrow as pa
 
         settings, columns = self.options.settings, self.columns.labels
-        if not settings.label_fields and columns:
-            name = self.columns.names[columns[0]]
-            array = self.rows.table.column(name)
-            kind = array.type
-            if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-                array.validate(full=True)
-                if kind.value_type not in (pa.string(), pa.large_string(), pa.string_view(), pa.null()):
-                    raise InputError(f"`{name}` is {kind}, expected strings", where=self.rows.path)
-                return [or_error(read_label, labels, name, settings) for labels in array.to_pylist()]
-        cells = [self._names(column, builder) for column in columns]
-        if not cells:
+        if not columns:
             return [None] * self.rows.table.num_rows
-        return [or_error(read_cells, row, settings) for row in zip(*cells, strict=True)]
+        array = self._column(columns[0])
+        kind = array.type
+        is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+        if is_list and not settings.label_fields:
+            array.validate(full=True)
+            spell = _spelling(kind.value_type)
+            lists = [None if items is None else list(map(spell, items)) for items in array.to_pylist()]
+            return [or_error(read_cells, [labels], settings) for labels in lists]
+        cells = [self._texts(column, builder) for column in columns]
+        return [
+            next((cell for cell in row if isinstance(cell, InputError)), None) or or_error(read_cells, row, settings)
+            for row in zip(*cells, strict=True)
+        ]
 
     def _names(self, column: int | None, builder: BatchBuilder) -> list[str | None]:
-        """Return labels, ids or groups."""
+        """Return ids or groups."""
         if column is None:
             return [None] * self.rows.table.num_rows
-        return [text if isinstance(text, str) else None for text in self._texts(column, builder)]
+        return [name_of(text) if isinstance(text, str) else None for text in self._texts(column, builder)]
+
+    def _column(self, column: int) -> Any:
+        """Return the values of a column, or of a field of a struct in it."""
+        import pyarrow.compute as pc
+
+        table = self.rows.table
+        name, *keys = _find_path(table.schema, self.columns.names[column])
+        array = table.column(name)
+        for key in keys:
+            array.validate(full=True)
+            array = pc.struct_field(array, key)
+        return array
 
     def _texts(self, column: int, builder: BatchBuilder) -> list[str | InputError | None]:
-        """Return a column as texts, numbers as they are written; an error for bytes that are not text."""
+        """Return a column as texts, numbers as Python spells them; an error for bytes that are not text."""
         import pyarrow as pa
 
         name = self.columns.names[column]
-        array = self.rows.table.column(name)
+        array = self._column(column)
         if isinstance(array.type, pa.BaseExtensionType):
             array = array.storage
         if pa.types.is_dictionary(array.type):
@@ -550,7 +601,8 @@ class ArrowDocuments:
         kind = array.type
         if pa.types.is_nested(kind):
             hint = "name a column of strings"
-            raise InputError(f"`{name}` is {kind}, expected a string", where=self.rows.path, hint=hint)
+            what = str(kind) if len(str(kind)) <= MAX_REASON else "nested"
+            raise InputError(f"`{name}` is {what}, expected a string", where=self.rows.path, hint=hint)
         is_text = kind in (pa.string(), pa.large_string(), pa.string_view())
         is_binary = kind in (pa.binary(), pa.large_binary(), pa.binary_view())
         try:
@@ -567,7 +619,7 @@ class ArrowDocuments:
             array.validate(full=True)
             texts = [self._decode(content, builder) for content in array.to_pylist()]
         else:
-            texts = array.cast(pa.large_string()).to_pylist()
+            texts = list(map(_spelling(kind), _without_nanoseconds(array).to_pylist()))
         return texts
 
     def _decode(self, content: bytes | None, builder: BatchBuilder) -> str | InputError | None:
@@ -581,6 +633,32 @@ class ArrowDocuments:
         return decoded.text
 
 
+def _spelling(kind: Any) -> Callable[[Any], Any]:
+    """Return the function that spells a value of a type as Python does: 0.1 of 32 bits, too, is 0.1."""
+    import numpy as np
+    import pyarrow as pa
+
+    if kind == pa.float32():
+        return lambda value: None if value is None else text_of(float(str(np.float32(value))))
+    if kind == pa.float16():
+        return lambda value: None if value is None else text_of(float(str(np.float16(value))))
+    return lambda value: value if isinstance(value, NESTED) else text_of(value)
+
+
+def _without_nanoseconds(array: Any) -> Any:
+    """Return times in microseconds, which Python has; other values as they are."""
+    import pyarrow as pa
+
+    kind = array.type
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return array.cast(pa.timestamp("us", kind.tz), safe=False)
+    if kind == pa.time64("ns"):
+        return array.cast(pa.time64("us"), safe=False)
+    if kind == pa.duration("ns"):
+        return array.cast(pa.duration("us"), safe=False)
+    return array
+
+
 @contextmanager
 def convert_errors(path: str) -> Iterator[None]:
     """Convert any error of pyarrow into an InputError of one line."""
@@ -588,7 +666,7 @@ def convert_errors(path: str) -> Iterator[None]:
 
     try:
         yield
-    except (pa.ArrowException, OSError, OverflowError, UnicodeDecodeError, KeyError, IndexError) as error:
+    except (pa.ArrowException, OSError, OverflowError, ValueError, KeyError, IndexError) as error:
         reason = str(error).strip().partition("\n")[0]
         short = reason if len(reason) <= MAX_REASON else f"{reason[:MAX_REASON]}…"
         what = f"is broken: {short or type(error).__name__}"

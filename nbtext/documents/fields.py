@@ -20,6 +20,9 @@ MAX_CHARACTERS = 40  # of each
 HEADER_HINT = "name the columns with --text-field and --label-field; without a header in the file, give numbers from 1"
 DEFAULTS = InputSettings()
 LABEL_PREFIX = "__label__"  # of the labels in a line of fastText
+MISSING = ("nan", "NaN", "NaT", "<NA>")  # Python's `str` of values that stand for a missing one in tables
+NESTED = (list, tuple, dict)
+MISSING_KEY = object()
 HAS_LABEL = {"1": True, "true": True, "1.0": True, "0": False, "false": False, "0.0": False}
 
 _label_token = re.compile(rf"(?:^|(?<=\s)){LABEL_PREFIX}(\S*)\s?")
@@ -34,8 +37,30 @@ class _Null(str):
 NULL = _Null()
 
 
+def text_of(value: Any) -> str | None:
+    """Return Python's `str` of a value, which is a text already in most formats; None for null, NaN and their kind."""
+    if value is NULL:
+        return None
+    if isinstance(value, str):
+        return str(value)  # not an object of a subclass
+    text = None if value is None else str(value)
+    return None if text in MISSING else text
+
+
+def name_of(value: Any) -> str | None:
+    """Return the label, id or group that a value stands for, in every format and in Python; None if it is missing.
+
+    It is Python's `str` of the value without white space at its ends: `1`, `0.0`, `True`. A text stays as it is but for
+    that. Null, NaN and blank are missing.
+    """
+    text = text_of(value)
+    return text.strip() or None if text is not None else None
+
+
 def split_label(text: str | None, settings: InputSettings) -> Label:
     """Return the labels of a text: without a separator in the settings, the text is one label.
+
+    With a separator, a blank text is a document without labels; None is one whose labels are not known.
 
     Raises
     ------
@@ -43,45 +68,39 @@ def split_label(text: str | None, settings: InputSettings) -> Label:
         There are several labels, and the settings want one.
     """
     if text is None or settings.label_separator is None:
-        return text or None
-    return collect_labels(map(str.strip, text.split(settings.label_separator)), settings)
+        return name_of(text)
+    return collect_labels(text.split(settings.label_separator), settings)
 
 
 def read_label(value: Any, name: str, settings: InputSettings) -> Label:
-    """Return the labels of a value of JSON, of a database or of an Arrow table: a text, or a list of texts.
+    """Return the labels of a value of JSON, of a database or of an Arrow table: one value, or a list of them.
 
     Raises
     ------
     InputError
-        The value is neither, or there are several labels, and the settings want one.
+        The value is an object, or a list of lists or objects; or there are several labels, and the settings want one.
     """
-    if value is None or isinstance(value, str):
-        return split_label(value, settings)
-    if isinstance(value, int):
-        return _text_of(value, name)
-    if not isinstance(value, list | tuple):
-        raise InputError(f"`{name}` is an object, expected a string or a list of strings")
-    return collect_labels([_text_of(item, name) for item in value], settings)
+    if isinstance(value, list | tuple):
+        if any(isinstance(item, NESTED) for item in value):
+            hint = "each item is one label: a text or a number"
+            raise InputError(f"`{name}` has an item that is a list or an object", hint=hint)
+        return collect_labels(value, settings)
+    if isinstance(value, dict):
+        key = next((key for key, inner in value.items() if not isinstance(inner, dict)), "KEY")
+        hint = f"name one of its keys, as in --label-field {name}.{format_names([key])}"
+        raise InputError(f"`{name}` is an object, expected a text, a number or a list", hint=hint)
+    return split_label(text_of(value), settings)
 
 
-def _text_of(value: Any, name: str) -> str:
-    """Return a text, a whole number or a boolean as in JSON; InputError for other values, and for an empty text."""
-    if isinstance(value, int):
-        return str(value).lower()
-    if not isinstance(value, str) or not value:
-        raise InputError(f"`{name}` has an empty item, or one that is not a string", hint="each item is one label")
-    return value
-
-
-def collect_labels(labels: Iterable[str], settings: InputSettings) -> Label:
-    """Return labels without empty and duplicate ones; the label itself if the settings want one for each document.
+def collect_labels(values: Iterable[Any], settings: InputSettings) -> Label:
+    """Return labels without missing and duplicate ones; the label itself if the settings want one for each document.
 
     Raises
     ------
     InputError
         There are several labels, and the settings want one.
     """
-    found = tuple(dict.fromkeys(label for label in labels if label))
+    found = tuple(dict.fromkeys(filter(None, map(name_of, values))))
     if not settings.single_label:
         return found
     if len(found) > 1:
@@ -89,28 +108,29 @@ def collect_labels(labels: Iterable[str], settings: InputSettings) -> Label:
     return found[0] if found else None
 
 
-def read_indicators(names: Sequence[str], values: Sequence[str | None], settings: InputSettings) -> Label:
-    """Return the names of the columns that hold 1 or true, or None if every column is empty.
+def read_indicators(names: Sequence[str], values: Sequence[Any], settings: InputSettings) -> Label:
+    """Return the names of the columns that hold 1 or true, or None if every value is missing.
 
     Raises
     ------
     InputError
         A value is none of 0, 1, false and true, or there are several labels, and the settings want one.
     """
-    if all(value is None for value in values):
+    texts = list(map(name_of, values))
+    if not any(texts):
         return None
     found = []
-    for name, value in zip(names, values, strict=True):
-        has_label = HAS_LABEL.get((value or "").strip().lower())
+    for name, text in zip(names, texts, strict=True):
+        has_label = HAS_LABEL.get((text or "").lower())
         if has_label is None:
-            raise InputError(f"`{name}` is {(value or '')[:MAX_CHARACTERS]!r}, expected 0 or 1", hint=FIELDS_HINT)
+            raise InputError(f"`{name}` is {(text or '')[:MAX_CHARACTERS]!r}, expected 0 or 1", hint=FIELDS_HINT)
         if has_label:
             found.append(name)
     return collect_labels(found, settings)
 
 
-def read_cells(cells: Sequence[str | None], settings: InputSettings) -> Label:
-    """Return the labels of the columns that hold them: none, the column of labels, or the columns of `label_fields`.
+def read_cells(cells: Sequence[Any], settings: InputSettings) -> Label:
+    """Return the labels of the values that hold them: none, that of the label field, or those of `label_fields`.
 
     Raises
     ------
@@ -119,7 +139,25 @@ def read_cells(cells: Sequence[str | None], settings: InputSettings) -> Label:
     """
     if cells and settings.label_fields:
         return read_indicators(settings.label_fields, cells, settings)
-    return split_label(cells[0], settings) if cells else None
+    return read_label(cells[0], settings.label_field, settings) if cells else None
+
+
+def find_value(record: Mapping[str, Any], name: str) -> Any:
+    """Return the value of a key of nested objects, such as `data.text`; MISSING_KEY if there is none.
+
+    A key that has the whole name goes before one of an object in it.
+    """
+    if name in record:
+        return record[name]
+    place = name.find(".")
+    while place >= 0:
+        inner = record.get(name[:place])
+        if isinstance(inner, dict):
+            found = find_value(inner, name[place + 1 :])
+            if found is not MISSING_KEY:
+                return found
+        place = name.find(".", place + 1)
+    return MISSING_KEY
 
 
 def or_error(read: Callable[..., Label], *values: Any) -> Label | InputError:
@@ -128,22 +166,6 @@ def or_error(read: Callable[..., Label], *values: Any) -> Label | InputError:
         return read(*values)
     except InputError as problem:
         return problem
-
-
-def read_record_label(record: Mapping[str, Any], settings: InputSettings) -> Label:
-    """Return the labels of a JSON object: of its key, or of the keys of `label_fields`.
-
-    Raises
-    ------
-    InputError
-        A value is not a label.
-    """
-    if not settings.label_fields:
-        return read_label(record.get(settings.label_field), settings.label_field, settings)
-    names = settings.label_fields
-    values = [record.get(name) for name in names]
-    texts = [None if value is None else _text_of(value, name) for name, value in zip(names, values, strict=True)]
-    return read_indicators(names, texts, settings)
 
 
 def several_labels(labels: Sequence[str], hint: str) -> InputError:

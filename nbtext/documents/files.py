@@ -26,6 +26,7 @@ from nbtext.documents.batch import Batch, Block
 from nbtext.documents.blocks import ReadOptions, Shard
 from nbtext.documents.decoding import BOMS, Decoded
 from nbtext.documents.decompression import MAGICS, SUFFIXES, check_compression, too_long, unpack
+from nbtext.documents.fields import name_of
 from nbtext.documents.formats import HTML_SUFFIXES, content_suffix, is_mail
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, NbtextError
@@ -175,7 +176,7 @@ def _list_remote_files(root: str, tree: Tree, is_excluded: Callable[[str], bool]
             tree.skipped.append((path, EXCLUDED))
         else:
             tree.paths.append(path)
-            tree.labels.append(names[0] if len(names) > 1 else None)
+            tree.labels.append(name_of(names[0]) if len(names) > 1 else None)
             tree.in_maildir.append(False)
 
 
@@ -195,7 +196,7 @@ def _list_local_files(root: str, tree: Tree, outputs: Outputs, is_excluded: Call
             continue
         is_label = len(stack) == 1 and not parent.is_maildir
         try:
-            folder = _open_folder(entry.path, entry.name if is_label else parent.label)
+            folder = _open_folder(entry.path, name_of(entry.name) if is_label else parent.label)
         except OSError:
             tree.skipped.append((entry.path, UNREADABLE_FOLDER))
             continue

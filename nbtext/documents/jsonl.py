@@ -19,7 +19,17 @@ from nbtext.documents.batch import Batch, BatchBuilder, Block, join_fields
 from nbtext.documents.blocks import ReadOptions, group_items, read_raw_blocks
 from nbtext.documents.decoding import decode_lines
 from nbtext.documents.decompression import too_long
-from nbtext.documents.fields import Label, format_names, read_indicators, read_label, read_record_label, split_label
+from nbtext.documents.fields import (
+    MISSING_KEY,
+    NESTED,
+    Label,
+    find_value,
+    format_names,
+    name_of,
+    read_cells,
+    read_label,
+    text_of,
+)
 from nbtext.documents.lines import LineDocuments, keep_lines, origin_of, read_line_documents
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream
@@ -47,9 +57,15 @@ scan = choose_version(scan)
 _blanks = re.compile(r"[ \t\n\r]*")
 _string = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
+
+def spell_float(digits: str) -> str | None:
+    """Return a number of JSON with a point, an exponent or no digits as Python spells it; None for NaN."""
+    return text_of(float(digits))
+
+
 # numbers are kept as text: ids and labels may have more digits than a float can hold
 decoder = json.JSONDecoder(
-    parse_int=lambda digits: digits if digits != "-0" else "0", parse_float=str, parse_constant=lambda _: None
+    parse_int=lambda digits: digits if digits != "-0" else "0", parse_float=spell_float, parse_constant=spell_float
 )
 
 
@@ -83,10 +99,10 @@ def _parse_flat(lines: LineDocuments) -> Batch:
     if columns is None:
         raise _UnusualLineError
     texts, ids, others = columns
-    split = _require_texts(others[0]) if groups else None
+    split = list(map(name_of, _require_texts(others[0]))) if groups else None
     if settings.label_fields:
         rows = zip(*map(_require_texts, others[len(groups) :]), strict=True)
-        labels = [read_indicators(settings.label_fields, row, settings) for row in rows]
+        labels = [read_cells(row, settings) for row in rows]
     else:
         if settings.label_separator is not None and None in others[-1]:
             raise _UnusualLineError  # an empty text is a list without labels, but a missing key is not
@@ -113,9 +129,8 @@ def _require_texts(values: list[str | bytes | None]) -> list[str | None]:
 
 def _read_scanned(value: str | bytes | None, settings: InputSettings) -> Label:
     """Return the labels of a text, or of the JSON of a list."""
-    if isinstance(value, bytes):
-        return read_label(decoder.decode(value.decode()), settings.label_field, settings)
-    return split_label(value, settings)
+    scanned = decoder.decode(value.decode()) if isinstance(value, bytes) else value
+    return read_label(scanned, settings.label_field, settings)
 
 
 def _parse_with_json(lines: LineDocuments) -> Batch:
@@ -150,9 +165,9 @@ def add_record(
         if not isinstance(record, dict):
             hint = "jq -c '.[]' writes the items of a list as lines" if isinstance(record, list) else ""
             raise InputError(f"expected an object, found {TYPE_NAMES[type(record)]}", hint=hint)
-        identity = _name(record, settings.id_field)
-        texts, label = _texts(record, settings.text_field), read_record_label(record, settings)
-        group = _name(record, settings.split_field) if settings.split_field is not None else None
+        identity = name_of(_find_text(record, settings.id_field))
+        texts, label = _texts(record, settings.text_field), _read_labels(record, settings)
+        group = name_of(_find_text(record, settings.split_field)) if settings.split_field is not None else None
     except InputError as problem:
         builder.add((), place=place, identity=identity, line=line, label=problem)
         return
@@ -186,22 +201,28 @@ def _parse_line(line: str) -> Any:
 def _texts(record: dict[str, Any], names: Sequence[str]) -> list[str]:
     """Return the text of each field; null is an empty text, but an error if all fields are null."""
     for name in names:
-        if name not in record:
+        if find_value(record, name) is MISSING_KEY:
             raise InputError(f"no key `{name}`, found {format_names(list(record))}", hint=TEXT_HINT)
-    texts = [_name(record, name) for name in names]
+    texts = [_find_text(record, name) for name in names]
     if all(text is None for text in texts):
         raise InputError(f"`{names[0]}` is null", hint=TEXT_HINT)
     return [text or "" for text in texts]
 
 
-def _name(record: dict[str, Any], name: str) -> str | None:
-    """Return a value as text, numbers and booleans as in JSON."""
-    value = record.get(name)
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return json.dumps(value)
-    raise InputError(f"`{name}` is {TYPE_NAMES[type(value)]}, expected a string")
+def _find_text(record: dict[str, Any], name: str) -> str | None:
+    """Return a value as text; None for null and a missing key."""
+    value = find_value(record, name)
+    if isinstance(value, NESTED):
+        raise InputError(f"`{name}` is {TYPE_NAMES[type(value)]}, expected a string")
+    return None if value is MISSING_KEY else text_of(value)
+
+
+def _read_labels(record: dict[str, Any], settings: InputSettings) -> Label:
+    """Return the labels of an object: of its key, or of the keys of `label_fields`."""
+    if settings.label_fields:
+        return read_cells([_find_text(record, name) for name in settings.label_fields], settings)
+    value = find_value(record, settings.label_field)
+    return read_label(None if value is MISSING_KEY else value, settings.label_field, settings)
 
 
 def _depth(line: str) -> int:

@@ -189,6 +189,8 @@ cdef class Lines:
             if not value.is_ascii:
                 column.strings[line] = self.text_of(value)
                 column.spans[line].letters = NULL
+            if origin is not None:
+                column.trim(line)
         column.n_rows = self.n_lines
         if origin is not None:
             column.copy_letters()
@@ -225,6 +227,11 @@ cdef object make_text(const uint8_t* letters, size_t length, bint is_ascii):
     return text
 
 
+cdef inline bint is_blank(uint8_t letter) noexcept nogil:
+    """Return whether Python strips a character of ASCII."""
+    return letter == c' ' or 9 <= letter <= 13 or 28 <= letter <= 31
+
+
 @cython.final
 cdef class Column:
     """The texts or ids of the lines of a block; see `_kernel.pyi`."""
@@ -254,6 +261,20 @@ cdef class Column:
                 self.spans[row].letters = place
                 place += self.spans[row].length
         self.owner = letters
+        return 0
+
+    cdef int trim(self, size_t row) except -1:
+        """Remove white space at the ends of an id."""
+        cdef Span* span = &self.spans[row]
+        if span.letters == NULL and span.length:
+            self.strings[row] = self.strings[row].strip()
+            span.length = len(self.strings[row])
+            return 0
+        while span.length and is_blank(span.letters[0]):
+            span.letters += 1
+            span.length -= 1
+        while span.length and is_blank(span.letters[span.length - 1]):
+            span.length -= 1
         return 0
 
     cdef object text(self, size_t row):

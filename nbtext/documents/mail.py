@@ -25,7 +25,7 @@ from nbtext.documents.batch import Batch, BatchBuilder, Block
 from nbtext.documents.blocks import ReadOptions, group_items, read_line_blocks, read_raw_blocks
 from nbtext.documents.decoding import BOMS, Decoded, Encoding, decode_named
 from nbtext.documents.decompression import too_long
-from nbtext.documents.fields import DEFAULTS, split_label
+from nbtext.documents.fields import DEFAULTS, name_of, split_label
 from nbtext.documents.formats import MAIL_HEADERS, MBOX_SEPARATOR
 from nbtext.documents.html import decode_html
 from nbtext.documents.lines import origin_of
@@ -317,7 +317,7 @@ def _parse_mails(mails: list[RawMail], encoding: Encoding, settings: InputSettin
             continue
         texts = [mail.text(name) for name in settings.text_field]
         name = _header_if_named(mail, settings.id_field, DEFAULTS.id_field)
-        group = mail.text(settings.split_field) if settings.split_field is not None else None
+        group = name_of(mail.text(settings.split_field)) if settings.split_field is not None else None
         builder.add(texts, place=identity, identity=name, label=label, group=group)
         builder.batch.count_repairs(mail.repaired, mail.unknown)
     return builder.finish()
@@ -325,7 +325,7 @@ def _parse_mails(mails: list[RawMail], encoding: Encoding, settings: InputSettin
 
 def _header_if_named(mail: Mail, name: str, default: str) -> str | None:
     """Return the header if its name is not the default; otherwise the sender of a mail could choose its label or id."""
-    return mail.text(name) or None if name != default else None
+    return name_of(mail.text(name)) if name != default else None
 
 
 def read_mbox(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:

@@ -53,11 +53,14 @@ cdef enum:
 cdef enum Kind:
     NOTHING  # null, or the key is missing
     TEXT  # a string
-    SPELLED  # a number or a boolean, as it is written; without letters if json must format it
+    SPELLED  # a number or a boolean, as Python spells it; without letters if json must format it
     LIST  # a list of the above, as it is written
 
+cdef const char* TRUE = "True"
+cdef const char* FALSE = "False"
+
 cdef struct JsonValue:
-    const uint8_t* letters  # in the line; NULL for a string with escapes
+    const uint8_t* letters  # in the line, or of a boolean; NULL for a string with escapes
     size_t start  # offset in `Scanner.unescaped`, of a string with escapes
     size_t length
     Kind kind
@@ -254,8 +257,8 @@ cdef inline bint take_scalar(Scanner* s, JsonValue* value) noexcept nogil:
     value[0] = JsonValue(NULL, 0, 0, NOTHING, True)
     if take_word(s, "null", 4):
         return True
-    value[0] = JsonValue(start, 0, 0, SPELLED, True)
-    if take_word(s, "true", 4) or take_word(s, "false", 5):
-        value.length = s.at - start
+    if take_word(s, "true", 4):
+        value[0] = JsonValue(<const uint8_t*> TRUE, 0, 4, SPELLED, True)
         return True
-    return False
+    value[0] = JsonValue(<const uint8_t*> FALSE, 0, 5, SPELLED, True)
+    return take_word(s, "false", 5)

@@ -23,7 +23,17 @@ from urllib.parse import quote, unquote
 
 from nbtext.documents.batch import Batch, BatchBuilder, Block
 from nbtext.documents.blocks import ReadOptions, group_items
-from nbtext.documents.fields import Fields, Label, find_fields, format_names, or_error, read_cells, read_label
+from nbtext.documents.fields import (
+    NESTED,
+    Fields,
+    Label,
+    find_fields,
+    format_names,
+    name_of,
+    or_error,
+    read_cells,
+    text_of,
+)
 from nbtext.documents.lines import origin_of
 from nbtext.documents.rows import PREFIX_HINT, ChangedRows, Column, Target
 from nbtext.documents.settings import InputSettings
@@ -107,30 +117,26 @@ def _parse_rows(rows: SqlRows, fields: Fields, options: ReadOptions) -> Batch:
     builder, place = BatchBuilder(settings), ""
     builder.batch.names = fields.names
 
-    def text_of(value: Any) -> str | None:
-        if value is None or isinstance(value, str):
-            return value
-        if isinstance(value, bool):
-            return str(value).lower()
+    def read_text(value: Any) -> str | None:
         if isinstance(value, bytes | memoryview):
             decoded = options.encoding.decode_rest(bytes(value))
             builder.batch.count_repairs(decoded.repaired)
             return decoded.text
-        if isinstance(value, list | tuple | dict):
+        if isinstance(value, NESTED):
             what = "a value is a list or an object, expected a string"
             raise InputError(what, where=place, hint="select a part of it")
-        return str(value)
+        return text_of(value)
 
-    def label_of(values: Sequence[Any]) -> Label:
-        if len(values) == 1 and isinstance(values[0], list | tuple) and not settings.label_fields:
-            return read_label(values[0], fields.names[fields.labels[0]], settings)
-        return read_cells([text_of(value) for value in values], settings)
+    def read_labels(values: Sequence[Any]) -> Label:
+        is_list = len(values) == 1 and isinstance(values[0], list | tuple)
+        return read_cells(values if is_list else list(map(read_text, values)), settings)
 
     for number, row in enumerate(rows.rows, rows.first_row):
         place = f"{origin_of(rows.path)}{number}"
-        texts = [text_of(row[column]) for column in fields.texts]
-        identity, group = (None if column is None else text_of(row[column]) for column in (fields.id, fields.group))
-        label = or_error(label_of, [row[column] for column in fields.labels])
+        texts = [read_text(row[column]) for column in fields.texts]
+        identity = None if fields.id is None else name_of(read_text(row[fields.id]))
+        group = None if fields.group is None else name_of(read_text(row[fields.group]))
+        label = or_error(read_labels, [row[column] for column in fields.labels])
         builder.add_values(texts, label=label, place=place, identity=identity, group=group)
     batch = builder.finish()
     batch.rows = rows if settings.keeps_rows else None

@@ -16,7 +16,7 @@ from nbtext.documents.batch import Batch, BatchBuilder, Block
 from nbtext.documents.blocks import LineBlock, ReadOptions, group_items, read_line_blocks, read_raw_blocks
 from nbtext.documents.decoding import Encoding, decode_lines
 from nbtext.documents.decompression import too_long
-from nbtext.documents.fields import NULL, Fields, find_fields, format_names, is_number, or_error, read_cells
+from nbtext.documents.fields import NULL, Fields, find_fields, format_names, is_number, name_of, or_error, read_cells
 from nbtext.documents.lines import origin_of
 from nbtext.documents.settings import BACKSLASH, SEPARATORS, InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream, name_source
@@ -37,6 +37,8 @@ USUAL_NAMES = {
 }  # fmt: skip
 
 _separator_line = re.compile(r"(?i)sep=([,;\t|])\s*")
+_opening_quote = re.compile(' *"')
+_quote_after_blanks = re.compile(' +"')
 _inside_quotes = re.compile(r'[^"]*+(?:""[^"]*+)*+')
 _inside_escaped_quotes = re.compile(r'(?:[^"\\]|\\.|"")*+', re.DOTALL)
 _escape = re.compile(r"\\(\r\n|.)", re.DOTALL)
@@ -173,6 +175,8 @@ def _split_line(line: str, separator: str) -> list[str]:
 def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Iterator[Record]:
     """Yield rows of separated columns; quoted columns may hold separators, line ends and doubled quotes.
 
+    Blanks may precede the quote of a column that ends on the same line.
+
     where   what precedes the number of a line in an error
     raises  InputError: a row, or the text after a quote that is never closed, is longer than a document may be
     """
@@ -184,6 +188,7 @@ def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Ite
     def check(line: str) -> str:
         nonlocal size, is_told
         size += len(line)
+        lines.append(line)
         if not is_told and '\\"' in line and escaped_quote.search(line):
             warn(
                 where.removesuffix(":") or STANDARD_INPUT,
@@ -201,10 +206,14 @@ def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Ite
         yield from ()
 
     reader = csv.reader(chain(map(check, feed), end()), delimiter=separator)  # no name keeps a long line
+    lines: list[str] = []  # of a row
     while True:
         first_line, size, problem = feed.line + 1, 0, None
         try:
             columns = next(reader)
+            if any(map(_quote_after_blanks.match, columns)):
+                columns = _skip_blanks(lines, separator) or columns
+            lines.clear()
         except StopIteration:
             return
         except csv.Error as error:
@@ -217,11 +226,24 @@ def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Ite
         yield Record(columns, first_line, feed.line, problem)
 
 
+def _skip_blanks(lines: list[str], separator: str) -> list[str] | None:
+    """Return the columns of a row in which quotes may follow blanks; None if such a quote is not closed."""
+    is_closed = True
+
+    def end() -> Iterator[str]:
+        nonlocal is_closed
+        is_closed = False
+        yield from ()
+
+    columns = next(csv.reader(chain(lines, end()), delimiter=separator, skipinitialspace=True), None)
+    return columns if is_closed else None
+
+
 def read_tsv_records(feed: LineFeed, separator: str = "\t", *, is_escaped: bool = False) -> Iterator[Record]:
     """Yield rows of separated columns, in which a quote may be an ordinary character.
 
-    A column is quoted only if its first and its last character are quotes and every quote within it is doubled
-    (RFC 4180); then it may contain separators and line ends. Any other quote is an ordinary character.
+    A column is quoted only if its first and its last character are quotes, apart from blanks, and every quote within it
+    is doubled (RFC 4180); then it may contain separators and line ends. Any other quote is an ordinary character.
 
     is_escaped  whether a backslash makes an ordinary character of the next one
     """
@@ -243,8 +265,8 @@ def _split_tsv(line: str, feed: LineFeed, separator: str, *, is_escaped: bool) -
     unquoted = re.compile(rf"(?:[^{re.escape(separator)}\\]|\\.?)*+", re.DOTALL)
     while start <= len(text):
         quoted = None
-        if text.startswith('"', start):
-            quoted = _read_quoted(line, start, feed, separator, is_escaped=is_escaped)
+        if quote := _opening_quote.match(text, start):
+            quoted = _read_quoted(line, quote.end() - 1, feed, separator, is_escaped=is_escaped)
         if quoted is not None:
             column, line, end = quoted
             line = _continue(line, feed) if is_escaped else line
@@ -296,10 +318,10 @@ def _read_quoted(
         end = match.end() if match else begin
         contents.append(line[begin:end])
         if end < len(line):  # at a quote that is not doubled
-            if line[end + 1 : end + 2] in ("", separator, "\n") or line.startswith("\r\n", end + 1):
+            if ending := re.compile(rf" *(?={re.escape(separator)}|\r?\n|\Z)").match(line, end + 1):
                 content = "".join(contents)
                 content = _unescape(_doubled.sub(r"\1\2", content)) if is_escaped else content.replace('""', '"')
-                return content, line, end + 1
+                return content, line, ending.end()
             break
         size += len(line)
         following = next(feed, None) if size <= feed.limit else None
@@ -354,8 +376,8 @@ def _parse_records(
             builder.add((), place=place, label=problem, line=line, repaired=repaired)
             continue
         label = or_error(read_cells, [row[column] for column in labels], settings)
-        name = row[identity] if identity is not None else None
-        own_group = row[group] if group is not None else None
+        name = name_of(row[identity]) if identity is not None else None
+        own_group = name_of(row[group]) if group is not None else None
         found = [row[column] for column in texts]
         builder.add(found, place=place, identity=name, label=label, group=own_group, line=line, repaired=repaired)
     batch = builder.finish()

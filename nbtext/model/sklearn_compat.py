@@ -15,6 +15,7 @@ from nbtext.bayes.class_statistics import MAX_COUNTED, count_classes
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import AUTO, BEST, OF_CHOSEN_MODELS, ModelSettings
 from nbtext.documents.batch import Batch
+from nbtext.documents.fields import name_of, text_of
 from nbtext.errors import InputError, NbtextError, name_parameters, number_of
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.hashing import count_matrix, vocabulary_hashes
@@ -29,8 +30,6 @@ from nbtext.settings import check_rules, list_settings
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-MISSING = ("nan", "<NA>", "NaT")  # missing values of tables
 
 
 class NotFittedError(NbtextError, ValueError, AttributeError):
@@ -59,17 +58,12 @@ def list_texts(X: Any, features: FeatureSettings) -> list[str]:
         raise InputError("a table was given", hint="give its column of texts, as in table['text']")
     texts = list(X)
     for place, text in enumerate(texts):
-        if is_missing(text):
+        if text_of(text) is None:
             raise InputError(f"text {place} is missing", hint="leave out documents without a text")
         if not isinstance(text, str):
             hint = "decode it first" if isinstance(text, bytes) else ""
             raise InputError(f"text {place} is {type(text).__name__}, not str", hint=hint)
     return texts
-
-
-def is_missing(value: Any) -> bool:
-    """Return whether a value stands for a missing one."""
-    return not isinstance(value, str) and (value is None or str(value) in MISSING)
 
 
 def label_texts(y: Any) -> tuple[list[str], str]:
@@ -84,7 +78,7 @@ def label_texts(y: Any) -> tuple[list[str], str]:
         raise InputError("y is a table, not a list of labels", hint="give its column of labels, as in table['label']")
     labels = [label.item() if isinstance(label, np.generic) else label for label in y]
     for place, label in enumerate(labels):
-        if is_missing(label):
+        if name_of(label) is None:
             raise InputError(f"label {place} is missing", hint="leave out documents without a label")
         if not isinstance(label, str | int | float):
             raise InputError(f"label {place} is {type(label).__name__}, expected str, int, float or bool")
@@ -94,7 +88,7 @@ def label_texts(y: Any) -> tuple[list[str], str]:
     if len(types) > 1:
         what = f"labels are of several types: {', '.join(sorted(types))}"
         raise InputError(what, hint="convert all to str: map(str, labels)")
-    return list(map(str, labels)), types.pop()
+    return [name_of(label) or "" for label in labels], types.pop()
 
 
 def check_paired(n_texts: int, n_labels: int) -> None:
@@ -175,7 +169,12 @@ def has_several_labels(y: Any) -> bool:
     """Return whether labels are lists of labels, or an indicator matrix."""
     if isinstance(y, str | bytes) or y is None:
         return False
-    return bool(y.shape[1] != 1) if is_table(y) else any(isinstance(labels, LISTS) for labels in y)
+    return bool(y.shape[1] != 1) if is_table(y) else any(isinstance(labels, LISTS) for labels in list_rows(y))
+
+
+def list_rows(y: Any) -> list[Any]:
+    """Return the items of a sequence; lists in a column of Polars are lists."""
+    return list(y.to_list() if hasattr(y, "to_list") else y)
 
 
 def is_table(y: Any) -> bool:
@@ -191,7 +190,7 @@ def indicator_matrix(y: Any) -> NDArray[Any] | None:
     """
     if is_table(y):
         return np.asarray(y.toarray() if hasattr(y, "toarray") else y)
-    rows = list(y)
+    rows = list_rows(y)
     if not rows or not isinstance(rows[0], list | tuple | np.ndarray) or len(rows[0]) < 2:
         return None
     if not all(isinstance(row, LISTS) and len(row) == len(rows[0]) for row in rows):
@@ -224,11 +223,12 @@ def label_lists(y: Any) -> tuple[list[tuple[str, ...]], str]:
         if not ((matrix == 0) | (matrix == 1)).all():
             raise InputError("the labels are a table of other numbers than 0 and 1", hint=INDICATOR_HINT)
         return [tuple(map(str, np.flatnonzero(row).tolist())) for row in matrix], "int"
-    lists = list(y)
+    lists = [list(labels) if isinstance(labels, LISTS) else labels for labels in list_rows(y)]
     for place, labels in enumerate(lists):
-        if not isinstance(labels, LISTS):
+        if not isinstance(labels, list):
             hint = "give a list for each text, [] for no label"
             raise InputError(f"the labels of text {place} are {type(labels).__name__}, not a list", hint=hint)
+    lists = [[label for label in labels if name_of(label) is not None] for labels in lists]
     texts, label_type = label_texts([label for labels in lists for label in labels])
     names = iter(texts)
     return [tuple(dict.fromkeys(next(names) for _ in labels)) for labels in lists], label_type
@@ -311,9 +311,17 @@ def accuracy(predicted: Any, y: Any) -> float:
     if not len(predicted):
         raise InputError("there is no text to score")
     if isinstance(predicted, list):
-        return float(np.mean([set(mine) == set(true) for mine, true in zip(predicted, y, strict=True)]))
+        pairs = zip(predicted, map(_trim, list_rows(y)), strict=True)
+        return float(np.mean([set(mine) == set(true) for mine, true in pairs]))
+    if predicted.dtype.kind == "U":
+        y = _trim(list_rows(y))
     is_correct = predicted == np.asarray(y.toarray() if hasattr(y, "toarray") else y)
     return float((is_correct.all(axis=1) if is_correct.ndim == 2 else is_correct).mean())
+
+
+def _trim(labels: Any) -> list[Any]:
+    """Return labels as the model has them: texts without white space at their ends, and none that is missing."""
+    return [name_of(label) if isinstance(label, str) else label for label in labels if name_of(label) is not None]
 
 
 LARGEST_COUNT = np.iinfo(np.int32).max

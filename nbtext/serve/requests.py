@@ -19,7 +19,8 @@ from nbtext.documents.batch import Batch, BatchBuilder, join_fields
 from nbtext.documents.blocks import LineBlock
 from nbtext.documents.charsets import text_codec
 from nbtext.documents.decoding import BOMS, CODECS_WITHOUT_BOM, Encoding, detect_bom
-from nbtext.documents.jsonl import TEXT_HINT, add_record, parse_jsonl
+from nbtext.documents.fields import name_of
+from nbtext.documents.jsonl import TEXT_HINT, add_record, parse_jsonl, spell_float
 from nbtext.documents.lines import LineDocuments
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import PARAMETERS, InputError, NbtextError
@@ -40,8 +41,8 @@ class _Number(str):
 
 
 decoder = json.JSONDecoder(
-    parse_int=lambda digits: _Number(digits if digits != "-0" else "0"), parse_float=_Number,
-    parse_constant=lambda _: None,
+    parse_int=lambda digits: _Number(digits if digits != "-0" else "0"),
+    parse_float=lambda digits: _Number(spell_float(digits)), parse_constant=spell_float,
 )  # fmt: skip
 PLAIN_NAMES = {str, _Number, type(None)}
 # A parser of JSON lets no other thread run. At 2 microseconds for each value, the slowest body takes half a second.
@@ -257,11 +258,10 @@ def _parse_items(items: list[Any], settings: InputSettings) -> Batch:
         return fast
     builder = BatchBuilder(settings)
     for number, item in enumerate(items, 1):
-        is_text = type(item) is str and len(settings.text_field) == 1
-        add_record(
-            builder, {settings.text_field[0]: item} if is_text else _with_numbers_as_text(item), settings,
-            place=str(number),
-        )  # fmt: skip
+        record = str(item) if isinstance(item, str) else item
+        if type(item) is str and len(settings.text_field) == 1:
+            record = {settings.text_field[0]: item}
+        add_record(builder, record, settings, place=str(number))
     return _with_own_problems(builder.finish(), keys)
 
 
@@ -288,26 +288,20 @@ def without_place(problem: NbtextError) -> str:
 
 def _parse_plain_objects(items: list[Any], settings: InputSettings) -> Batch | None:
     """Return objects whose texts and ids are all texts as documents; None if there are others."""
-    if set(map(type, items)) != {dict}:
+    names = (*settings.text_field, settings.id_field, settings.label_field)
+    if set(map(type, items)) != {dict} or any("." in name for name in names):  # of nested objects, perhaps
         return None
     try:
         columns = [[item[name] for item in items] for name in settings.text_field]
     except KeyError:
         return None
     ids = [item.get(settings.id_field) for item in items]
-    labels = [item.get(settings.label_field) or None for item in items]
+    labels = [item.get(settings.label_field) for item in items]
     is_plain = PLAIN_NAMES.issuperset(map(type, [*ids, *labels]))
     if not is_plain or any(set(map(type, column)) != {str} for column in columns):
         return None
-    names = [identity or str(number) for number, identity in enumerate(ids, 1)]
-    return Batch(names, join_fields(columns, settings), labels)
-
-
-def _with_numbers_as_text(item: Any) -> Any:
-    """Return an object with its numbers as text, as the reader of JSON lines has them."""
-    if not isinstance(item, dict):
-        return str(item) if type(item) is _Number else item
-    return {key: str(value) if type(value) is _Number else value for key, value in item.items()}
+    given_ids = [name_of(identity) or str(number) for number, identity in enumerate(ids, 1)]
+    return Batch(given_ids, join_fields(columns, settings), list(map(name_of, labels)))
 
 
 class MarkReader:

@@ -181,7 +181,7 @@ def test_flat_objects_are_scanned() -> None:
     scanner = pytest.importorskip("nbtext._kernel", reason="the kernel is not compiled")
     texts, ids, (labels,) = scanner.scan(FLAT, ("text",), "id", ("label",), "file:", 7)
     assert texts[0][1] == 'quoted "words", a tab\t, été and \U0001f600'
-    assert labels == ["ham", "true", '["plain", "naïve", "a\\"b", 3]'.encode(), "été"]
+    assert labels == ["ham", "True", '["plain", "naïve", "a\\"b", 3]'.encode(), "été"]
     assert ids == ["17", "file:8", "file:9", "file:10"]
 
     def scan(line: bytes) -> Any:
@@ -267,14 +267,19 @@ def test_what_json_writes_is_read_back(
     is_ascii: bool,
     has_wide_encoding: bool,
 ) -> None:
-    """Texts, labels and ids of any characters are read back as they were written, in UTF-8 and UTF-16."""
+    """Texts of any characters are read back as they were written, in UTF-8 and UTF-16; labels and ids without white
+    space at their ends, and without one where nothing else is in them."""
     path = tmp_path_factory.mktemp("jsonl") / "x.jsonl"
     lines = "\n".join(
         json.dumps({"text": text, "label": label, "id": identity}, ensure_ascii=is_ascii)
         for text, label, identity in documents
     )
     path.write_text(lines, encoding="utf-16" if has_wide_encoding else "utf-8", errors="surrogatepass", newline="")
-    assert read(path) == [(identity, (text,), label) for text, label, identity in documents]
+    expected = [
+        (identity.strip() or f"{path}:{number}", (text,), label.strip() or None)
+        for number, (text, label, identity) in enumerate(documents, 1)
+    ]
+    assert read(path) == expected
 
 
 @pytest.mark.parametrize(
@@ -284,7 +289,10 @@ def test_what_json_writes_is_read_back(
         ("{}", "no key `text`, found none; name the key of the text with --text-field"),
         ('{"text": null}', "`text` is null; name the key of the text with --text-field"),
         ('{"text": ["a"]}', "`text` is a list, expected a string"),
-        ('{"text": "a", "label": {"b": 1}}', "`label` is an object, expected a string"),
+        (
+            '{"text": "a", "label": {"b": 1}}',
+            "`label` is an object, expected a text, a number or a list; name one of its keys, as in --label-field label.b",
+        ),
         ("17", "expected an object, found a string or a number"),
         ('[{"text": "a"}]', "expected an object, found a list; jq -c '.[]' writes the items of a list as lines"),
         ('{"text": "a", "x": ' + "[" * 600 + "]" * 600 + "}", "lists and objects are nested more than 500 deep"),
@@ -312,14 +320,14 @@ def test_a_pretty_printed_file_gets_a_hint(problems: Callable[..., Any], tmp_pat
 
 
 def test_numbers_and_truth_values_are_labels(read: Callable[..., Any], tmp_path: Path) -> None:
-    """Labels and ids that are not texts become their JSON spelling."""
+    """Labels and ids that are not texts are spelled as Python spells them."""
     (tmp_path / "x.jsonl").write_text(
         '{"text": "a", "label": 1, "id": 7}\n{"text": "b", "label": true, "id": 1.50}\n{"text": "c", "label": false}\n'
     )
     assert read(tmp_path / "x.jsonl") == [
         ("7", ("a",), "1"),
-        ("1.50", ("b",), "true"),
-        (f"{tmp_path}/x.jsonl:3", ("c",), "false"),
+        ("1.5", ("b",), "True"),
+        (f"{tmp_path}/x.jsonl:3", ("c",), "False"),
     ]
 
 

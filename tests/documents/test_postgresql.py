@@ -85,7 +85,7 @@ def test_rows_of_a_query(url: str) -> None:
     expected = [(str(n), (text,), label) for n, (text, label) in enumerate(TEXTS, 1)][::-1]
     assert read(url, query) == expected
     rows = read(url, "select price as id, body as text, at, gone, true as label from tickets where id = 2")
-    assert [(float(row[0]), row[1], row[2]) for row in rows] == [(2.5, (TEXTS[1][0],), "true")]
+    assert [(float(row[0]), row[1], row[2]) for row in rows] == [(2.5, (TEXTS[1][0],), "True")]
     assert read(url, "select ';' as text -- ; a comment;") == [(f"{url.partition(':')[0]}:///postgres:1", (";",), None)]
     assert read(url, "select body as text from tickets where id > 99") == []
 
