@@ -37,7 +37,6 @@ USUAL_NAMES = {
 }  # fmt: skip
 
 _separator_line = re.compile(r"(?i)sep=([,;\t|])\s*")
-_opening_quote = re.compile(' *"')
 _quote_after_blanks = re.compile(' +"')
 _inside_quotes = re.compile(r'[^"]*+(?:""[^"]*+)*+')
 _inside_escaped_quotes = re.compile(r'(?:[^"\\]|\\.|"")*+', re.DOTALL)
@@ -209,6 +208,7 @@ def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Ite
     lines: list[str] = []  # of a row
     while True:
         first_line, size, problem = feed.line + 1, 0, None
+        lines.clear()
         try:
             columns = next(reader)
             if any(map(_quote_after_blanks.match, columns)):
@@ -262,11 +262,14 @@ def _split_tsv(line: str, feed: LineFeed, separator: str, *, is_escaped: bool) -
     start = 0
     line = _continue(line, feed) if is_escaped else line
     text = _strip_line_end(line)
+    blanks = "" if separator == " " else " *"
+    opening = re.compile(f'{blanks}"')
+    ending = re.compile(rf"{blanks}(?={re.escape(separator)}|\r?\n|\Z)")
     unquoted = re.compile(rf"(?:[^{re.escape(separator)}\\]|\\.?)*+", re.DOTALL)
     while start <= len(text):
         quoted = None
-        if quote := _opening_quote.match(text, start):
-            quoted = _read_quoted(line, quote.end() - 1, feed, separator, is_escaped=is_escaped)
+        if quote := opening.match(text, start):
+            quoted = _read_quoted(line, quote.end() - 1, feed, ending, is_escaped=is_escaped)
         if quoted is not None:
             column, line, end = quoted
             line = _continue(line, feed) if is_escaped else line
@@ -306,9 +309,12 @@ def _unescape(cell: str) -> str:
 
 
 def _read_quoted(
-    line: str, start: int, feed: LineFeed, separator: str, *, is_escaped: bool
+    line: str, start: int, feed: LineFeed, ending: re.Pattern[str], *, is_escaped: bool
 ) -> tuple[str, str, int] | None:
-    """Return a quoted column, the line on which it ends, and its end in this line; None if its quotes are invalid."""
+    """Return a quoted column, the line on which it ends, and its end in this line; None if its quotes are invalid.
+
+    ending  matches what may follow the closing quote, without the separator or line end
+    """
     contents: list[str] = []
     taken: list[str] = []
     size, begin = 0, start + 1
@@ -318,10 +324,10 @@ def _read_quoted(
         end = match.end() if match else begin
         contents.append(line[begin:end])
         if end < len(line):  # at a quote that is not doubled
-            if ending := re.compile(rf" *(?={re.escape(separator)}|\r?\n|\Z)").match(line, end + 1):
+            if rest := ending.match(line, end + 1):
                 content = "".join(contents)
                 content = _unescape(_doubled.sub(r"\1\2", content)) if is_escaped else content.replace('""', '"')
-                return content, line, ending.end()
+                return content, line, rest.end()
             break
         size += len(line)
         following = next(feed, None) if size <= feed.limit else None

@@ -291,7 +291,7 @@ def test_what_json_writes_is_read_back(
         ('{"text": ["a"]}', "`text` is a list, expected a string"),
         (
             '{"text": "a", "label": {"b": 1}}',
-            "`label` is an object, expected a text, a number or a list; name one of its keys, as in --label-field label.b",
+            "`label` is an object, expected a text, a number or a list; name one of its keys, as in",
         ),
         ("17", "expected an object, found a string or a number"),
         ('[{"text": "a"}]', "expected an object, found a list; jq -c '.[]' writes the items of a list as lines"),

@@ -1,0 +1,213 @@
+"""A label is one value in every format, in Python, in the service and in files of predictions."""
+
+import csv
+import io
+import json
+import math
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbtext import TextClassifier
+from nbtext.errors import InputError
+
+TABLES: dict[str, tuple[list[Any], list[str]]] = {
+    "whole numbers": ([1, 0, -3, 10**15], ["-3", "0", "1", "1000000000000000"]),
+    "numbers": ([0.0, 1.5, 2e16, -0.25, math.nan], ["-0.25", "0.0", "1.5", "2e+16"]),
+    "booleans": ([True, False], ["False", "True"]),
+    "texts": (
+        ["a", " b ", "c\r\n", "\u00a0d\t", "1.0", "true", "nan", "e  f", "", "  ", "\u00a0"],
+        ["1.0", "a", "b", "c", "d", "e  f", "nan", "true"],
+    ),
+}
+FORMATS = ["jsonl", "json", "csv", "tsv", "db", "parquet", "arrow"]
+NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven")
+
+
+def rows_of(values: list[Any]) -> list[dict[str, Any]]:
+    """Rows of texts with these labels, each twice, and with a missing one."""
+    return [
+        {"id": f" {number} ", "text": f"word {NUMBERS[place]} {NUMBERS[place]}", "label": value}
+        for number in range(2)
+        for place, value in enumerate([*values, None])
+    ]
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Write rows as programs do: the missing values are empty cells of a text file, and nulls elsewhere."""
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(rows))
+    elif path.suffix in (".csv", ".tsv"):
+        file = io.StringIO(newline="")
+        writer = csv.writer(file, delimiter="," if path.suffix == ".csv" else "\t", lineterminator="\n")
+        is_missing = [value is None or (isinstance(value, float) and math.isnan(value)) for value in columns["label"]]
+        cells = ["" if missing else value for value, missing in zip(columns["label"], is_missing, strict=True)]
+        writer.writerows([list(columns), *zip(columns["id"], columns["text"], cells, strict=True)])
+        path.write_bytes(file.getvalue().encode())
+    elif path.suffix == ".db":
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("create table t (id, text, label)")
+            connection.executemany("insert into t values (?, ?, ?)", [tuple(row.values()) for row in rows])
+            connection.commit()
+    else:
+        pa = pytest.importorskip("pyarrow")
+        import pyarrow.feather
+        import pyarrow.parquet
+
+        written = pa.table(columns)
+        if path.suffix == ".parquet":
+            pyarrow.parquet.write_table(written, path)
+        else:
+            pyarrow.feather.write_feather(written, path)
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_every_format_gives_the_same_labels(nbtext: Callable[..., Any], tmp_path: Path, kind: str) -> None:
+    """The models of one table are equal to the byte, whatever the format, with and without the kernel, and the labels
+    are those of Python."""
+    values, labels = TABLES[kind]
+    rows = rows_of(values)
+    models = {}
+    for name in FORMATS:
+        if kind == "booleans" and name == "db":  # SQLite has none
+            continue
+        write(tmp_path / f"t.{name}", rows)
+        for kernel in ("", "off"):
+            output = f"{name}{kernel}.joblib"
+            done = nbtext("train", f"t.{name}", "--skip-unlabeled", "-o", output, NBTEXT_KERNEL=kernel).ok()
+            n_missing = len(rows) - 2 * len(labels)
+            assert f"skipped {n_missing}: without a label (--skip-unlabeled)" in done.err
+            models[output] = (tmp_path / output).read_bytes()
+    assert len(set(models.values())) == 1, {name: len(model) for name, model in models.items()}
+    assert sorted(TextClassifier.load(tmp_path / "jsonl.joblib").fitted_.labels) == labels
+    missing = ("None", "", "nan") if kind == "numbers" else ("None", "")
+    known = [row for row in rows if str(row["label"]).strip() not in missing]
+    fitted = TextClassifier().fit([row["text"] for row in known], [row["label"] for row in known])
+    assert sorted(fitted.fitted_.labels) == labels
+    assert fitted.score([row["text"] for row in known], [row["label"] for row in known]) == 1
+
+
+@pytest.mark.parametrize("kind", ["whole numbers", "numbers", "booleans", "texts"])
+def test_predictions_are_compared_with_the_labels_of_any_format(
+    nbtext: Callable[..., Any], tmp_path: Path, kind: str
+) -> None:
+    """What `predict` wrote of one format is evaluated with the labels of another one."""
+    rows = rows_of(TABLES[kind][0])
+    names = [name for name in FORMATS if not (kind == "booleans" and name == "db")]
+    for name in names:
+        write(tmp_path / f"t.{name}", rows)
+    nbtext("train", "t.parquet", "--skip-unlabeled", "-o", "m.joblib").ok()
+    nbtext("predict", "t.csv", "-m", "m.joblib", "-o", "p.jsonl").ok()
+    for name in names:
+        ways = (["-m", "m.joblib"], ["--predictions", "p.jsonl"])
+        for way in ways:
+            done = nbtext("evaluate", f"t.{name}", *way, "--skip-unlabeled", "--to", "json").ok()
+            assert done.json["accuracy"] == 1, (name, way)
+
+
+def test_lists_of_any_values(nbtext: Callable[..., Any], tmp_path: Path) -> None:
+    """A list holds several labels, in Parquet, Arrow, JSON and Python; its missing items are left out."""
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet
+
+    lists: list[list[Any]] = [[1, 2], [2], [None, 1], [], [None]] * 4
+    texts = ["red round", "long", "red", "blue", "blue blue"] * 4
+    (tmp_path / "t.jsonl").write_text(
+        "".join(json.dumps({"text": text, "label": labels}) + "\n" for text, labels in zip(texts, lists, strict=True))
+    )
+    table = pa.table({"text": texts, "label": pa.array(lists, pa.list_(pa.int32()))})
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    for name in ("jsonl", "parquet"):
+        nbtext("train", f"t.{name}", "-o", f"{name}.joblib").ok()
+    assert (tmp_path / "jsonl.joblib").read_bytes() == (tmp_path / "parquet.joblib").read_bytes()
+    model = TextClassifier.load(tmp_path / "jsonl.joblib")
+    assert model.fitted_.labels == ("1", "2")
+    fitted = TextClassifier().fit(texts, lists)
+    assert fitted.fitted_.labels == ("1", "2")
+    assert fitted.score(texts, lists) == model.score(texts, [list(map(str, filter(None, each))) for each in lists])
+
+
+@pytest.mark.parametrize("missing", [None, math.nan, "", " ", "\u00a0\n"])
+def test_a_missing_label_of_python_is_an_error(missing: Any) -> None:
+    """Null, NaN and blank are no labels in Python either."""
+    with pytest.raises(InputError, match="label 1 is missing"):
+        TextClassifier().fit(["a b", "c d"], ["x", missing])
+
+
+def test_columns_of_python(tmp_path: Path) -> None:
+    """Columns of pandas and Polars and arrays of NumPy give the labels that a file of them gives."""
+    np, pd = pytest.importorskip("numpy"), pytest.importorskip("pandas")
+    pl = pytest.importorskip("polars")
+    texts = ["red round", "blue long"] * 4
+    for column, labels in (
+        (pd.Series([True, False] * 4), ("False", "True")),
+        (pd.Series([1, 2] * 4, dtype="Int64"), ("1", "2")),
+        (np.array([1.0, 0.5] * 4), ("0.5", "1.0")),
+        (pd.Series([" a", "b\u00a0"] * 4), ("a", "b")),
+        (pl.Series(["a\n", "b"] * 4), ("a", "b")),
+        (pl.Series([[1, None], [2]] * 4), ("1", "2")),
+    ):
+        fitted = TextClassifier().fit(texts, column)
+        assert fitted.fitted_.labels == labels
+        if column.dtype != pl.List(pl.Int64):  # of several labels, few texts get one
+            assert fitted.score(texts, column) == 1
+    for missing in (pd.NA, pd.NaT):
+        with pytest.raises(InputError, match="label 1 is missing"):
+            TextClassifier().fit(["a b", "c d"], ["x", missing])
+
+
+@pytest.mark.parametrize(("name", "separator"), [("t.csv", ", "), ("t.tsv", "\t ")])
+def test_a_quoted_cell_after_blanks_is_quoted(
+    nbtext: Callable[..., Any], tmp_path: Path, name: str, separator: str
+) -> None:
+    """A blank after the separator belongs to no name and no label, and a quote may follow it."""
+    rows = [("text", "label"), ('"one, two"', '"a"'), ("three", "b "), ('"four"', ' "a"'), ('five "5"', "b")] * 1
+    (tmp_path / name).write_text("".join(separator.join(row) + "\n" for row in [*rows, *rows[1:]]))
+    nbtext("train", name, "-o", "m.joblib").ok()
+    model = TextClassifier.load(tmp_path / "m.joblib")
+    assert model.fitted_.labels == ("a", "b")
+    assert set(nbtext("predict", name, "-m", "m.joblib").ok().out.split()) >= {"a", "b"}
+
+
+def test_a_quote_after_blanks_that_is_not_closed_is_plain(nbtext: Callable[..., Any], tmp_path: Path) -> None:
+    """It takes no other row with it."""
+    (tmp_path / "t.csv").write_text('text,label\nxx yy, "a\nzz,b\nxx ww,b\n')
+    nbtext("train", "t.csv", "-o", "m.joblib").ok()
+    assert TextClassifier.load(tmp_path / "m.joblib").fitted_.labels == ('"a', "b")
+
+
+def test_folders_and_headers_are_trimmed(nbtext: Callable[..., Any], tmp_path: Path) -> None:
+    """The names of folders are labels like others; a blank one is none."""
+    for name in ("a ", "a", "b\u00a0", "\u00a0"):
+        (tmp_path / "d" / name).mkdir(parents=True)
+        (tmp_path / "d" / name / "1.txt").write_text("some words\n")
+    done = nbtext("train", "d", "--skip-unlabeled", "-o", "m.joblib").ok()
+    assert "skipped 1: without a label (--skip-unlabeled)" in done.err
+    assert TextClassifier.load(tmp_path / "m.joblib").fitted_.labels == ("a", "b")
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.csv", "t.parquet"])
+def test_indicator_columns(nbtext: Callable[..., Any], tmp_path: Path, name: str) -> None:
+    """Columns of --label-fields hold 1, 1.0 or True; a row whose cells are all missing has no labels that are known."""
+    rows = [{"text": f"w{n} w", "a": n % 2, "b": float(n % 3 == 0), "c": n % 5 == 0} for n in range(20)]
+    written = [*rows, {"text": "w", "a": None, "b": None, "c": None}]
+    if name == "t.jsonl":
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in written))
+    elif name == "t.csv":
+        lines = [",".join("" if value is None else f" {value} " for value in row.values()) for row in written]
+        (tmp_path / name).write_text("\n".join(["text,a,b,c", *lines]) + "\n")
+    else:
+        pa = pytest.importorskip("pyarrow")
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(pa.Table.from_pylist(written), tmp_path / name)
+    command = ("train", name, "--label-fields", "a,b,c", "-o", "m.joblib")
+    nbtext(*command).refused(1, "the document has no label", "--skip-unlabeled")
+    assert "multi-label: 20 documents, 3 labels" in nbtext(*command, "--skip-unlabeled").ok().err
