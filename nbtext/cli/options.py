@@ -108,7 +108,7 @@ def labeled_input() -> Any:
 def unlabeled_input() -> Any:
     """Return the settings of input whose labels are ignored."""
     label_field = {"help": LABEL_FIELD + "header row of a table."}
-    return part(InputSettings, without=(*NOT_FOR_COUNTS, "skip_unlabeled"), label_field=label_field)
+    return part(InputSettings, without=(*NOT_FOR_COUNTS, "skip_unlabeled", "skip_empty"), label_field=label_field)
 
 
 def trained_model(*without: str) -> Any:

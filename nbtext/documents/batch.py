@@ -19,11 +19,22 @@ from nbtext.records import dataclass
 LARGE_BYTES = 8 << 20  # of a block; others have a few megabytes, so such a block is a long document
 MAX_LABEL_CHARACTERS = 1000
 EXCLUDED_IDS, UNLABELED = "listed in --exclude-ids", "without a label (--skip-unlabeled)"
+EMPTY = "without a text (--skip-empty)"
 HELD_OUT, TRAINED_ON = "held out (--holdout)", "not held out (--holdout)"
 TEXT_HINT = "name the column of the text with --text-field"
 FOLDER_HINT = "put texts in folders named after their labels, or give the column or key of the label with --label-field"
+EMPTY_HINT = ", or leave out such documents with --skip-empty"
 SKIP_HINT = ", or leave out such documents with --skip-unlabeled"
 ONE_HINT = "give documents with one label each"
+
+
+class MissingText(InputError):
+    """All texts of a document are missing or null."""
+
+    def name_option(self) -> MissingText:
+        """Return the error where documents can be left out: it names the option."""
+        self.hint = self.hint.removesuffix(EMPTY_HINT) + EMPTY_HINT
+        return self
 
 
 @dataclass(slots=True)
@@ -127,6 +138,9 @@ class Batch:
         The keys or columns of the first document without a label.
     rows : Rows, optional
         The documents as the file has them, if the settings keep them.
+    has_several : callable, optional
+        Of lines of fastText: returns whether one of the file has several labels, so that a line without a label is a
+        document without labels. None: no document without a label is one.
     """
 
     ids: Sequence[str]
@@ -145,6 +159,7 @@ class Batch:
     label_lists: list[tuple[str, ...] | None] | None = None
     places: list[str] | None = None
     unknown_encodings: dict[str, int] = field(default_factory=dict)
+    has_several: Callable[[], bool] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -177,11 +192,29 @@ class Batch:
 
     def known_labels(self) -> list[tuple[str, ...]]:
         """Return the labels of each document; InputError for the first that could not be read, or has no label."""
+        self.complete_labels()
         lists = self.list_labels()
         if self.problems or None in lists:
             row = min([*self.problems, *(row for row, labels in enumerate(lists) if labels is None)])
-            raise self.problems.get(row) or self.missing_label(row)
+            raise self.refusal(row)
         return cast("list[tuple[str, ...]]", lists)
+
+    def complete_labels(self, *, are_several: bool = False) -> None:
+        """Give lines of fastText without a label no labels, in place of unknown ones, if documents have several.
+
+        are_several  whether it is known that they have
+        """
+        lists = self.list_labels()
+        unknown = [row for row, labels in enumerate(lists) if labels is None and row not in self.problems]
+        if unknown and self.has_several is not None and (are_several or self.has_several()):
+            for row in unknown:
+                lists[row] = ()
+            self.label_lists, self.labels = lists, [None] * len(self)
+
+    def refusal(self, row: int) -> InputError:
+        """Return the error of a document that could not be read or has no label, where it should be counted."""
+        problem = self.problems.get(row) or self.missing_label(row)
+        return problem.name_option() if isinstance(problem, MissingText) else problem
 
     def labels_of(self, row: int) -> tuple[str, ...] | None:
         """Return the labels of a document; None if they are not known."""
@@ -253,6 +286,8 @@ class Batch:
 
     def filter(self, settings: InputSettings) -> Batch:
         """Return the documents that the settings do not leave out, with notes of how many were excluded."""
+        if settings.skip_unlabeled:
+            self.complete_labels()
         reasons = {row: reason for row in range(len(self)) if (reason := self._reason(row, settings)) is not None}
         if not reasons:
             return self
@@ -268,12 +303,20 @@ class Batch:
             return EXCLUDED_IDS
         if settings.ids and self.ids[row] not in settings.ids:
             return ""
+        if settings.skip_empty and self._is_empty(row):
+            return EMPTY
         if settings.skip_unlabeled and row not in self.problems and self.labels_of(row) is None:
             return UNLABELED
         is_held_out = settings.holdout and row not in self.problems and self._is_held_out(row, settings.holdout)
         if settings.is_holdout:
             return None if is_held_out else TRAINED_ON
         return HELD_OUT if is_held_out else None
+
+    def _is_empty(self, row: int) -> bool:
+        """Whether a document has no text: it is missing, null or blank."""
+        if row in self.problems:
+            return isinstance(self.problems[row], MissingText)
+        return not any(column[row].strip() for column in self.columns)
 
     def _is_held_out(self, row: int, share: float) -> bool:
         """Whether a document is held out: the same ones in any order of the documents, and all with an equal text."""
@@ -387,10 +430,10 @@ class BatchBuilder:
         A missing text is empty, but a problem if all texts are missing, or the texts are too long.
         """
         limit = self._settings.max_document_bytes
-        label = next((value for value in (label, *texts) if isinstance(value, InputError)), label)
         found = [str(text or "") for text in texts]
-        if not isinstance(label, InputError) and all(text is None for text in texts):
-            label = InputError(f"`{self._settings.text_field[0]}` is null", hint=TEXT_HINT)
+        if all(text is None for text in texts):
+            label = MissingText(f"`{self._settings.text_field[0]}` is null", hint=TEXT_HINT)
+        label = next((value for value in (label, *texts) if isinstance(value, InputError)), label)
         if not isinstance(label, InputError) and sum(map(len, found)) > limit:
             label = too_long(limit)
         self.add(found, place=place, identity=identity, label=label, group=group)

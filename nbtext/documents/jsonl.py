@@ -15,7 +15,7 @@ from functools import partial
 from itertools import accumulate, starmap
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from nbtext.documents.batch import Batch, BatchBuilder, Block, join_fields
+from nbtext.documents.batch import Batch, BatchBuilder, Block, MissingText, join_fields
 from nbtext.documents.blocks import ReadOptions, group_items, read_raw_blocks
 from nbtext.documents.decoding import decode_lines
 from nbtext.documents.decompression import too_long
@@ -200,12 +200,13 @@ def _parse_line(line: str) -> Any:
 
 def _texts(record: dict[str, Any], names: Sequence[str]) -> list[str]:
     """Return the text of each field; null is an empty text, but an error if all fields are null."""
+    texts = [_find_text(record, name) for name in names]
+    kind = MissingText if all(text is None for text in texts) else InputError
     for name in names:
         if find_value(record, name) is MISSING_KEY:
-            raise InputError(f"no key `{name}`, found {format_names(list(record))}", hint=TEXT_HINT)
-    texts = [_find_text(record, name) for name in names]
-    if all(text is None for text in texts):
-        raise InputError(f"`{names[0]}` is null", hint=TEXT_HINT)
+            raise kind(f"no key `{name}`, found {format_names(list(record))}", hint=TEXT_HINT)
+    if kind is MissingText:
+        raise kind(f"`{names[0]}` is null", hint=TEXT_HINT)
     return [text or "" for text in texts]
 
 

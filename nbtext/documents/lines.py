@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
+from contextlib import closing
+from functools import cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,9 @@ from nbtext.documents.batch import Batch, Block
 from nbtext.documents.blocks import LineBlock, ReadOptions, read_line_blocks, read_range, read_raw_blocks
 from nbtext.documents.decoding import Encoding, decode_lines
 from nbtext.documents.decompression import too_long
-from nbtext.documents.fields import Label, collect_labels, split_fasttext
+from nbtext.documents.fields import LABEL_PREFIX, Label, collect_labels, split_fasttext
 from nbtext.documents.settings import InputSettings
-from nbtext.documents.streams import STANDARD_INPUT, ByteStream
+from nbtext.documents.streams import STANDARD_INPUT, ByteStream, is_regular, open_stream
 from nbtext.errors import InputError
 from nbtext.records import dataclass
 
@@ -91,37 +92,70 @@ def read_lines(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
 
 
 def read_fasttext(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
-    """Yield the documents of fastText's format: each line is one, with its labels as words `__label__NAME`."""
-    return read_line_documents(stream, options, parse_fasttext)
+    """Yield the documents of fastText's format: each line is one, with its labels as words `__label__NAME`.
+
+    Blank lines are no documents. Where documents have several labels, a line without a label is one without labels:
+    a file is read again to find that out, and of a pipe it is not known.
+    """
+    path, limit = stream.location, options.settings.max_document_bytes
+
+    @cache
+    def has_several() -> bool:
+        return is_regular(path) and _find_several(path, options.encoding, limit)
+
+    return read_line_documents(stream, options, partial(parse_fasttext, has_several=has_several))
 
 
-def parse_lines(lines: LineDocuments, *, is_fasttext: bool = False) -> Batch:
+def _find_several(path: str, encoding: Encoding, limit: int) -> bool:
+    """Return whether a line of a file has several labels."""
+    prefix = LABEL_PREFIX.encode()
+    with closing(open_stream(path)) as stream:
+        stream.decode(encoding)
+        for block in read_line_blocks(read_raw_blocks(stream), limit):
+            for line in block.data.split(b"\n"):
+                if line.count(prefix) > 1 and len(split_fasttext(line.decode("utf-8", "replace"))[0]) > 1:
+                    return True
+    return False
+
+
+def parse_lines(lines: LineDocuments) -> Batch:
     """Return a batch in which each line is a document, with the repair counts and problems of decoding."""
     decoded, first = decode_lines(lines.block.data, lines.encoding), lines.block.first_line
-    texts, problems = [text.removesuffix("\r") for text in decoded.texts], decoded.problems
-    labels: list[Label] = [lines.label] * len(texts)
-    for row, text in enumerate(texts) if is_fasttext else ():
-        found, texts[row] = split_fasttext(text)
-        labels[row] = found[0] if found else None
-        if len(found) > 1:
-            try:
-                labels[row] = collect_labels(found, lines.settings)
-            except InputError as error:
-                problems.setdefault(row, error)
+    texts = [text.removesuffix("\r") for text in decoded.texts]
     batch = Batch([f"{lines.origin}{line}" for line in range(first, first + len(texts))], (texts,), [])
     batch.repaired_documents, batch.repaired_bytes = len(decoded.repaired), sum(decoded.repaired.values())
-    for row, problem in sorted(problems.items()):
+    labels: list[Label] = [lines.label] * len(texts)
+    for row, problem in sorted(decoded.problems.items()):
         batch.problems[row] = problem.locate(lines.place(row))
         texts[row], labels[row] = "", None
     batch.set_labels(labels)
     return batch
 
 
-def parse_fasttext(lines: LineDocuments) -> Batch:
-    """Return a batch in which each line is a document. If a line has several labels, all lines have lists of labels."""
-    batch = parse_lines(lines, is_fasttext=True)
+def parse_fasttext(lines: LineDocuments, *, has_several: Callable[[], bool] | None = None) -> Batch:
+    """Return a batch in which each line is a document. If a line has several labels, all lines have lists of labels.
+
+    has_several  returns whether a line of the file has several labels; None: it is not known
+    """
+    batch = parse_lines(lines)
+    kept = [row for row, text in enumerate(batch.columns[0]) if row in batch.problems or text.strip()]
+    if len(kept) < len(batch):
+        batch = batch.take(kept)
+    labels: list[Label] = []
+    texts: list[str] = []
+    for row, line in enumerate(batch.columns[0]):
+        found, text = split_fasttext(line)
+        label: Label = None
+        try:
+            label = collect_labels(found, lines.settings) if len(found) > 1 else "".join(found) or None
+        except InputError as problem:
+            batch.problems[row], text = problem.locate(lines.place(kept[row])), ""
+        labels.append(label)
+        texts.append(text)
+    batch.columns, batch.has_several = (texts,), has_several
+    batch.set_labels(labels)
     if lines.settings.keeps_rows:
-        batch.rows = keep_lines(lines, list(range(len(batch))), "fasttext")
+        batch.rows = keep_lines(lines, kept, "fasttext")
     return batch
 
 

@@ -206,10 +206,10 @@ class ObjectRows(TextRows):
             places, name = _find_values(text), settings.label_field
             is_list = name in places and text.startswith("[", places[name][0])
             labels = name_labels(label, settings, is_list=is_list)
-            for key in sorted(labels.keys() & names, key=places.__getitem__, reverse=True):
+            for key in sorted(labels.keys() & places.keys(), key=places.__getitem__, reverse=True):
                 start, stop = places[key]
                 text = text[:start] + dump(labels[key]) + text[stop:]
-            values |= {key: value for key, value in labels.items() if key not in names}
+            values |= {key: value for key, value in labels.items() if key not in places}
         if not values:
             return text
         body = text.rstrip(JSON_BLANKS)[:-1].rstrip(JSON_BLANKS)  # without the closing brace
@@ -439,25 +439,31 @@ def _list_keys(text: str) -> set[str]:
     return set(names)
 
 
-def _find_values(text: str) -> dict[str, tuple[int, int]]:
-    """Return the first and the last place of the value of each key of an object of JSON, which is valid."""
+def _find_values(text: str, start: int = 0, prefix: str = "") -> dict[str, tuple[int, int]]:
+    """Return the first and the last place of the value of each key of an object of JSON, which is valid.
+
+    Keys of objects in it are named as in `find_value`: `data.text`.
+    """
     places: dict[str, tuple[int, int]] = {}
+    nested: dict[str, tuple[int, int]] = {}
 
     def skip(place: int) -> int:
         while text[place] in JSON_BLANKS:
             place += 1
         return place
 
-    place = skip(skip(0) + 1)
+    place = skip(skip(start) + 1)
     while text[place] != "}":
         key, place = _pairs.raw_decode(text, place)
         start = skip(skip(place) + 1)
         _, place = _pairs.raw_decode(text, start)
-        places[key] = start, place
+        places[prefix + key] = start, place
+        if text[start] == "{":
+            nested = _find_values(text, start, f"{prefix}{key}.") | nested
         place = skip(place)
         if text[place] == ",":
             place = skip(place + 1)
-    return places
+    return nested | places
 
 
 def name_labels(label: NewLabel, settings: InputSettings, *, is_list: bool) -> dict[str, Any]:

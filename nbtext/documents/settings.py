@@ -119,6 +119,10 @@ class InputSettings(Settings):
     skip_unlabeled: bool = setting(
         False, "Leave out the documents without a label, and print their number. By default, one is an error."
     )
+    skip_empty: bool = setting(
+        False, "Leave out the documents whose text is missing, null or blank, and print their number. By default, a "
+        "text that is missing or null is an error, and a blank one is a document without words.",
+    )  # fmt: skip
     label: str | None = setting(
         None, "Label of all documents of SOURCE, whose own labels are ignored.", metavar="LABEL"
     )
@@ -161,7 +165,7 @@ class InputSettings(Settings):
     @property
     def is_filtering(self) -> bool:
         """Whether some documents of a source may be left out."""
-        return bool(self.exclude_ids or self.ids or self.holdout or self.skip_unlabeled)
+        return bool(self.exclude_ids or self.ids or self.holdout or self.skip_unlabeled or self.skip_empty)
 
     @property
     def table_options(self) -> list[str]:

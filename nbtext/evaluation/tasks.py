@@ -50,13 +50,18 @@ def _check_one_label(batch: Batch) -> None:
     batch.single_labels()
 
 
+def _check_several_labels(batch: Batch) -> None:
+    batch.complete_labels(are_several=True)
+    batch.known_labels()
+
+
 TASKS = {
     "one": EvaluatedTask(
         OneLabel, METRICS, "accuracy", "accuracy", _check_one_label, measure, join_outcomes, totals_of,
         Evaluator, ErrorLog,
     ),
     "several": EvaluatedTask(
-        SeveralLabels, MULTILABEL_METRICS, "micro_f1", "subset_accuracy", Batch.known_labels, measure_sets,
+        SeveralLabels, MULTILABEL_METRICS, "micro_f1", "subset_accuracy", _check_several_labels, measure_sets,
         lambda parts, numbers, labels: join_columns(parts), partial(partial, sum_outcomes),
         MultilabelEvaluator, SetLog,
     ),

@@ -218,8 +218,8 @@ def _columns(
             continue
         for batch in run:
             refuse_long_texts(batch, settings)
-            for problem in batch.problems.values():
-                raise problem
+            for row in batch.problems:
+                raise batch.refusal(row)
             yield batch.columns, batch.labels
 
 

@@ -354,7 +354,7 @@ def count_documents(
     check_fields(features.fields, source.field_names)
     counts = count_source(
         source, features, jobs=jobs, sample_size=sample_size, on_batch=on_batch,
-        allows_several=not model.fitted.task.is_exclusive,
+        has_several=not model.fitted.task.is_exclusive,
     )  # fmt: skip
     if not counts.statistics.n_documents:
         raise InputError(f"{name} has no labeled documents")

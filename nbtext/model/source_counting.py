@@ -121,21 +121,27 @@ class ThreadExecutor:
 
 def count_source(
     source: Source, settings: FeatureSettings, *, jobs: int, sample_size: int | None, on_batch: OnBatch | None = None,
-    allows_several: bool = False,
+    has_several: bool | None = False,
 ) -> CorpusCounts:  # fmt: skip
     """Return the counts of all documents of a source, counted in `jobs` threads; see Executor.
 
-    allows_several  whether documents may have several labels, or none
-    raises          InputError: some have, and they may not
+    has_several  whether documents have several labels, or none; None: if one has
+    raises       InputError: some have, and they should not
     """
     blocks = source.blocks()
-    if not allows_several:
-        blocks = (block.map(_set_single_labels) for block in blocks)
+    if has_several is not None:
+        prepare = _set_several_labels if has_several else _set_single_labels
+        blocks = (block.map(prepare) for block in blocks)
     return ThreadExecutor(jobs).count_blocks(blocks, CountingTask(settings, sample_size), on_batch)
 
 
 def _set_single_labels(batch: Batch) -> Batch:
     batch.labels, batch.label_lists = batch.single_labels(), None
+    return batch
+
+
+def _set_several_labels(batch: Batch) -> Batch:
+    batch.complete_labels(are_several=True)
     return batch
 
 

@@ -133,7 +133,6 @@ def test_an_empty_file_has_no_lines(read: Callable[..., Any], tmp_path: Path) ->
         ("__label__only", "only", ""),
         ("x__label__y is a word", None, "x__label__y is a word"),
         ("__label__a__label__b one", "a__label__b", "one"),
-        ("", None, ""),
     ],
 )
 def test_fasttext_lines(read: Callable[..., Any], tmp_path: Path, line: str, label: str | None, text: str) -> None:

@@ -1,0 +1,172 @@
+"""Nested keys of JSON and fields of structs, and documents without a text, in every format and command."""
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbtext import TextClassifier
+
+NESTED = ("--text-field", "data.text", "--label-field", "meta.label", "--id-field", "meta.id")
+LETTERS = [("red round", "apple"), ("long yellow", "banana"), ("red", "apple"), ("yellow", "banana")] * 5
+
+
+def nested_rows() -> list[dict[str, Any]]:
+    return [
+        {"data": {"text": text, "n": number}, "meta": {"id": f"d{number}", "label": label, "who": f"w{number % 5}"}}
+        for number, (text, label) in enumerate(LETTERS)
+    ]
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> None:
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(rows, indent=1))
+    else:
+        pa = pytest.importorskip("pyarrow")
+        import pyarrow.feather
+        import pyarrow.parquet
+
+        if path.suffix == ".parquet":
+            pyarrow.parquet.write_table(pa.Table.from_pylist(rows), path)
+        else:
+            pyarrow.feather.write_feather(pa.Table.from_pylist(rows), path)
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.json", "t.parquet", "t.arrow"])
+def test_nested_fields(nbtext: Callable[..., Any], tmp_path: Path, name: str) -> None:
+    """Texts, labels, ids and groups are found in objects and structs, as if they were keys and columns of their own,
+    and later commands find them again."""
+    write(tmp_path / name, nested_rows())
+    flat = [
+        {"data.text": row["data"]["text"], "meta.label": row["meta"]["label"], "meta.id": row["meta"]["id"]}
+        for row in nested_rows()
+    ]
+    write(tmp_path / "flat.jsonl", flat)
+    nbtext("train", name, *NESTED, "-o", "m.joblib").ok()
+    nbtext("train", "flat.jsonl", *NESTED, "-o", "flat.joblib").ok()
+    assert (tmp_path / "m.joblib").read_bytes() == (tmp_path / "flat.joblib").read_bytes()
+    assert TextClassifier.load(tmp_path / "m.joblib").fitted_.labels == ("apple", "banana")
+    predicted = nbtext("predict", name, "-m", "m.joblib", "--id-field", "meta.id", "--to", "jsonl").ok().records
+    assert [(record["id"], record["label"]) for record in predicted] == [
+        (f"d{number}", label) for number, (_, label) in enumerate(LETTERS)
+    ]
+    assert nbtext("evaluate", name, "-m", "m.joblib", "--to", "json").ok().json["accuracy"] == 1
+    folds = ("--folds", "5", "--group-field", "meta.who", "--to", "json")
+    assert nbtext("evaluate", name, *NESTED, *folds).ok().json["documents"] == len(LETTERS)
+    added = nbtext("predict", name, "-m", "m.joblib", "--add-columns", "-o", f"added.{name}").ok()
+    assert added.err == ""
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.json", "t.parquet"])
+def test_a_literal_key_goes_first(nbtext: Callable[..., Any], tmp_path: Path, name: str) -> None:
+    """A key or column that has the whole name is used, with and without the kernel."""
+    rows = [
+        {**row, "data.text": "literal words", "meta.label": "x" if n % 2 else "y"}
+        for n, row in enumerate(nested_rows())
+    ]
+    write(tmp_path / name, rows)
+    for kernel in ("", "off"):
+        nbtext("train", name, *NESTED, "-o", "m.joblib", NBTEXT_KERNEL=kernel).ok()
+        assert TextClassifier.load(tmp_path / "m.joblib").fitted_.labels == ("x", "y")
+
+
+def test_lines_of_both_kinds(nbtext: Callable[..., Any], tmp_path: Path) -> None:
+    """Lines without nested objects, which the compiled scanner reads, give the same beside lines with them."""
+    flat = [{"data.text": text, "meta.label": label} for text, label in LETTERS]
+    outputs = []
+    for rows in ([*flat, *nested_rows()], [*nested_rows(), *flat]):
+        write(tmp_path / "t.jsonl", rows)
+        for kernel in ("", "off"):
+            nbtext("train", "t.jsonl", *NESTED, "-o", "m.joblib", NBTEXT_KERNEL=kernel).ok()
+            outputs.append((tmp_path / "m.joblib").read_bytes())
+    assert len(set(outputs)) == 1
+
+
+def test_a_nested_label_is_corrected_in_its_place(nbtext: Callable[..., Any], tmp_path: Path) -> None:
+    """`review --apply` writes the new label where the old one was."""
+    write(tmp_path / "t.jsonl", nested_rows())
+    (tmp_path / "d.jsonl").write_text(json.dumps({"id": "d0", "decision": "relabel", "label": "pear"}) + "\n")
+    nbtext("review", "t.jsonl", *NESTED, "--apply", "d.jsonl", "-o", "new.jsonl").ok()
+    rows = [json.loads(line) for line in (tmp_path / "new.jsonl").read_text().splitlines()]
+    expected = nested_rows()
+    expected[0]["meta"]["label"] = "pear"
+    assert rows == expected
+
+
+def test_the_service_reads_nested_keys(tmp_path: Path, nbtext: Callable[..., Any]) -> None:
+    """An object label says which key to name."""
+    write(tmp_path / "t.jsonl", [{"text": "red", "label": {"choices": ["a"]}}])
+    nbtext("train", "t.jsonl", "-o", "m.joblib").refused(
+        1, "t.jsonl:1: `label` is an object", "--label-field label.choices"
+    )
+
+
+EMPTY_ROWS: list[dict[str, Any]] = [
+    {"text": None, "label": "a"},
+    {"text": "", "label": "a"},
+    {"text": " \u00a0", "label": "b"},
+]
+FULL_ROWS = [{"text": text, "label": label} for text, label in LETTERS]
+
+
+def write_table(path: Path, rows: list[dict[str, Any]]) -> None:
+    if path.suffix == ".csv":
+        lines = [f"{row['text'] or ''},{row['label']}\n" for row in rows]
+        path.write_text("text,label\n" + "".join(lines))
+    elif path.suffix == ".db":
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("create table t (text, label)")
+            connection.executemany("insert into t values (?, ?)", [(row["text"], row["label"]) for row in rows])
+            connection.commit()
+    else:
+        write(path, rows)
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.json", "t.csv", "t.db", "t.parquet", "t.arrow"])
+def test_documents_without_a_text_are_left_out(nbtext: Callable[..., Any], tmp_path: Path, name: str) -> None:
+    """--skip-empty leaves out what is missing, null or blank, counted, when training and evaluating; `predict` gives
+    each row its record."""
+    write_table(tmp_path / "full.csv", FULL_ROWS)
+    write_table(tmp_path / name, [*FULL_ROWS[:7], *EMPTY_ROWS, *FULL_ROWS[7:]])
+    nbtext("train", "full.csv", "-o", "full.joblib").ok()
+    done = nbtext("train", name, "--skip-empty", "-o", "m.joblib").ok()
+    assert "skipped 3: without a text (--skip-empty)" in done.err
+    assert (tmp_path / "m.joblib").read_bytes() == (tmp_path / "full.joblib").read_bytes()
+    for way in (("-m", "m.joblib"), ("--folds", "4")):
+        result = nbtext("evaluate", name, *way, "--skip-empty", "--to", "json").ok()
+        assert result.json["documents"] == len(FULL_ROWS)
+        assert "skipped 3: without a text (--skip-empty)" in result.err
+    predicted = nbtext("predict", name, "-m", "m.joblib", "--to", "jsonl").ok().records
+    assert [record["label"] is None for record in predicted] == [7 <= row < 10 for row in range(len(FULL_ROWS) + 3)]
+    assert not any("--skip-empty" in record.get("reason", "") for record in predicted)
+    if name != "t.csv":  # where a cell is empty, not null
+        for command in (("train", name, "-o", "x.joblib"), ("evaluate", name, "-m", "m.joblib"), ("vectorize", name)):
+            nbtext(*command).refused(1, f"{name}:8: `text` is null", "--skip-empty")
+
+
+def test_a_missing_key_is_no_text(nbtext: Callable[..., Any], tmp_path: Path) -> None:
+    """A row of JSON without the key is like one where it is null; with several fields, one text is enough."""
+    write(tmp_path / "t.jsonl", [{"label": "apple"}, *FULL_ROWS])
+    nbtext("train", "t.jsonl", "-o", "m.joblib").refused(1, "t.jsonl:1: no key `text`, found label", "--skip-empty")
+    assert "skipped 1: without a text" in nbtext("train", "t.jsonl", "--skip-empty", "-o", "m.joblib").ok().err
+    rows = [{"title": None, "text": None, "label": "apple"}, *({"title": "x", **row} for row in FULL_ROWS)]
+    write(tmp_path / "t.jsonl", rows)
+    fields = ("--text-field", "title,text")
+    assert "skipped 1: without a text" in nbtext("train", "t.jsonl", *fields, "--skip-empty", "-o", "m.joblib").ok().err
+
+
+def test_documents_without_a_text_in_directories(nbtext: Callable[..., Any], tmp_path: Path) -> None:
+    """An empty file is left out, too, and no document at all is an error that says why."""
+    for label, text in (("a", "words here"), ("b", "others there")):
+        (tmp_path / "d" / label).mkdir(parents=True)
+        (tmp_path / "d" / label / "1.txt").write_text(text)
+        (tmp_path / "d" / label / "2.txt").write_text("\n")
+    assert "skipped 2: without a text (--skip-empty)" in nbtext("train", "d", "--skip-empty", "-o", "m.joblib").ok().err
+    (tmp_path / "e.csv").write_text("text,label\n,a\n ,b\n")
+    nbtext("train", "e.csv", "--skip-empty", "-o", "m.joblib").refused(1, "without a text (--skip-empty)")
