@@ -39,14 +39,14 @@ def test_a_line_without_labels_has_none_where_several_are_meant(nbtext: Callable
         assert f"multi-label: {len(lines):,} documents, 2 labels" in done.err
         assert "skipped" not in nbtext("train", "t.txt", "--skip-unlabeled", "-o", "x.joblib").ok().err
     (tmp_path / "t.txt").write_text(lines_of(SEVERAL))
-    (tmp_path / "one.txt").write_text("nothing here\n__label__a red\n")
+    (tmp_path / "one.txt").write_text("__label__a red\nnothing here\n")
     assert nbtext("evaluate", "t.txt", "--folds", "3", "--to", "json").ok().json["documents"] == len(SEVERAL)
     nbtext("train", "t.txt", "-o", "m.joblib").ok()
     assert nbtext("evaluate", "one.txt", "-m", "m.joblib", "--to", "json").ok().json["documents"] == 2
     piped = nbtext("evaluate", "-", "-m", "m.joblib", "--to", "json", input=b"__label__a red\nnothing here\n")
     assert piped.ok().json["documents"] == 2
     nbtext("update", "m.joblib", "one.txt", "-o", "more.joblib").ok()
-    (tmp_path / "all.txt").write_text(lines_of(SEVERAL) + "nothing here\n__label__a red\n")
+    (tmp_path / "all.txt").write_text(lines_of(SEVERAL) + "__label__a red\nnothing here\n")
     nbtext("train", "all.txt", "-o", "all.joblib").ok()
     assert (tmp_path / "more.joblib").read_bytes() == (tmp_path / "all.joblib").read_bytes()
     nbtext("forget", "more.joblib", "one.txt", "-o", "fewer.joblib").ok()
