@@ -49,7 +49,6 @@ def test_a_line_without_labels_has_none_where_several_are_meant(nbtext: Callable
     assert "26 documents" in nbtext("inspect", "more.joblib", "--to", "table").ok().out
     nbtext("forget", "more.joblib", "one.txt", "-o", "fewer.joblib").ok()
     assert "24 documents" in nbtext("inspect", "fewer.joblib", "--to", "table").ok().out
-    nbtext("calibrate", "m.joblib", "t.txt", "-o", "c.joblib").ok()
 
 
 @pytest.mark.parametrize("command", [("train", "t.txt", "-o", "x.joblib"), ("evaluate", "t.txt", "-m", "m.joblib")])
