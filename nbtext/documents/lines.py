@@ -94,7 +94,7 @@ def read_lines(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
 def read_fasttext(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     """Yield the documents of fastText's format: each line is one, with its labels as words `__label__NAME`.
 
-    Blank lines are no documents. Where documents have several labels, a line without a label is one without labels:
+    Blank lines are skipped. Where documents have several labels, a line without a label is one without labels:
     a file is read again to find that out, and of a pipe it is not known.
     """
     path, limit = stream.location, options.settings.max_document_bytes

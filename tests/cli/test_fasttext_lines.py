@@ -15,7 +15,7 @@ def lines_of(lines: list[str]) -> str:
 
 
 def test_blank_lines_are_skipped(nbtext: Callable[..., Any], tmp_path: Path) -> None:
-    """They are no documents, as in CSV; the numbers of the other lines stay, and so do the bytes of the file."""
+    """They are skipped, as in CSV; the numbers of the other lines stay, and so do the bytes of the file."""
     (tmp_path / "plain.txt").write_text(lines_of(ONE))
     (tmp_path / "blank.txt").write_text("\n" + lines_of([*ONE[:2], "", " \t ", "\u00a0", *ONE[2:]]) + "\r\n")
     for name in ("plain", "blank"):

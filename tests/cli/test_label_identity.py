@@ -136,7 +136,7 @@ def test_lists_of_any_values(nbtext: Callable[..., Any], tmp_path: Path) -> None
 
 @pytest.mark.parametrize("missing", [None, math.nan, "", " ", "\u00a0\n"])
 def test_a_missing_label_of_python_is_an_error(missing: Any) -> None:
-    """Null, NaN and blank are no labels in Python either."""
+    """Null, NaN and blank are missing in Python, too."""
     with pytest.raises(InputError, match="label 1 is missing"):
         TextClassifier().fit(["a b", "c d"], ["x", missing])
 
