@@ -12,7 +12,7 @@ import re
 import stat
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import Field, fields, replace
 from functools import partial
@@ -129,6 +129,29 @@ ROLES = {  # the types of options that name files, by the role of the file; see 
     "rewritten model": FileType(metavar="MODEL", is_rewritten=True), "directory": FileType(metavar="DIR"),
     "exported model": FileType(is_output=True, is_model=None),
 }  # fmt: skip
+
+
+class TopicOfHelp(NamedTuple):
+    """A group of options that `nbtext help` prints.
+
+    title    of the group
+    command  the command whose options it shows
+    """
+
+    title: str
+    command: str
+    about: str
+
+
+TOPICS = {
+    "input": TopicOfHelp("Input", "train", "How documents, texts and labels are read from files."),
+    "features": TopicOfHelp(
+        "Features", "train", "How texts become features: words, n-grams, views, weights, selection."
+    ),
+    "model": TopicOfHelp("Model", "train", "Which model is trained, and with which smoothing, prior and calibration."),
+    "output": TopicOfHelp("Output", "predict", "Where a result is written, and in which format."),
+    "running": TopicOfHelp("Running", "train", "Threads, messages, and files that may be replaced."),
+}  # of `nbtext help`
 
 
 class NamedFile(NamedTuple):
@@ -394,11 +417,12 @@ class Command(click.Command):
     notes     paragraphs at the end of the help, such as the memory that the command needs
     common    the options that -h shows
     rules     settings of different parts that exclude or need each other
+    referred  the groups of options that --help leaves to `nbtext help`: the uses that need them, by title
     """
 
     def __init__(
         self, function: Callable[[Any], int | None], record: type[Any], *, example: str, common: str, notes: str = "",
-        rules: Iterable[Rule] = (),
+        rules: Iterable[Rule] = (), referred: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
         self.record, self.rules = record, tuple(rules)
         parameters = list(_list_parameters(record))
@@ -420,6 +444,11 @@ class Command(click.Command):
             function.__name__, callback=function, params=parameters, help=function.__doc__, add_help_option=False
         )
         self.example, self.notes, self.common = example, notes, common.split()
+        self.referred = referred or {}
+
+    def list_group(self, title: str) -> list[Option]:
+        """Return the options of a group."""
+        return [each for each in self.params if isinstance(each, Option) and each.title == title]
 
     @property
     def takes_sources(self) -> bool:
@@ -505,18 +534,22 @@ class Command(click.Command):
         """Write the complete help: `--help`."""
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
-        _write_text(formatter, self.source_help)
+        format_text(formatter, self.source_help)
         for title, records in self.option_groups(ctx).items():
-            with formatter.section(title):
-                formatter.write_dl(records)
-        _write_text(formatter, self.notes)
+            if title not in self.referred:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+        for use in dict.fromkeys(self.referred.values()):
+            topics = [f"`nbtext help {name}`" for name, each in TOPICS.items() if self.referred.get(each.title) == use]
+            format_text(formatter, f"Only {use}: the options of {' and '.join(topics)}.")
+        format_text(formatter, self.notes)
         self._write_example(formatter)
 
     def format_short_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the most common options, with the first sentence of each: `-h`."""
         self.format_usage(ctx, formatter)
-        _write_text(formatter, (self.help or "").partition("\n")[0])
-        _write_text(formatter, SHORT_SOURCE_HELP if self.takes_sources else "")
+        format_text(formatter, (self.help or "").partition("\n")[0])
+        format_text(formatter, SHORT_SOURCE_HELP if self.takes_sources else "")
         with formatter.section("Options"):
             formatter.write_dl(
                 [(each.names(ctx), next(each.sentences())) for each in self.params
@@ -566,7 +599,8 @@ def refuse_settings(*records: type[Any], because: str, but: tuple[str, ...] = ()
             raise refuse(name, because)
 
 
-def _write_text(formatter: click.HelpFormatter, text: str) -> None:
+def format_text(formatter: click.HelpFormatter, text: str) -> None:
+    """Write a paragraph of help, indented."""
     if text:
         formatter.write_paragraph()
         with formatter.indentation():

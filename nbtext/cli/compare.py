@@ -58,6 +58,7 @@ class Compare:
     "For learning curves: nbtext compare letters/train --models multinomial,bernoulli --sizes 50,100\n\n"
     "For the candidates of a model search: nbtext compare letters/train --models best\n\n"
     "Memory holds the models and a few numbers for each document; for learning curves, the counts of all documents.",
+    referred=dict.fromkeys(("Features", "Model"), "for models to train (without -m)"),
     rules=[
         Excludes("test", "model_files", because="the models are tested on SOURCE"),
         *(Excludes(name, "models=best") for name in ("sizes", "seeds", "test", "report")),

@@ -97,6 +97,7 @@ class Evaluate:
     notes="Memory does not grow with SOURCE if -m is given without --report. Cross-validation keeps the counts of all "
     "documents in memory; with --model best also their texts. --report adds about 600 bytes per document, and the "
     "names of at most 10,000 documents.",
+    referred=dict.fromkeys(("Features", "Model"), "in cross-validation (--folds, --group-field or --order-field)"),
     rules=[
         Needs("foreign", "model_file"),
         Needs("held_out", "folds|group_field|order_field"),

@@ -8,12 +8,15 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
-from typing import Any, NoReturn, TextIO, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
 import click
 
 from nbtext.errors import AssumptionWarning, NbtextError, NbtextWarning, is_out_of_memory, printable
 from nbtext.interrupts import INTERRUPTED
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 UNKNOWN = 2  # the lowest exit status of an error where 1 is an answer
 
@@ -50,6 +53,8 @@ COMMANDS = {
 # the module of a command, if it has another name
 MODULES = {**dict.fromkeys(COMMANDS["Change a model"], "growth"), "diff": "inspect"}
 
+HELP = "help"  # the command that prints the help of commands, and groups of their options
+
 COMPLETION = """\b
 For completion with the Tab key, add this line to the start-up file of the shell:
 bash  eval "$(_NBTEXT_COMPLETE=bash_source nbtext)"
@@ -77,10 +82,20 @@ class LazyGroup(click.Group):
     invoke = _without_empty_line()(click.Group.invoke)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == HELP:
+            from nbtext.cli.help import help_command
+
+            return help_command
         if cmd_name not in self.list_commands(ctx):
             return None
         module = importlib.import_module(f"nbtext.cli.{MODULES.get(cmd_name, cmd_name)}")
         return cast(click.Command, getattr(module, cmd_name))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        own = [CompletionItem(HELP)] if HELP.startswith(incomplete) else []
+        return [*super().shell_complete(ctx, incomplete), *own]
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         try:
@@ -88,7 +103,7 @@ class LazyGroup(click.Group):
         except click.UsageError as error:
             from difflib import get_close_matches
 
-            similar = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            similar = get_close_matches(args[0], [*self.list_commands(ctx), HELP], n=1)
             if similar:
                 raise click.UsageError(f"No such command {args[0]!r}. Did you mean {similar[0]}?", ctx) from error
             raise
@@ -129,6 +144,7 @@ def cli(ctx: click.Context, debug: bool) -> None:
     nbtext evaluate letters/test  -m letters.joblib
 
     `nbtext COMMAND -h` shows the most common options of a command, `nbtext COMMAND --help` shows all.
+    `nbtext help` lists topics: groups of options that several commands share.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

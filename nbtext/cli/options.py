@@ -51,6 +51,8 @@ class ResultSettings:
     to  None: the suffix of the file, a table on a terminal, else TSV
     """
 
+    TITLE = "Output"
+
     output: str = setting(
         "-", "File to write. Its suffix, such as .jsonl, implies the format.",
         flags=("-o", "--output"), file="output", default_help="standard output",

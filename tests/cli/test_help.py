@@ -12,7 +12,7 @@ from typing import Any
 import click
 import pytest
 
-from nbtext.cli.command import Command, Option
+from nbtext.cli.command import TOPICS, Command, Option
 from nbtext.cli.main import COMMANDS, cli
 
 CONTEXT = click.Context(cli, info_name="nbtext")
@@ -23,6 +23,12 @@ def command_of(name: str) -> Command:
     command = cli.get_command(CONTEXT, name)
     assert isinstance(command, Command)
     return command
+
+
+def flags_in(shown: str) -> set[str]:
+    """Return the long names of the options that a help lists."""
+    heads = re.findall(r"^  ((?:-[\w-]+(?:, | / )?)+)", shown, re.MULTILINE)
+    return set(re.findall(r"--?[\w-]+", " ".join(heads)))
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +68,10 @@ def test_help(nbtext: Any, name: str) -> None:
             assert parameter.help
             assert parameter.help[0].isupper() and parameter.help.rstrip().endswith((".", ")"))
             assert not re.match(r"[\w-]+(, [\w-]+)*: ", parameter.help), "it begins with a name of its condition"
-            assert parameter.flag in shown
+            assert (parameter.flag in flags_in(shown)) != (parameter.title in command.referred)
+            if parameter.title in command.referred:
+                (topic,) = (topic for topic, each in TOPICS.items() if each.title == parameter.title)
+                assert f"`nbtext help {topic}`" in " ".join(shown.split())
     assert "emory" in command.notes
     assert shown.count("DIR/LABEL/**/FILE") == command.takes_sources
 
@@ -226,6 +235,35 @@ def test_values_are_shown_as_they_are_typed(nbtext: Any) -> None:
         assert name in shown
 
 
+def test_topics(nbtext: Any) -> None:
+    """Each group that evaluate and compare refer to is shown once, with every option that these have."""
+    listed = nbtext("help", COLUMNS="80").ok().out
+    assert nbtext("help", "-h").ok()
+    for topic in ("input", "features", "model", "output", "running"):
+        assert f"\n  {topic} " in listed
+        shown = nbtext("help", topic, COLUMNS="80").ok().out
+        names = re.split(r",?\s+", shown.split("or most: ")[1].strip().rstrip("."))
+        assert {"evaluate", "compare"} <= set(names)
+        for name in names:
+            options = {each.flag for each in command_of(name).list_group(TOPICS[topic].title)} - {"--help", "-h"}
+            assert options <= flags_in(shown)
+        assert shown.count("--min-df N ") == (topic == "features")
+    assert len(nbtext("evaluate", "--help").out.splitlines()) < 220
+
+
+def test_help_of_a_command(nbtext: Any) -> None:
+    """`nbtext help COMMAND` is `nbtext COMMAND --help`; all commands are listed, and a wrong name is one line."""
+    listed = nbtext("help").ok().out
+    for name in NAMES:
+        assert nbtext("help", name) == nbtext(name, "--help")
+        assert f"\n  {name} " in listed
+    for name, wanted in (("featurs", "features"), ("evalute", "evaluate"), ("xyz", "there are ")):
+        nbtext("help", name).refused(2, f"there is no topic or command {name!r}", wanted)
+    nbtext("help", "input", "output").refused(2, "unexpected extra argument")
+    nbtext("hlep").refused(2, "Did you mean help?")
+    assert "nbtext help" in nbtext("--help").out
+
+
 def test_groups(nbtext: Any) -> None:
     """`nbtext --help` shows the commands in their groups, and how to let Tab complete."""
     shown = nbtext("--help").out
@@ -250,6 +288,9 @@ def completed(*words: str) -> list[str]:
 def test_tab(model: str) -> None:
     """Completes commands, options, formats, models between commas, and the labels of the model that is named."""
     assert completed("nbtext", "exp") == ["explain", "export"]
+    assert completed("nbtext", "he") == ["help"]
+    assert completed("nbtext", "help", "e") == ["evaluate", "explain", "export"]
+    assert completed("nbtext", "help", "fe") == ["features"]
     assert completed("nbtext", "train", "--smoo") == ["--smoothing"]
     assert completed("nbtext", "predict", "--to", "js") == ["jsonl", "json"]
     assert completed("nbtext", "train", "--input-format", "f") == ["files", "fasttext"]
