@@ -103,6 +103,16 @@ class ShareEstimate(NamedTuple):
     low: Floats
     high: Floats
 
+    def widen(self, n_documents: int, others: ShareEstimate | None = None) -> ShareEstimate:
+        """Return the shares with intervals that are not narrower than those of counting so many documents.
+
+        others  whose intervals are included, too
+        """
+        low, high = count_interval(self.shares, n_documents)
+        for each in (self,) if others is None else (self, others):
+            low, high = np.minimum(low, each.low), np.maximum(high, each.high)
+        return ShareEstimate(self.shares, np.minimum(low, self.shares), np.maximum(high, self.shares))
+
 
 class PosteriorSums:
     """The sum of the posteriors of documents, and of resampled documents, as they are read batch by batch.
@@ -131,7 +141,8 @@ class PosteriorSums:
     def estimate(self, known: MeanPosteriors, drift: WordDrift | None = None) -> ShareEstimate:
         """Return the shares of the documents, one at least, with intervals that cover them with CONFIDENCE.
 
-        Each resample has one more document, of a random class. Without it, few documents would vary too little.
+        Each resample has one more document, of a random class. Without it, few documents would vary too little. What
+        no shares explain of the mean posterior is the size of other changes; its sign and size are random, too.
 
         drift  how the documents differ from those of training; if it is too large, shares can be anything
         """
@@ -140,17 +151,53 @@ class PosteriorSums:
             return ShareEstimate(shares, np.zeros(self.n_classes), np.ones(self.n_classes))
         moved = None if drift is None or not len(drift.features) else drift.draw(np.random.default_rng(1), RESAMPLES)
         found = np.empty((RESAMPLES, self.n_classes))
+        unexplained = _random_misfit(self.total / self.n_documents - known.means.T @ shares)
         classes, added = self.rng.integers(self.n_classes, size=RESAMPLES), self.rng.standard_exponential(RESAMPLES)
         for i, (k, weight) in enumerate(zip(classes.tolist(), added.tolist(), strict=True)):
             means = known.resample(self.rng)
-            mean = (self.resampled[i] + weight * means[k]) / (self.weights[i] + weight)
+            mean = (self.resampled[i] + weight * means[k]) / (self.weights[i] + weight) + unexplained[i]
             if moved is not None:
-                mean = np.maximum(mean + moved[i], 0.0)
-                mean /= mean.sum()
+                mean = mean + moved[i]
+            mean = np.maximum(mean, 0.0)
+            mean /= mean.sum()
             found[i] = solve_on_simplex(means.T, mean, start=shares)
         tail = (1 - CONFIDENCE) / 2
         low, high = np.quantile(found, (tail, 1 - tail), axis=0)
-        return ShareEstimate(shares, np.minimum(low, shares), np.maximum(high, shares))
+        return ShareEstimate(shares, low, high).widen(self.n_documents)
+
+
+def _random_misfit(misfit: Floats) -> Floats:
+    """Return random deviations of the size of a misfit, (RESAMPLES, n_classes)."""
+    return np.random.default_rng(2).standard_normal((RESAMPLES, 1)) * misfit
+
+
+def count_predictions(
+    predicted: NDArray[np.int64], right: Floats, sums: PosteriorSums, corrected: ShareEstimate
+) -> ShareEstimate:
+    """Return the shares of counted predictions, with intervals that allow for the errors of the model.
+
+    As many predictions of a label may be wrong as the probabilities say, and as many of its documents may be missed;
+    all errors may be of one kind. The intervals of the corrected shares are included.
+
+    predicted  (n_classes,), documents that are predicted as each class
+    right      (n_classes,), the sum of the probabilities of these predictions
+    corrected  the shares that are corrected by the errors in training
+    """
+    n = sums.n_documents
+    shares = predicted / max(1, predicted.sum())
+    low, high = shares - (predicted - right) / n, shares + (sums.total - right) / n
+    return ShareEstimate(shares, np.maximum(low, 0.0), np.minimum(high, 1.0)).widen(n, corrected)
+
+
+def count_interval(shares: Floats, n_documents: int) -> tuple[Floats, Floats]:
+    """Return Wilson's interval with CONFIDENCE of shares that were counted among documents: its low and high bounds.
+
+    Source: Wilson, Probable Inference, the Law of Succession, and Statistical Inference, 1927.
+    """
+    square = (DEVIATIONS / 2) ** 2 / n_documents
+    middle = (shares + square / 2) / (1 + square)
+    width = np.sqrt(square * (shares * (1 - shares) + square / 4)) / (1 + square)
+    return np.maximum(middle - width, 0.0), np.minimum(middle + width, 1.0)
 
 
 def solve_on_simplex(columns: Floats, target: Floats, *, start: Floats | None = None) -> Floats:
@@ -241,18 +288,21 @@ class LabelPosteriors:
         """
         mean = np.clip(sums.total / sums.n_documents, 0.0, 1.0)
         shares = np.where(self.is_measured, _solve_for_label(self.means, mean, mean), mean)
+        without, with_label = self.means.T
+        explained = without + shares * (with_label - without)
+        unexplained = _random_misfit(np.where(self.is_measured, mean - explained, 0.0))
         found = np.empty_like(sums.resampled)
         added = sums.rng.standard_exponential(len(found))
         for i, weight in enumerate(added.tolist()):
             means = self.resample(sums.rng)
             document = np.where(sums.rng.random(len(mean)) < 0.5, means[:, 1], means[:, 0])
-            resampled = (sums.resampled[i] + weight * document) / (sums.weights[i] + weight)
+            resampled = (sums.resampled[i] + weight * document) / (sums.weights[i] + weight) + unexplained[i]
             found[i] = _solve_for_label(means, resampled, sums.rng.random(len(mean)))
         tail = (1 - CONFIDENCE) / 2
         low, high = np.quantile(found, (tail, 1 - tail), axis=0)
         is_measured = self.is_measured
         low, high = np.where(is_measured, low, 0.0), np.where(is_measured, high, 1.0)
-        return ShareEstimate(shares, np.minimum(low, shares), np.maximum(high, shares))
+        return ShareEstimate(shares, low, high).widen(sums.n_documents)
 
 
 def _solve_for_label(means: Floats, mean: Floats, otherwise: Floats) -> Floats:
@@ -271,6 +321,9 @@ SIGNIFICANT = 4.0
 # (at most 0.1), for five words added to messages of 17 it is 0.07. For long reviews of another source it is 0.08: the
 # estimate is wrong by 0.14, twice what the effect of the words explains; for sentences of these 0.16.
 MAX_DRIFT = 0.075
+# The same, from which predictions are counted, because the correction of the count makes it worse: by the benchmark
+# from 0.061 to 0.053 on average for senders' domains in groups about religion, from 0.129 to 0.105 for short reviews.
+MIN_DRIFT = 0.01
 PENDING = 1 << 20  # entries that are summed together
 
 
@@ -286,6 +339,11 @@ class WordDrift:
     share: float
     features: NDArray[np.int64]
     factor: Floats
+
+    @property
+    def is_rejected(self) -> bool:
+        """Whether more has changed than the shares, so that the errors of the model are not those of training."""
+        return self.share >= MIN_DRIFT
 
     @property
     def is_too_large(self) -> bool:

@@ -77,7 +77,7 @@ def estimate_near_duplicates(documents: DocumentCounts, n_features: int, share: 
     if not len(found):
         return 0.0
     n_others = _solve_others(2 * len(pairs) / len(found), share)
-    return min(1.0, len(found) / len(distinct) / (1 - (1 - share) ** n_others))
+    return min(1.0, float(len(found) / len(distinct) / (1 - (1 - share) ** n_others)))
 
 
 def _solve_others(mean: float, share: float) -> float:

@@ -17,6 +17,7 @@ from nbtext.bayes.prevalence import (
     ShareEstimate,
     WordDrift,
     WordSums,
+    count_predictions,
     shrink_shares,
 )
 from nbtext.bayes.scorer import log_posterior
@@ -48,7 +49,7 @@ class Prevalence:
 
     labels       of the model, sorted
     n_documents  that could be read
-    estimate     the share of each label, and its interval
+    estimate     the share of each label, and its interval; the count of predictions, if more than shares has changed
     predicted    (n_classes,), number of documents that are predicted as each label
     unmeasured   labels without a left-out document (several labels: with fewer than ten), whose errors are not known
     n_predicted  number of predictions that shares are of: those with a label, or all if a document can have several
@@ -81,13 +82,26 @@ class _Counted(NamedTuple):
     temperatures: NDArray[np.float64]
 
 
+class _Group(NamedTuple):
+    """Sums over the documents of a group.
+
+    predicted  (n_labels,), the number of predictions of each label
+    right      (n_labels,), the sum of their probabilities
+    """
+
+    sums: PosteriorSums
+    words: WordSums
+    predicted: NDArray[np.int64]
+    right: NDArray[np.float64]
+
+
 class _Estimator:
     """Estimates the shares of labels among documents that are added batch by batch, for each group of them."""
 
     def __init__(self, model: TrainedModel) -> None:
         check_prevalence(model.fitted)
         self._model, self._fitted = model, model.fitted
-        self._groups: dict[str, tuple[PosteriorSums, WordSums, NDArray[np.int64]]] = {}
+        self._groups: dict[str, _Group] = {}
         self._predictor = Predictor(model.fitted)
         self._compares_words = isinstance(self._fitted.task.posteriors, MeanPosteriors)  # of labels that exclude others
 
@@ -114,23 +128,30 @@ class _Estimator:
                 if len(self._groups) == MAX_GROUPS:
                     what = f"the field has more than {MAX_GROUPS:,} values"
                     raise SettingsError(what, where="--group-field", hint="name a field with fewer groups")
-                self._groups[name] = PosteriorSums(n_labels), WordSums(n_labels), np.zeros(n_labels, dtype=np.int64)
-            sums, words, predicted = self._groups[name]
+                counted_labels = np.zeros(n_labels, dtype=np.int64)
+                self._groups[name] = _Group(
+                    PosteriorSums(n_labels), WordSums(n_labels), counted_labels, np.zeros(n_labels)
+                )
+            sums, words, predicted, right = self._groups[name]
             posteriors = predictions.probabilities[rows]
             sums.add(posteriors)
             if counted is not None:
                 weights = counted.documents.weigh(counted.weights).take(rows).counts
                 words.add(counted.documents.take(rows), weights, posteriors, counted.temperatures[rows])
             classes = predictions.classes_of([predictions.labels[row] for row in rows.tolist()])
-            predicted += np.bincount(np.fromiter(chain.from_iterable(classes), np.int64), minlength=n_labels)
+            owners = np.repeat(np.arange(len(rows)), [len(each) for each in classes])
+            found = np.fromiter(chain.from_iterable(classes), np.int64)
+            predicted += np.bincount(found, minlength=n_labels)
+            right += np.bincount(found, posteriors[owners, found], n_labels)
 
     def estimates(self) -> dict[str, Prevalence]:
         """Return the estimate of each group, by its name; InputError if no documents were added."""
         if not self._groups:
             raise InputError("SOURCE has no documents to estimate shares from")
-        return {name: self._estimate(*self._groups[name]) for name in sorted(self._groups)}
+        return {name: self._estimate(self._groups[name]) for name in sorted(self._groups)}
 
-    def _estimate(self, sums: PosteriorSums, words: WordSums, predicted: NDArray[np.int64]) -> Prevalence:
+    def _estimate(self, group: _Group) -> Prevalence:
+        sums, words, predicted, right = group
         fitted, labels = self._fitted, self._fitted.labels
         known = fitted.task.posteriors
         assert known is not None  # see check_prevalence
@@ -146,6 +167,8 @@ class _Estimator:
             drifted = tuple(fitted.vocabulary.terms[j] for j in drift.features[:N_DRIFTED].tolist())
         missing = tuple(labels[k] for k in np.flatnonzero(known.documents == 0).tolist())
         estimate, n_predicted = sums.estimate(known, drift), int(predicted.sum())
+        if drift is not None and drift.is_rejected and n_predicted:
+            estimate = count_predictions(predicted, right, sums, estimate)
         return Prevalence(labels, n, estimate, predicted, missing, n_predicted, ASSUMED, drift, drifted)
 
 
@@ -155,7 +178,8 @@ def estimate_prevalence(
     """Return the shares of labels among all documents of a source, by the group of the documents; "" without groups.
 
     The estimate assumes that only the shares differ from those of the training documents, and that documents of the
-    same label are alike (prior probability shift). Words that contradict it widen the intervals; see `WordDrift`.
+    same label are alike (prior probability shift). Words that contradict it widen the intervals, and if they are many,
+    the predictions are counted; see `WordDrift`.
     Memory holds a few batches, and for each group the sums of its features.
 
     Raises

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from nbtext.model.prevalence import Prevalence
 
 COLUMNS = ("label", "share", "low", "high", "documents", "predicted", "predicted_share")
-REPORTED_DRIFT = 0.01  # share of the tokens that deviate, from which a message says so
 
 
 def prevalence_result(prevalence: Prevalence | Mapping[str, Prevalence]) -> Result[Mapping[str, Prevalence]]:
@@ -65,12 +64,13 @@ def describe_doubts(groups: Mapping[str, Prevalence]) -> Iterator[str]:
     if first.unmeasured:
         yield f"{first.doubt}: {list_some(first.unmeasured, 5)}"
     for name, each in groups.items():
-        if each.drift is None or each.drift.share < REPORTED_DRIFT:
+        if each.drift is None or not each.drift.is_rejected:
             continue
         words = f" (most: {', '.join(each.drifted)})" if each.drifted else ""
-        result = "any share is possible" if each.drift.is_too_large else "the intervals allow for it"
+        result = "the intervals allow for as many errors as the probabilities say, and for the effect of these words"
+        result = "any share is possible" if each.drift.is_too_large else f"{result}, not for other changes"
         where = f"group {name}: " if name else ""
         yield (
             f"{where}{each.drift.share:.1%} of the words differ from those of training, whatever the shares of the "
-            f"labels are{words}; {result}"
+            f"labels are{words}, so the shares are those of the predictions, not corrected; {result}"
         )

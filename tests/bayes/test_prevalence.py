@@ -7,13 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.stats import binomtest, dirichlet
 
+from nbtext.bayes.decision_offsets import fit_prior_adjustment
 from nbtext.bayes.prevalence import (
     MAX_CLASSES,
     RESAMPLES,
+    LabelPosteriors,
     MeanPosteriors,
     PosteriorSums,
     ShareEstimate,
+    count_predictions,
     fit_mean_posteriors,
     shrink_shares,
     solve_on_simplex,
@@ -224,3 +228,77 @@ def test_adapting_without_a_change_hardly_harms() -> None:
             own = np.arange(30), classes[rows]
             changes.append(float((logs[own] - adapted[own]).mean()))
         assert least < np.mean(changes) < most
+
+
+NEARLY_CERTAIN = MeanPosteriors(
+    np.array([[0.99, 0.01], [0.02, 0.98]]), np.array([5000, 5000]), np.full(2, 0.05), np.full(2, 0.5)
+)
+
+
+@pytest.mark.parametrize("n", [1, 20, 4550])
+@pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
+@pytest.mark.parametrize("several", [False, True])
+def test_intervals_are_not_narrower_than_those_of_counting(n: int, share: float, several: bool) -> None:
+    """However good the model is, n documents say no more of a share than n labels would: SciPy's Wilson interval."""
+    n_own = round(share * n)
+    own = np.repeat([0.01, 0.98], [n - n_own, n_own])
+    sums = PosteriorSums(2)
+    sums.add(np.stack((1 - own, own), axis=1))
+    if several:
+        means = np.array([[0.02, 0.99], [0.01, 0.98]])
+        found = LabelPosteriors(np.full((2, 2), 5000.0), means, np.full((2, 2), 0.05)).estimate(sums)
+    else:
+        found = sums.estimate(NEARLY_CERTAIN)
+    assert found.shares[1] == pytest.approx(n_own / n, abs=1e-6)
+    counted = binomtest(n_own, n).proportion_ci(0.95, method="wilson")
+    assert found.low[1] <= counted.low + 1e-4
+    assert found.high[1] >= counted.high - 1e-4
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_what_no_share_explains_widens_the_interval(several: bool) -> None:
+    """The mean posterior of new documents is below that of the other class alone: so the class is nearly absent, or the
+    posteriors have changed by as much as that.
+    """
+    means = np.array([[0.9, 0.1], [0.4, 0.6]])
+    documents = np.array([10_000, 10_000])
+    sums = PosteriorSums(2)
+    sums.add(np.tile([0.95, 0.05], (5000, 1)))
+    if several:
+        of_labels = LabelPosteriors(np.full((2, 2), 1e4), np.array([[0.4, 0.9], [0.1, 0.6]]), np.full((2, 2), 0.1))
+        found = of_labels.estimate(sums)
+    else:
+        found = sums.estimate(MeanPosteriors(means, documents, np.full(2, 0.1), np.full(2, 0.5)))
+    missing = 0.05 / (0.6 - 0.1)
+    assert found.shares[1] == 0
+    assert 0.9 * missing < found.high[1] < 2 * missing
+
+
+def test_counted_predictions_may_all_be_wrong_in_one_way() -> None:
+    """Of 60 and 40 predictions with the probability 0.9, 6 and 4 are wrong; all 10 may be of one kind."""
+    sums = PosteriorSums(2)
+    sums.add(np.repeat([[0.9, 0.1], [0.1, 0.9]], [60, 40], axis=0))
+    corrected = ShareEstimate(np.array([0.5, 0.5]), np.array([0.45, 0.45]), np.array([0.55, 0.55]))
+    found = count_predictions(np.array([60, 40]), np.array([54.0, 36.0]), sums, corrected)
+    np.testing.assert_allclose(found.shares, [0.6, 0.4])
+    wilson = binomtest(40, 100).proportion_ci(0.95, method="wilson")
+    assert found.low[1] == pytest.approx(min(0.36, wilson.low), abs=1e-3)
+    assert found.high[1] == pytest.approx(0.55)  # that of the corrected shares
+    wide = replace_interval(corrected, 0.0, 0.01)
+    assert count_predictions(np.array([60, 40]), np.array([30.0, 20.0]), sums, wide).high[1] == pytest.approx(
+        0.4 + 0.42 - 0.2
+    )  # 22 documents of the label are missed
+
+
+def replace_interval(estimate: ShareEstimate, low: float, high: float) -> ShareEstimate:
+    return estimate._replace(low=np.full(2, low), high=np.full(2, high))
+
+
+def test_a_class_without_left_out_documents_has_a_prior() -> None:
+    """Its share is the mean of Jeffreys' posterior, so that its probability can be adapted to other shares."""
+    log_posterior, classes = draw_posteriors(3, np.array([0.7, 0.3, 0.0]), 40, seed=3)
+    known = fit_mean_posteriors(log_posterior, classes)
+    assert known is not None
+    shares = dirichlet(np.bincount(classes, minlength=3) + 0.5).mean()
+    expected = shares * np.exp(-fit_prior_adjustment(log_posterior, classes, start=np.zeros(3)))
+    np.testing.assert_allclose(known.prior, expected / expected.sum())
