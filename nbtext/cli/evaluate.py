@@ -115,6 +115,7 @@ def evaluate(given: Evaluate) -> None:
     from nbtext.model.source_prediction import predict_source
     from nbtext.report.evaluation import evaluation_result
     from nbtext.report.first_look import FirstLook, format_first_look, look_at
+    from nbtext.report.label_mistakes import name_unknown
 
     running.check_report(given.report)
     decisions, quiet = given.decisions, given.run.quiet
@@ -180,6 +181,9 @@ def evaluate(given: Evaluate) -> None:
     if corpora:
         look = look_at(corpora[0], given.features.view)
     running.say(*format_first_look(look, accuracy), quiet=quiet)
+    if first and not given.folds.is_wanted and has_all:
+        true = [label for label, number in labels.items() if number]
+        running.say(*name_unknown(true, first[0].predictions.classes), quiet=quiet)
     if failure is not None:
         raise failure
 

@@ -50,9 +50,14 @@ def update(given: Update) -> None:
     MODEL is replaced atomically, unless -o names another file.
     """
     from nbtext.model.growth import update_source
+    from nbtext.report.label_mistakes import name_new
 
     def change(trained: TrainedModel, source: Source, on_batch: OnBatch) -> TrainedModel:
-        return update_source(trained, source, factor=given.decay.factor, jobs=given.run.jobs, on_batch=on_batch)
+        updated = update_source(trained, source, factor=given.decay.factor, jobs=given.run.jobs, on_batch=on_batch)
+        known, new = trained.fitted.labels, sorted(set(updated.fitted.labels) - set(trained.fitted.labels))
+        if new:
+            running.say(f"new labels: {name_new(new, known)}", quiet=given.run.quiet)
+        return updated
 
     running.rewrite_model(given, change)
 

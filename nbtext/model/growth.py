@@ -18,8 +18,9 @@ from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import LAPLACE, Selection
+from nbtext.documents.fields import MAX_CHARACTERS, MAX_SHOWN
 from nbtext.documents.settings import UNKNOWN_INPUT
-from nbtext.errors import InputError, ModelError
+from nbtext.errors import InputError, ModelError, list_some
 from nbtext.features.document_counts import DocumentCounts, concatenate
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts, align_documents
@@ -414,7 +415,12 @@ def align_sample(
     """
     places = {label: k for k, label in enumerate(labels)}
     if unknown := [label for label in counts.labels if label not in places]:
-        raise ModelError(f"the model has no label {unknown[0]!r}", hint=hint)
+        names = list_some((repr(label[:MAX_CHARACTERS]) for label in unknown), MAX_SHOWN)
+        what = f"the model has no label {names}"
+        if len(unknown) == len(counts.labels) > 1:
+            known = list_some((repr(label[:MAX_CHARACTERS]) for label in labels), MAX_SHOWN)
+            what = f"the model has none of the labels {names}; it has {known}"
+        raise ModelError(what, hint=hint)
     classes = np.array([places[label] for label in counts.labels], dtype=np.int32)
     sample = align_documents(counts.sample, counts.vocabulary, vocabulary)
     return replace(sample, classes=classes[sample.classes])

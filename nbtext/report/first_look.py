@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.errors import list_some, number_of, printable
 from nbtext.records import dataclass
+from nbtext.report.label_mistakes import find_mistakes
 
 if TYPE_CHECKING:
     from nbtext.model.corpus_counts import CorpusCounts
@@ -86,6 +87,8 @@ def format_first_look(look: FirstLook, accuracy: tuple[float, int] | None = None
     if single and len(look.labels) > 1 and look.is_training:
         names = list_some(map(printable, single))
         lines.append(f"{number_of(len(single), 'label')} with only one document: {names}")
+    if look.is_training:
+        lines += find_mistakes(look.labels, is_exclusive=look.is_exclusive)
     n_repeated, n_compared = look.repeated
     if n_compared >= COMPARED and n_repeated >= REPEATED * n_compared:
         repeated = f"{n_repeated / n_compared:.0%} of the documents"

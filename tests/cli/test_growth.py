@@ -70,7 +70,9 @@ def test_without_a_sample(nbtext: Any, letters: Path, tmp_path: Path) -> None:
         assert found.fitted_.approximate == parts
         assert (found.counts_.statistics.occurrences == whole.counts_.statistics.occurrences).all()
     # the folders train and test are not labels of the model
-    nbtext("calibrate", "u.joblib", str(letters), "--input-format", "dirs").refused(1, "has no label")
+    nbtext("calibrate", "u.joblib", str(letters), "--input-format", "dirs").refused(
+        1, "has none of the labels 'test', 'train'"
+    )
     assert "approximate" not in nbtext("calibrate", "u.joblib", str(letters / "train"), str(letters / "test")).ok().err
     assert (tmp_path / "u.joblib").read_bytes() == (tmp_path / "ab.joblib").read_bytes()
 

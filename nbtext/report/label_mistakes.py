@@ -1,0 +1,127 @@
+"""Labels that are almost certainly mistakes: one line for each kind, with what to do. A label is untrusted."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from nbtext.errors import number_of, printable
+
+MAX_NAMED = 5  # labels, or groups of them, of a line
+MAX_CHARACTERS = 40  # of each
+SEPARATORS = (",", ";", "|")
+MIN_LISTS = 8  # labels with a separator; fewer may be names such as `Books, Music`
+MIN_USES = 3  # of a part of them, on average; parts of names are rarely used again
+
+_number = re.compile(r"([+-]?)0*(\d*?)(?:\.(\d*?)0*)?", re.ASCII)
+_object = re.compile(r"""\{\s*(['"]).*\1\s*:.*\}""", re.DOTALL)
+_list = re.compile(r"""\[\s*(['"]).*\1\s*,?\s*\]""", re.DOTALL)
+
+
+def find_mistakes(labels: Mapping[str, int], *, is_exclusive: bool) -> Iterator[str]:
+    """Yield a line for each kind of mistake.
+
+    labels        the number of documents of each label
+    is_exclusive  whether each document has one label
+    """
+    groups = [sorted(group) for group in _group_alike(labels).values() if len(group) > 1]
+    if groups:
+        shown = "; ".join(
+            " and ".join(f"{shorten(label)} ({labels[label]:,})" for label in group[:MAX_NAMED])
+            for group in groups[:MAX_NAMED]
+        )
+        what = "labels that differ only in case, spaces, Unicode form or the form of a number"
+        yield f"{what}: {shown}{'; …' if len(groups) > MAX_NAMED else ''}; make them equal in SOURCE"
+    objects, lists, prefixed = [], [], []
+    for label in sorted(labels):
+        if "__label__" in label:
+            prefixed.append(label)
+        elif _list.fullmatch(label) or _is_list(label):
+            lists.append(label)
+        elif _object.fullmatch(label):
+            objects.append(label)
+    if objects:
+        advice = "write JSON lines, and name a key of the object, as in --label-field label.KEY"
+        yield f"{_count(objects)} like an object: {_name(objects)}; {advice}"
+    if lists:
+        advice = "write them as lists in JSON lines, or as texts such as a|b with --label-separator '|'"
+        yield f"{_count(lists)} like a list: {_name(lists)}; {advice}"
+    if prefixed:
+        advice = "spaces separate the labels in a line of fastText; in a column, --label-separator ',__label__' does"
+        yield f"{_count(prefixed)} like several labels of fastText: {_name(prefixed)}; {advice}"
+    if is_exclusive:
+        yield from _find_joined(labels)
+
+
+def name_unknown(labels: Collection[str], known: Collection[str]) -> Iterator[str]:
+    """Yield a line that names the labels of documents which a model does not know, if there are any."""
+    unknown = sorted(set(labels) - set(known))
+    if not unknown:
+        return
+    what = f"the model does not know {len(unknown):,} of {number_of(len(labels), 'label')} of the documents"
+    if len(unknown) == len(labels):
+        what = "the model knows none of the labels of the documents"
+    yield f"{what}: {name_new(unknown, known)}; it knows {_name(sorted(known))}"
+
+
+def name_new(new: Sequence[str], known: Collection[str]) -> str:
+    """Return the names of labels that a model does not know, each with one that it knows and that differs little."""
+    alike = _group_alike(known)
+    shown = []
+    for label in new[: MAX_NAMED + 1]:
+        like = alike.get(_canonical(label))
+        shown.append(f"{shorten(label)} (like {shorten(like[0])})" if like else shorten(label))
+    return "; ".join([*shown[:MAX_NAMED], *(["…"] if len(new) > MAX_NAMED else [])])
+
+
+def shorten(label: str) -> str:
+    """Return a label for a line of a terminal."""
+    return printable(label if len(label) <= MAX_CHARACTERS else f"{label[:MAX_CHARACTERS]}…")
+
+
+def _find_joined(labels: Mapping[str, int]) -> Iterator[str]:
+    """Yield a line if many labels are made of few parts with a separator between them."""
+    for separator in SEPARATORS:
+        joined = sorted(label for label in labels if separator in label)
+        parts = [part.strip() for label in joined for part in label.split(separator)]
+        if len(joined) >= MIN_LISTS and len(parts) >= MIN_USES * len(set(parts)):
+            what = f"{len(joined):,} of {number_of(len(labels), 'label')} look like lists of labels"
+            yield f"{what}: {_name(joined)}; --label-separator '{separator}' reads several labels of a document"
+            return
+
+
+def _group_alike(labels: Iterable[str]) -> dict[str, list[str]]:
+    """Return the labels by what they have in common; see `_canonical`."""
+    groups: dict[str, list[str]] = {}
+    for label in labels:
+        groups.setdefault(_canonical(label), []).append(label)
+    return groups
+
+
+def _canonical(label: str) -> str:
+    """Return a label without case, runs of white space, invisible characters and zeros that do not change a number."""
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", label).casefold())
+    text = " ".join("".join(character for character in text if unicodedata.category(character) != "Cf").split())
+    found = _number.fullmatch(text)
+    if found is None or not any(map(str.isdigit, text)):
+        return text
+    sign, whole, fraction = found[1].replace("+", ""), found[2] or "0", found[3] or ""
+    return f"{sign}{whole}.{fraction}"
+
+
+def _is_list(label: str) -> bool:
+    """Return whether a label is a list in JSON."""
+    try:
+        return label[:1] == "[" and isinstance(json.loads(label), list)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _count(labels: Sequence[str]) -> str:
+    return f"{number_of(len(labels), 'label')} {'looks' if len(labels) == 1 else 'look'}"
+
+
+def _name(labels: Sequence[str]) -> str:
+    return "; ".join([*map(shorten, labels[:MAX_NAMED]), *(["…"] if len(labels) > MAX_NAMED else [])])
