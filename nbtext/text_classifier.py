@@ -29,6 +29,7 @@ from nbtext.model.training import check_hashing, count_for_model, sample_size, t
 if TYPE_CHECKING:
     from nbtext.documents.matrix import Matrix
     from nbtext.documents.source import Source
+    from nbtext.evaluation.search import Budget, Candidate
     from nbtext.model.prevalence import Prevalence
 
 
@@ -157,6 +158,8 @@ class TextClassifier:
 
         features, counts = (features, count(features)) if is_counted else count_for_model(count, features, settings)
         label_type, rows = found[1:]
+        if counts.weighting is not None and settings.keep_sample is not None:
+            raise SettingsError(f"does not apply: {sklearn_compat.WEIGHTED}", where="keep_sample", hint="leave it out")
         model = train_on_counts(counts, features, settings)
         fitted = replace(model.fitted, label_type=label_type, label_columns=n_columns)
         if sklearn_compat.is_matrix(X):
@@ -167,35 +170,76 @@ class TextClassifier:
 
     def _search(self, X: Iterable[str], y: Sequence[Any]) -> TextClassifier:
         """Fit the most accurate model, as `nbtext train --model best` does."""
-        from nbtext.evaluation.search import Budget, list_candidates, search_model
-        from nbtext.evaluation.settings import SearchSettings
+        from nbtext.evaluation.search import search_model
 
         if sklearn_compat.is_matrix(X):
-            raise SettingsError("best needs texts, but X is a matrix", where="model", hint="choose one model")
-        texts, label_type, default = list(X), "str", TextClassifier().get_params()
-        given = {name for name, value in self.get_params().items() if value != default[name]}
+            self._refuse_search("X is a matrix")
+        texts, label_type = sklearn_compat.list_texts(X, self.feature_settings), "str"
+        n_columns = sklearn_compat.count_columns(y)
 
         def count(features: FeatureSettings) -> CorpusCounts:
             nonlocal label_type
-            counts, label_type, _ = sklearn_compat.count_texts(texts, y, features, sample_size=None, label_type=None)
+            counts, label_type, _ = self._count(texts, y, None, features)
             return counts
 
-        candidates = list_candidates(self.feature_settings, self.model_settings, given)
-        model, _ = search_model(candidates, count, Budget(SearchSettings().budget, monotonic))
-        return self._become(replace(model, fitted=replace(model.fitted, label_type=label_type)))
+        model, _ = search_model(self._list_candidates(self.feature_settings), count, self._budget())
+        fitted = replace(model.fitted, label_type=label_type, label_columns=n_columns)
+        self._become(replace(model, fitted=fitted))
+        size = sample_size(fitted.feature_settings, fitted.model_settings)
+        self._rows = self._count(texts, y, size, fitted.feature_settings)[2]
+        self._n_fitted = len(texts)
+        return self
+
+    def _list_candidates(self, features: FeatureSettings) -> list[Candidate]:
+        """Return the candidates of a search with these features, or better ones if the parameters leave it open."""
+        from nbtext.evaluation.search import list_candidates
+
+        default = TextClassifier().get_params()
+        given = {name for name, value in self.get_params().items() if value != default[name]}
+        return list_candidates(features, self.model_settings, given)
+
+    @staticmethod
+    def _budget() -> Budget:
+        from nbtext.evaluation.search import Budget
+        from nbtext.evaluation.settings import SearchSettings
+
+        return Budget(SearchSettings().budget, monotonic)
+
+    def _refuse_search(self, because: str) -> None:
+        """Raise SettingsError if the model is to be searched, but there are no texts that can be counted again."""
+        if self._is_search:
+            raise SettingsError(f"best needs texts, but {because}", where="model", hint="choose one model")
 
     def fit_source(self, source: Source, *, jobs: int = 1) -> TextClassifier:
-        """Fit to all documents of a source, in `jobs` threads; the result does not depend on their number."""
-        return self._become(train_on_source(source, self.feature_settings, self.model_settings, jobs=jobs))
+        """Fit to all documents of a source, in `jobs` threads; the result does not depend on their number.
+
+        The fields of the source decide whether their words are different features.
+        """
+        features = self.feature_settings
+        if features.fields not in ((), source.field_names):
+            raise SettingsError("the source has other fields", where="fields", hint="leave it out")
+        if not self._is_search:
+            return self._become(train_on_source(source, features, self.model_settings, jobs=jobs))
+        from nbtext.evaluation.search import search_source
+
+        candidates = self._list_candidates(replace(features, fields=source.field_names))
+        return self._become(search_source(source, candidates, self._budget(), jobs=jobs)[0])
 
     def fit_matrix(self, matrix: Matrix) -> TextClassifier:
-        """Fit to a matrix of documents; its settings make features of the texts to predict."""
-        from nbtext.model.matrices import train_on_matrix
+        """Fit to a matrix of documents; its settings, not those of this classifier, make features of texts to predict.
 
+        SettingsError if a parameter of features is given that is not that of the matrix.
+        """
+        from nbtext.model.matrices import matrix_settings, train_on_matrix
+
+        self._refuse_search("they are a matrix")
+        sklearn_compat.refuse_features(self.feature_settings, "the matrix has its features", matrix_settings(matrix))
         return self._become(train_on_matrix(matrix, self.model_settings))
 
     def fit_counts(self, counts: CorpusCounts) -> TextClassifier:
-        """Fit to a counted corpus."""
+        """Fit to a corpus that was counted with the parameters of this classifier."""
+        self._refuse_search("they are counted already")
+        sklearn_compat.check_counts(counts, self.feature_settings, self.model_settings)
         return self._become(train_on_counts(counts, self.feature_settings, self.model_settings))
 
     def partial_fit(self, X: Iterable[str], y: Sequence[Any], classes: Sequence[Any] | None = None) -> TextClassifier:

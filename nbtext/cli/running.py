@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from nbtext.documents.source import Source
     from nbtext.evaluation.search import Candidate, Search
     from nbtext.evaluation.settings import SearchSettings
-    from nbtext.model.corpus_counts import CorpusCounts
     from nbtext.model.fitted_model import FittedModel, TrainedModel
     from nbtext.model.settings import DecisionSettings
     from nbtext.model.source_counting import OnBatch
@@ -407,8 +406,7 @@ def search_documents(  # noqa: PLR0913 - what is searched, among what, and how t
     """
     from time import monotonic
 
-    from nbtext.evaluation.search import Budget, bound_reading_seconds, search_model
-    from nbtext.model.source_counting import CountingTask, ThreadExecutor
+    from nbtext.evaluation.search import Budget, bound_reading_seconds, search_source
     from nbtext.model.training import can_be_blocked
 
     if is_matrix_alone(sources, input_settings):
@@ -419,15 +417,11 @@ def search_documents(  # noqa: PLR0913 - what is searched, among what, and how t
         candidates = list_searched(features, model_settings, source)
         if is_sampled:
             candidates = [each for each in candidates if not each.is_linear or can_be_blocked(each.model_settings)]
-        source.keep_documents()
-        first = iter([on_batch])
-
-        def count(each: FeatureSettings) -> CorpusCounts:
-            return (workers or ThreadExecutor(run.jobs)).count(source, CountingTask(each, None), next(first, None))
-
         reading_seconds = 0.0 if is_sampled else bound_reading_seconds(source.size, source.unit)
-        trained, found = search_model(candidates, count, budget, reading_seconds=reading_seconds, jobs=run.jobs)
-    return replace(trained, fitted=replace(trained.fitted, input=source.model_input)), found
+        return search_source(
+            source, candidates, budget, reading_seconds=reading_seconds, jobs=run.jobs, on_batch=on_batch,
+            executor=workers,
+        )  # fmt: skip
 
 
 def are_read_again(sources: tuple[str, ...]) -> bool:

@@ -23,7 +23,7 @@ import math
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Part, Proportion
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import AUTO, CONFIDENCE, ModelSettings
 from nbtext.errors import ConvergenceWarning, InputError, ModelError, number_of
-from nbtext.evaluation.settings import GIVEN
+from nbtext.evaluation.settings import GIVEN, SHOWN
 from nbtext.evaluation.tasks import TASKS
 from nbtext.features.analyzer import MARKS_PATTERN
 from nbtext.features.formulas import WEIGHTINGS
@@ -43,9 +43,13 @@ from nbtext.kernel import HAS_KERNEL
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import fit_model
+from nbtext.model.source_counting import CountingTask, Executor, OnBatch, ThreadExecutor
 from nbtext.model.training import add_other_estimate, sample_size
 from nbtext.parallel import return_memory
 from nbtext.records import dataclass
+
+if TYPE_CHECKING:
+    from nbtext.documents.source import Source
 
 WORDS, PAIRS, TRIPLES, CHARACTERS = "words", "pairs", "triples", "characters"  # feature sets
 BOTH, LONG = "pairs, characters", "pairs, 4-5 characters"  # in two views; the second for long documents
@@ -421,7 +425,8 @@ def search_model(
         elif corpora.has_subset and sum(fit.candidate.is_linear for fit in found) == FINALISTS:
             listed = [each for each in listed if each in search.results or not each.is_linear]
         for fit in found:
-            best = fit if is_better(fit, best, corpora.n_documents) else best
+            if is_better(fit, best, corpora.n_documents, is_exclusive=corpora.task.task.is_exclusive):
+                best = fit
     chosen, fitted, counts = best.candidate, best.fitted, corpora.take(best.candidate)
     size = sample_size(chosen.features, chosen.model_settings)
     if size is not None:
@@ -435,6 +440,25 @@ def search_model(
         tuple(results), search.results[chosen], tuple(untried), corpora.n_documents,
         budget.elapsed, corpora.seconds,
     )  # fmt: skip
+
+
+def search_source(
+    source: Source, candidates: Sequence[Candidate], budget: Budget, *, reading_seconds: float = 0.0, jobs: int = 1,
+    on_batch: OnBatch | None = None, executor: Executor | None = None,
+) -> tuple[TrainedModel, Search]:  # fmt: skip
+    """Train the most accurate candidate on all documents of a source; see `search_model`.
+
+    on_batch  is called while the documents are read for the first time
+    executor  counts the documents; None: threads
+    """
+    source.keep_documents()
+    first = iter([on_batch])
+
+    def count(features: FeatureSettings) -> CorpusCounts:
+        return (executor or ThreadExecutor(jobs)).count(source, CountingTask(features, None), next(first, None))
+
+    trained, found = search_model(candidates, count, budget, reading_seconds=reading_seconds, jobs=jobs)
+    return replace(trained, fitted=replace(trained.fitted, input=source.model_input)), found
 
 
 @dataclass(frozen=True, slots=True)
@@ -499,15 +523,24 @@ class _Fitter:
         return _Fit(candidate, fitted, (estimate.metric, -estimate.log_loss))
 
 
-def is_better(one: _Fit, other: _Fit, n_documents: int) -> bool:
-    """Return whether a fit is as accurate as another one, or more, and has a lower log-loss.
+def is_better(one: _Fit, other: _Fit, n_documents: int, *, is_exclusive: bool) -> bool:
+    """Return whether a fit replaces another one.
 
-    With few documents, the accuracy of either is known to some hundredths only. The log-loss varies less. The smaller
-    the gain in accuracy, the more the log-loss must fall; see FEW.
+    If each document has one label, it is as accurate, or more, and has a lower log-loss. With few documents, the
+    accuracy of either is known to some hundredths only. The log-loss varies less. The smaller the gain in accuracy, the
+    more the log-loss must fall; see FEW.
+
+    If documents have several labels, it has a higher micro F1; log-loss decides where the table shows equal ones. Of
+    100, 300 and 700 training documents of Reuters, and of questions and newsgroups whose labels are the parts of their
+    names, the chosen models have a mean micro F1 of 0.667 on others of these, with the rule for one label 0.655, and if
+    log-loss decides within 0.25, 0.5, 1 or 2 standard errors 0.666, 0.664, 0.660 and 0.658.
     """
-    gain, share = one.quality[0] - other.quality[0], FEW / math.sqrt(n_documents)
+    (metric, negative_loss), (other_metric, other_loss) = one.quality, other.quality
+    if not is_exclusive:
+        return (round(metric, SHOWN), negative_loss) > (round(other_metric, SHOWN), other_loss)
+    gain, share = metric - other_metric, FEW / math.sqrt(n_documents)
     share = max(0.0, share / 2 - gain) if gain else share
-    return gain >= 0 and -one.quality[1] < (1 - share) * -other.quality[1]
+    return gain >= 0 and -negative_loss < (1 - share) * -other_loss
 
 
 def _choose_weighting(stacks: Sequence[Candidate], corpus: CorpusCounts, search: _Fitter) -> Candidate:

@@ -66,10 +66,9 @@ def matrix_features(matrix: Matrix) -> FeatureSettings:
 
     raises  InputError: the matrix does not hold its settings
     """
-    # a matrix file that is older than a setting lacks it
-    defaults: dict[str, Any] = {field.name: field.default for field in fields(FeatureSettings)}
-    settings = defaults | {name: _freeze(value) for name, value in matrix.settings.items()}
-    if unknown := sorted(settings.keys() - defaults):
+    settings = matrix_settings(matrix)
+    known = {field.name for field in fields(FeatureSettings)}
+    if unknown := sorted(settings.keys() - known):
         what = f"the matrix file was written by a newer nbtext: this one does not know its setting {unknown[0]!r}"
         raise InputError(what, hint="update nbtext: pip install --upgrade nbtext")
     try:
@@ -85,6 +84,16 @@ def matrix_features(matrix: Matrix) -> FeatureSettings:
     except (NbtextError, TypeError, ValueError):
         what = "the matrix file does not contain valid feature settings"
         raise InputError(what, hint="make it with nbtext vectorize") from None
+
+
+def matrix_settings(matrix: Matrix) -> dict[str, Any]:
+    """Return the settings of features that a matrix was made with; a given vocabulary is that of its columns."""
+    # a matrix file that is older than a setting lacks it
+    defaults: dict[str, Any] = {field.name: field.default for field in fields(FeatureSettings)}
+    settings = defaults | {name: _freeze(value) for name, value in matrix.settings.items()}
+    if settings["vocabulary"] is not None:
+        settings["vocabulary"] = tuple(Vocabulary(matrix.feature_blob, matrix.feature_offsets).terms)
+    return settings
 
 
 def train_on_matrix(matrix: Matrix, model_settings: ModelSettings) -> TrainedModel:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import textwrap
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
@@ -16,7 +17,7 @@ from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import AUTO, BEST, OF_CHOSEN_MODELS, ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.documents.fields import name_of, text_of
-from nbtext.errors import InputError, NbtextError, name_parameters, number_of
+from nbtext.errors import InputError, NbtextError, SettingsError, name_parameters, number_of
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.hashing import count_matrix, vocabulary_hashes
 from nbtext.features.settings import FeatureSettings, convert_parameters
@@ -64,6 +65,35 @@ def list_texts(X: Any, features: FeatureSettings) -> list[str]:
             hint = "decode it first" if isinstance(text, bytes) else ""
             raise InputError(f"text {place} is {type(text).__name__}, not str", hint=hint)
     return texts
+
+
+# settings of features that apply to the columns of a matrix, and those that apply only if its numbers are counts
+OF_COLUMNS = ("min_df", "max_df", "max_features", "select", "tf", "idf", "norm")
+OF_COUNTS = ("tf", "idf", "norm")
+WEIGHTED = "X holds weights, not counts"
+
+
+def refuse_features(features: FeatureSettings, because: str, known: Mapping[str, Any]) -> None:
+    """Raise SettingsError if a setting of features is given that would have no effect.
+
+    because  why it would have none
+    known    settings of features that may be given, with their values
+    """
+    for field in fields(FeatureSettings):
+        value = getattr(features, field.name)
+        if value not in (field.default, known.get(field.name, field.default)):
+            raise SettingsError(f"does not apply: {because}", where=field.name, hint="leave it out")
+
+
+def check_counts(counts: CorpusCounts, features: FeatureSettings, settings: ModelSettings) -> None:
+    """Raise SettingsError if counts cannot have been counted with these settings, as far as they show it."""
+    if (counts.vocabulary is None) != (features.hash_bits is not None):
+        hint = "give the settings that they were counted with"
+        what = "the counts are of hashed features" if counts.vocabulary is None else "the counts are not hashed"
+        raise SettingsError(what, where="hash_bits", hint=hint)
+    if settings.keep_sample is not None and settings.keep_sample != counts.sample_size:
+        hint = "count with sample_size=keep_sample, or leave it out"
+        raise SettingsError("the counts retain another number of documents", where="keep_sample", hint=hint)
 
 
 def label_texts(y: Any) -> tuple[list[str], str]:
@@ -353,9 +383,9 @@ def count_rows(
         A number is not finite or too large, labels and rows differ in number, or the rows do not fit the settings or
         the model.
     """
-    for name in ("hash_bits", "vocabulary"):
-        if getattr(settings, name) is not None:
-            raise InputError("does not apply: X is a matrix, whose columns are the features", where=name)
+    if fitted is None:
+        of_columns = {name: getattr(settings, name) for name in OF_COLUMNS}
+        refuse_features(settings, "X is a matrix, whose columns are the features", of_columns)
     if has_several_labels(y):
         hint = "fit it to the texts, or fit one classifier for each label"
         raise InputError("texts with several labels are counted by nbtext, not as a matrix", hint=hint)
@@ -376,7 +406,12 @@ def count_rows(
     places = np.array(list(map(str, range(len(labels)))), dtype=object)
     sample = replace(sample, groups=places).with_empty_last()
     statistics = count_classes(sample, n_columns, len(names))
-    weighting = None if sample.counts.dtype.kind == "i" else Weighting("count")
+    weighting = None
+    if sample.counts.dtype.kind != "i":
+        weighting = Weighting("count")
+        if fitted is None:
+            of_weights = {name: getattr(settings, name) for name in OF_COLUMNS if name not in OF_COUNTS}
+            refuse_features(settings, WEIGHTED, of_weights)
     sample = sample.smallest(sample_size if weighting is None else None)
     retained = np.array(sample.groups, dtype=np.int64)
     size = sample_size if weighting is None else 0

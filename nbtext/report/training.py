@@ -11,7 +11,7 @@ from nbtext.bayes.combination import MIN_INFORMED
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Part, Unlabeled
 from nbtext.bayes.settings import AUTO
 from nbtext.errors import list_some, number_of, printable
-from nbtext.evaluation.settings import GIVEN
+from nbtext.evaluation.settings import GIVEN, SHOWN
 from nbtext.model.settings import LARGEST_FALL
 from nbtext.report.records import field_text, format_repeated, name_lines
 from nbtext.report.result import Result
@@ -294,7 +294,9 @@ def search_parts(search: Search, *, has_intervals: bool = True) -> Iterator[Rend
     table.columns[3].justify = table.columns[4].justify = "left"
     for result in search.results:
         names, (low, high) = _search_names(result.candidate), result.interval
-        accuracy = f"{result.accuracy:.3f} ± {(high - low) / 2:.3f}" if has_intervals else f"{result.accuracy:.4f}"
+        accuracy = (
+            f"{result.accuracy:.3f} ± {(high - low) / 2:.3f}" if has_intervals else f"{result.accuracy:.{SHOWN}f}"
+        )
         part = f" of {result.n_documents:,}" if result.n_documents < search.n_documents else ""
         table.add_row(
             f"{names['model']} {names['weighting']}", names["features"], accuracy if result.n_scored else "–",

@@ -1,6 +1,9 @@
 """Model search by the training documents alone: the candidates, the race, and the model that it returns."""
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -30,6 +33,7 @@ from nbtext.evaluation.search import (
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.training import train_on_counts
+from nbtext.text_classifier import TextClassifier
 
 
 def test_the_default_model_comes_first_and_linear_models_are_there() -> None:
@@ -279,6 +283,54 @@ def test_documents_with_several_labels() -> None:
     estimate = model.fitted.estimate
     assert estimate is not None
     assert found.best.accuracy == pytest.approx(estimate.metric, abs=0.05)
+
+
+def topics_by_chance(seed: int, share: float) -> tuple[list[str], list[tuple[str, ...]]]:
+    """80 texts of one or two of 15 topics. Of the words of a topic, this share are its own, and the others of any."""
+    random, texts, labels = Random(seed), [], []
+    for _ in range(80):
+        topics = random.sample(range(15), random.choice((1, 1, 2)))
+        words = [f"w{random.randrange(100)}" for _ in range(random.randrange(1, 10))]
+        for topic in topics * 2:
+            own = topic if random.random() < share else random.randrange(15)
+            words.append(f"t{own}x{random.randrange(4)}")
+        texts.append(" ".join(words))
+        labels.append(tuple(f"topic {topic}" for topic in topics))
+    return texts, labels
+
+
+@pytest.mark.parametrize(("seed", "share"), [(0, 0.7), (1, 0.7), (2, 0.7), (0, 1.0)])
+def test_micro_f1_decides_between_models_of_several_labels(seed: int, share: float) -> None:
+    """The log-loss has no veto: it decides only between models whose micro F1 is equal in the table."""
+    texts, labels = topics_by_chance(seed, share)
+    batch = Batch(list(map(str, range(len(texts)))), (texts,), [None] * len(texts))
+    batch.label_lists = list(labels)
+
+    def count(features: FeatureSettings) -> CorpusCounts:
+        counter = CorpusCounter(features, sample_size=None)
+        counter.add(batch)
+        return counter.finish()
+
+    _, search = search_model(usual("ngrams"), count, Budget(1e9, Clock()))
+    highest = max(round(each.accuracy, 4) for each in search.results)
+    equal = [each for each in search.results if round(each.accuracy, 4) == highest]
+    assert search.best is min(equal, key=lambda each: each.log_loss)
+
+
+@pytest.mark.exhaustive
+def test_the_model_of_several_labels_is_the_more_accurate_one(corpora: Callable[[str], Path]) -> None:
+    """Of 300 documents of Reuters, NB-SVM has the higher micro F1, also on others, and the higher log-loss."""
+    lines = (corpora("reuters-90") / "train.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in Random(1).sample(lines, 900)]
+    texts, labels = [row["text"] for row in rows], [row["labels"] for row in rows]
+    chosen, default = (TextClassifier(model=model).fit(texts[:300], labels[:300]) for model in ("best", "auto"))
+    assert chosen.fitted_.estimate.log_loss > default.fitted_.estimate.log_loss
+    found = []
+    for classifier in (chosen, default):
+        predicted = [set(each) for each in classifier.predict(texts[300:])]
+        n_right = sum(len(own & set(true)) for own, true in zip(predicted, labels[300:], strict=True))
+        found.append(2 * n_right / (sum(map(len, predicted)) + sum(map(len, labels[300:]))))
+    assert found[0] > found[1] + 0.02
 
 
 @pytest.mark.parametrize("is_repeated", [True, False])
