@@ -228,7 +228,7 @@ class TextClassifier:
     def fit_matrix(self, matrix: Matrix) -> TextClassifier:
         """Fit to a matrix of documents; its settings, not those of this classifier, make features of texts to predict.
 
-        SettingsError if a parameter of features is given that is not that of the matrix.
+        InputError if a parameter of features is given that is not that of the matrix.
         """
         from nbtext.model.matrices import matrix_settings, train_on_matrix
 

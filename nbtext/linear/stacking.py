@@ -139,7 +139,7 @@ class Stack:
             half = int(np.searchsorted(hashes, hashes[half]))
         scores = self.score_parts(folds, solver)
         kept = np.arange(len(scores))
-        units = np.abs(scores).mean(axis=(1, 2))
+        units = np.abs(scores - scores.mean(axis=2, keepdims=True)).mean(axis=(1, 2))
         while True:
             shares = fit_weights(scores[kept], None, classes, 0).weights * units[kept]
             if shares.min() >= MIN_SHARE * shares.sum():
@@ -150,7 +150,7 @@ class Stack:
         return found.held_out
 
     def score_parts(self, folds: NDArray[np.int32], solver: SolverSettings) -> Floats:
-        """Choose the Naive Bayes model of each view, and return the scores of each part, minus their means.
+        """Choose the Naive Bayes model of each view, and return the scores of each part.
 
         The shape is (n_parts, n_held_out, n_classes). The part is not fitted to a document that it scores.
         """
@@ -165,7 +165,7 @@ class Stack:
                 scores = problem.score_folds(folds, own, rough)
                 del problem  # so that only one is in memory
             self._fitted[number] = Fitted(chosen, view, rough)
-            found.append(scores - scores.mean(axis=1, keepdims=True))
+            found.append(scores)
         return np.array(found)
 
     def _choose_bayes(self, view: View, held_out: NDArray[np.int64]) -> tuple[Part, Floats]:

@@ -74,7 +74,7 @@ WEIGHTED = "X holds weights, not counts"
 
 
 def refuse_features(features: FeatureSettings, because: str, known: Mapping[str, Any]) -> None:
-    """Raise SettingsError if a setting of features is given that would have no effect.
+    """Raise InputError if a setting of features is given that would have no effect.
 
     because  why it would have none
     known    settings of features that may be given, with their values
@@ -82,7 +82,7 @@ def refuse_features(features: FeatureSettings, because: str, known: Mapping[str,
     for field in fields(FeatureSettings):
         value = getattr(features, field.name)
         if value not in (field.default, known.get(field.name, field.default)):
-            raise SettingsError(f"does not apply: {because}", where=field.name, hint="leave it out")
+            raise InputError(f"does not apply: {because}", where=field.name, hint="leave it out")
 
 
 def check_counts(counts: CorpusCounts, features: FeatureSettings, settings: ModelSettings) -> None:

@@ -146,6 +146,7 @@ def test_the_estimate_is_held_out_from_the_weights() -> None:
     stack, parts = (Stack(data, LinearSettings()) for _ in range(2))
     sums = stack.score_folds(folds, solver, stack.solve(solver))
     scores, classes, half = parts.score_parts(folds, solver), data.classes, len(data) // 2
+    scores -= scores.mean(axis=2, keepdims=True)
     found = []
     for own, other in ((slice(0, half), slice(half, None)), (slice(half, None), slice(0, half))):
         columns = scores[:, own].reshape(len(scores), -1).T
