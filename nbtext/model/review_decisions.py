@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nbtext.documents.batch import Batch, check_label
+from nbtext.documents.fields import name_of
 from nbtext.documents.jsonl import parse_object
 from nbtext.documents.rows import NewLabel, name_labels, read_fields
 from nbtext.documents.streams import unreadable
@@ -69,19 +70,24 @@ def read_decisions(path: str) -> dict[Place, Decision]:
 
 def _read_decision(line: str, where: str) -> tuple[Place, Decision]:
     record = parse_object(line)
-    if record is None or not isinstance(record.get("id"), str):
+    identity = name_of(record.get("id")) if record is not None else None
+    if record is None or identity is None:
         raise InputError("is not a JSON object with the id of a document", where=where, hint=HINT)
     file, number, decision, label = (record.get(name) for name in ("file", "line", "decision", "label"))
     if decision not in DECISIONS:
         raise InputError(f"the decision is not one of {', '.join(DECISIONS)}", where=where, hint=HINT)
     if not isinstance(file, str | None) or not isinstance(number, int | None):
         raise InputError("`file` is not a string, or `line` is not a whole number", where=where, hint=HINT)
-    labels = label if isinstance(label, list) else [label]
-    for each in labels if decision == RELABEL else ():
-        if not isinstance(each, str) or not each:
+    if decision != RELABEL:
+        return (identity, file, number), Decision(decision, None, where)
+    labels: list[str] = []
+    for each in label if isinstance(label, list) else [label]:
+        name = name_of(each)
+        if name is None:
             raise InputError("`relabel` needs a label", where=where, hint=HINT)
-        check_label(each, where=where)
-    return (record["id"], file, number), Decision(decision, label if decision == RELABEL else None, where)
+        check_label(name, where=where)
+        labels.append(name)
+    return (identity, file, number), Decision(decision, labels if isinstance(label, list) else labels[0], where)
 
 
 def apply_decisions(

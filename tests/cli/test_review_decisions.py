@@ -44,6 +44,16 @@ def test_applies_decisions(nbtext: Any, folder: Path) -> None:
     assert (folder / "x.jsonl").read_bytes() == before
 
 
+def test_ids_and_labels_that_are_numbers(nbtext: Any, folder: Path) -> None:
+    """They stand for their texts, as in documents: the label 2 is the label `2`."""
+    write(folder / "x.jsonl", [{"id": 7, "text": "a", "label": 1}, {"id": 8, "text": "b", "label": 2}])
+    write(folder / "decisions.jsonl", [{"id": 7, "decision": "relabel", "label": 2}])
+    found = nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder).records
+    assert [str(record["label"]) for record in found] == ["2", "2"]
+    write(folder / "decisions.jsonl", [{"id": 7, "decision": "relabel", "label": float("nan")}])
+    nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder).refused(1, "needs a label")
+
+
 def test_never_touches_the_source(nbtext: Any, folder: Path) -> None:
     """The output cannot be the source."""
     write(folder / "decisions.jsonl", [{"id": "a", "decision": "remove"}])
@@ -68,7 +78,7 @@ def test_places_tell_equal_ids_apart(nbtext: Any, folder: Path) -> None:
     [
         ("{broken", "is not a JSON object with the id of a document"),
         ("[1]", "is not a JSON object with the id of a document"),
-        ('{"id": 3, "decision": "remove"}', "is not a JSON object with the id of a document"),
+        ('{"id": null, "decision": "remove"}', "is not a JSON object with the id of a document"),
         ('{"id": "a", "decision": "delete"}', "not one of keep, relabel, remove"),
         ('{"id": "a", "decision": "relabel"}', "needs a label"),
         ('{"id": "a", "decision": "relabel", "label": [""]}', "needs a label"),
