@@ -359,10 +359,11 @@ def _find_recall_step(scores: Floats, classes: NDArray[Any], target: Target, n_u
     if n_missed < 0:
         what = f"{goal} needs at least {number_of(_least_documents(target), 'document')} of {label}; there are {n:,}"
         best = Proportion(n, n).lower_bound(target.confidence)
-        hint = f"{n:,} documents can assure at most {best:.4f}; lower the target or the confidence"
+        hint = f"{number_of(n, 'document')} can assure at most {best:.4f}; lower the target or the confidence"
         raise SettingsError(what, where="min_recall", hint=hint)
     if n_missed < n_unanswered:
-        what = f"{goal} cannot be assured: {n_unanswered:,} of {number_of(n, 'document')} get no label"
+        get = "gets" if n_unanswered == 1 else "get"
+        what = f"{goal} cannot be assured: {n_unanswered:,} of {number_of(n, 'document')} {get} no label"
         hint = f"{n_missed:,} of them may be missed; lower the target or the confidence, or leave out empty texts"
         raise SettingsError(f"{what}, because no other document has their words", where="min_recall", hint=hint)
     return max(0.0, MARGIN - float(margins[n_missed]))
@@ -395,10 +396,10 @@ def _find_precision_step(scores: Floats, classes: NDArray[Any], target: Target) 
         found, level = (size, level) if bound >= target.minimum else (found, 0.0)
     if not found:
         first = _least_documents(target, (1 - target.confidence) / 2)
-        what = f"it needs at least {first:,} predictions of {named(target.label)}, and there are {len(order):,}"
+        what = f"it needs at least {number_of(first, 'prediction')} of {named(target.label)}; found {len(order):,}"
         if len(order) >= first:
             n = len(order)
-            what = f"{n_correct[-1]:,} of {n:,} predictions are correct, and at most {best:.4f} can be assured"
+            what = f"correct predictions: {n_correct[-1]:,} of {n:,}, so that at most {best:.4f} can be assured"
         goal = f"precision {target.minimum:g} of {named(target.label)} cannot be assured"
         hint = "lower the target or the confidence, or train on more documents"
         what = f"{goal} with {target.confidence:.4g} confidence: {what}"

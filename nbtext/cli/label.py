@@ -116,7 +116,7 @@ def label(given: Label) -> None:
         raise InputError("no documents to label", where=given.sources[0], hint="name a source with documents")
     if pool.n_left_out:
         n_chosen = len(pool.documents)
-        chosen = f"chosen at random: {n_chosen:,} documents of {n_chosen + pool.n_left_out:,}"
+        chosen = f"chosen at random: {n_chosen:,} of {number_of(n_chosen + pool.n_left_out, 'document')}"
         running.say(f"{chosen}; for more, give a larger --pool", quiet=quiet)
     if words is not None:
         trained = train_with_keywords(words, pool.counts, features, ModelSettings()).model

@@ -20,7 +20,7 @@ from nbtext.documents.fields import NULL, Fields, find_fields, format_names, is_
 from nbtext.documents.lines import origin_of
 from nbtext.documents.settings import BACKSLASH, SEPARATORS, InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream, name_source
-from nbtext.errors import AssumptionWarning, InputError
+from nbtext.errors import AssumptionWarning, InputError, number_of
 
 if TYPE_CHECKING:
     from nbtext.documents.rows import TableRows
@@ -372,9 +372,9 @@ def _parse_records(
             row = [rows.encoding.repair(cell) for cell in row]
         place, problem = f"{origin}{line}", record.problem
         if problem is None and len(row) < n_needed:
-            problem = InputError(f"expected {n_needed} {separator}-separated columns, found {len(row)}")
+            problem = InputError(f"expected {number_of(n_needed, f'{separator}-separated column')}, found {len(row)}")
         elif problem is None and any(row[len(names) :]):
-            what = f"expected {len(names)} {separator}-separated columns, found {len(row)}"
+            what = f"expected {number_of(len(names), f'{separator}-separated column')}, found {len(row)}"
             problem = InputError(what, hint=f"put quotes around a column that holds a {separator}")
         if problem is not None:
             if rows is not None and (record.problem or len(row) > len(names)):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.documents.batch import Batch
-from nbtext.errors import InputError, ModelError, in_python_terms
+from nbtext.errors import InputError, ModelError, in_python_terms, number_of
 from nbtext.features.analyzer import refuse_long_texts
 from nbtext.features.counting import ClassCounter, Counter, counter
 from nbtext.features.document_counts import DocumentCounts, concatenate
@@ -165,7 +165,7 @@ class Vectorizer:
         if self.settings.select is None:
             return np.zeros(n_documents, dtype=np.int32)
         if len(labels) != n_documents:
-            raise InputError(f"{len(labels)} labels for {n_documents} documents")
+            raise InputError(f"{number_of(len(labels), 'label')} for {number_of(n_documents, 'document')}")
         if None in labels:
             what = f"document {labels.index(None) + 1} has no label"
             raise InputError(what, hint="--select needs the label of each document")

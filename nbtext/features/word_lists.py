@@ -56,7 +56,8 @@ def _describe(entries: Sequence[str], find_cause: Callable[[str], str]) -> str:
     if not causes:
         return ""
     some = list_some((f"{entry!r} ({cause})" for entry, cause in causes.items()), MAX_NAMED)
-    return f"{len(causes):,} of {len(entries):,} entries can never match: {some}"
+    total = f"{len(entries):,} entries" if len(entries) > 1 else "1 entry"
+    return f"{len(causes):,} of {total} can never match: {some}"
 
 
 def _finder(settings: FeatureSettings) -> Callable[[str], str]:

@@ -16,7 +16,7 @@ from nbtext.bayes.diagnostics import Hyperparameters, Unlabeled
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.documents.settings import UNKNOWN_INPUT, ModelInput
-from nbtext.errors import ModelError, SettingsError, suggest
+from nbtext.errors import ModelError, SettingsError, number_of, suggest
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views, split_views
@@ -133,6 +133,18 @@ class FittedModel:
     label_columns: int | None = None
     documents: DocumentNumbers | None = None
     full_features: int | None = None
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether the estimate comes from leaving out one document after the other, not from folds."""
+        return self.hyperparameters.C is None and self.unlabeled is None and self.full_features is None
+
+    @property
+    def estimated_by(self) -> str:
+        """By which method the accuracy was estimated: "leave-one-out", or such as "5 folds"."""
+        if self.is_left_out or self.estimate is None:
+            return "leave-one-out"
+        return number_of(self.estimate.folds or self.model_settings.folds, "fold")
 
     def check_takes_texts(self) -> None:
         """Raise ModelError if the features are the columns of a matrix that TextClassifier was fitted to."""

@@ -17,7 +17,7 @@ from nbtext.bayes.diagnostics import Part, Unlabeled
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.scorer import ClassWeights
 from nbtext.bayes.settings import AUTO, ModelSettings
-from nbtext.errors import ModelError, SettingsError
+from nbtext.errors import ModelError, SettingsError, number_of
 from nbtext.features.analyzer import Analyzer, refuse_long_texts
 from nbtext.features.counting import counter
 from nbtext.features.csr import Floats, Integers, select_class
@@ -369,6 +369,7 @@ class Inspection:
     chosen_by: str  # how smoothing or C was selected: "leave-one-out", "folds", "default", or "given"
     calibration: tuple[float, float] | None  # a and b of the temperature a · L^b
     expected: dict[str, float] | None  # the leave-one-out estimate: accuracy, log-loss and number of documents
+    estimated_by: str  # "leave-one-out", or such as "5 folds"
     confused: tuple[ConfusionView, ...]  # by decreasing number of documents in both directions
     outlier_threshold: float | None  # log-likelihood per token, in nats
     unlabeled: Unlabeled | None  # how the model was trained on unlabeled documents; None: it was not
@@ -450,7 +451,8 @@ def inspect(
         chosen_by=_selection_method(model),
         calibration=(temperature.a, temperature.b) if temperature is not None else None,
         expected={name: getattr(expected, name) for name in (*expected.FIGURES, "documents")} if expected else None,
-        confused=confused, outlier_threshold=fitted.calibration.outlier_threshold, unlabeled=fitted.unlabeled,
+        estimated_by=fitted.estimated_by, confused=confused,
+        outlier_threshold=fitted.calibration.outlier_threshold, unlabeled=fitted.unlabeled,
         approximate=fitted.approximate, settings=changed_settings(model),
         has_names=fitted.feature_settings.hash_bits is None or names is not None, by=by, labels=tuple(views),
         hyperplane=_hyperplane(inspector, model, by, n_features),
@@ -474,7 +476,7 @@ def changed_settings(model: TrainedModel) -> dict[str, Any]:
             value = getattr(settings, field.name)
             if value != field.default and field.name != "model":
                 is_list = field.name in ("vocabulary", "stop_words")
-                changed[field.name] = f"{len(value):,} words" if is_list else value
+                changed[field.name] = number_of(len(value), "word") if is_list else value
     return changed
 
 

@@ -463,4 +463,6 @@ def _check_columns(rows: csr_array, model: FittedModel) -> None:
     if n_columns is None:
         raise InputError("X is a matrix, and the model was trained on texts", hint="give a list of texts")
     if rows.shape[1] != n_columns:
-        raise InputError(f"the matrix has {rows.shape[1]:,} columns, and that of the model had {n_columns:,}")
+        raise InputError(
+            f"the matrix has {number_of(rows.shape[1], 'column')}, and that of the model had {n_columns:,}"
+        )

@@ -82,6 +82,8 @@ def format_first_look(look: FirstLook, accuracy: tuple[float, int] | None = None
         hold, what = "hold", "they count for their labels, and get no label"
         if look.empty == 1:
             hold, what = "holds", "it counts for its label, and gets no label"
+        if not look.is_training:
+            what = "a document without a label counts as wrong"
         lines.append(f"{look.empty:,} of {total} {hold} no token: {what}")
     single = sorted(label for label, n in look.labels.items() if n == 1)
     if single and len(look.labels) > 1 and look.is_training:

@@ -110,7 +110,8 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         yield "converged", "no: the solver stopped before it met its tolerance; scale large values down, or lower C"
     if inspection.expected is not None and inspection.decisions is None:
         figures = "accuracy {accuracy:.4f}, log-loss {log_loss:.4f}".format_map(inspection.expected)
-        yield "estimate", f"{figures} ({number_of(inspection.expected['documents'], 'document')}, held out)"
+        documents = number_of(inspection.expected["documents"], "document")
+        yield "estimate", f"{figures} ({inspection.estimated_by} of {documents})"
     if inspection.calibration is not None:
         yield "temperature", "{:.4g} · (number of tokens)^{:.4g}".format(*inspection.calibration)
     if inspection.outlier_threshold is not None:
@@ -134,8 +135,9 @@ def _decision_lines(inspection: Inspection, decisions: tuple[LabelDecision, ...]
     found = inspection.expected
     if found is not None:
         scores = (f"{name} {found[key]:.4f}" for name, key in (("micro-F1", "micro_f1"), ("macro-F1", "macro_f1")))
+        documents = number_of(found["documents"], "document")
         precision = f"precision at 1 {found['precision_at_1']:.4f}"
-        yield "estimate", f"{', '.join(scores)}, {precision} ({number_of(found['documents'], 'document')}, left out)"
+        yield "estimate", f"{', '.join(scores)}, {precision} ({inspection.estimated_by} of {documents})"
     thresholds = sorted({each.threshold for each in decisions})
     if len(thresholds) == 1:
         yield "threshold", f"{thresholds[0]:.4f}"

@@ -58,8 +58,7 @@ def format_training_summary(model: TrainedModel) -> str:
     if expected is None:
         is_fitted = chosen.C is None or settings.calibrate or fitted.full_features is not None
         return found if is_fitted else f"{found}; no estimate without calibration (nbtext evaluate --folds gives one)"
-    is_left_out = chosen.C is None and fitted.unlabeled is None and fitted.full_features is None
-    judge = "leave-one-out" if is_left_out else number_of(expected.folds or settings.folds, "fold")
+    judge, is_left_out = fitted.estimated_by, fitted.is_left_out
     if expected.held_out:  # nothing was left out for these
         judge = f"{number_of(expected.documents, 'document')}, {expected.held_out:,} of them not in the training set"
     elif expected.documents < statistics.n_documents:
@@ -165,7 +164,8 @@ def format_candidate(name: str, selection: Selection) -> str:
 def format_keywords(found: KeywordFit, n_documents: int) -> list[str]:
     """Format how many documents keywords match, and whether expectation-maximization agrees with hidden keywords."""
     share = found.n_matched / max(1, n_documents)
-    lines = [f"keywords: {found.n_matched:,} of {number_of(n_documents, 'document')} contain one ({share:.0%})"]
+    contain = "contains" if found.n_matched == 1 else "contain"
+    lines = [f"keywords: {found.n_matched:,} of {number_of(n_documents, 'document')} {contain} one ({share:.0%})"]
     if found.missing:
         lines += name_lines("keywords that occur in no document", found.missing)
     if found.cut:
@@ -287,22 +287,27 @@ def search_parts(search: Search, *, has_intervals: bool = True) -> Iterator[Rend
     yield f"tried {models} on {documents} in {search.seconds:.1f} s{untried}"
     if search.untried and len(search.results) == 1:
         yield f"only the first model was trained; {search.reading_seconds:.1f} s of this time was reading the documents"
+    is_part = [0 < result.n_documents < search.n_documents for result in search.results]
     has_intervals = has_intervals and search.best.metric == "accuracy"  # it is a share of the documents
     if has_intervals:
         yield "± half of the 95 % interval"
     table = new_table("model", "features", search.best.metric.replace("_f1", " F1"), "estimate", "time", texts=(0, 1))
     table.columns[3].justify = table.columns[4].justify = "left"
-    for result in search.results:
+    for result, is_of_part in zip(search.results, is_part, strict=True):
         names, (low, high) = _search_names(result.candidate), result.interval
-        accuracy = (
-            f"{result.accuracy:.3f} ± {(high - low) / 2:.3f}" if has_intervals else f"{result.accuracy:.{SHOWN}f}"
-        )
-        part = f" of {result.n_documents:,}" if result.n_documents < search.n_documents else ""
+        accuracy = f"{result.accuracy:.{SHOWN}f}"
+        if has_intervals:
+            accuracy = f"{result.accuracy:.3f} ± {(high - low) / 2:.3f}"
+        if any(is_part):  # figures stay below each other
+            accuracy += " *" if is_of_part else "  "
+        part = f" of {result.n_documents:,}" if is_of_part else ""
         table.add_row(
             f"{names['model']} {names['weighting']}", names["features"], accuracy if result.n_scored else "–",
             f"{result.estimate}{part}", f"{result.seconds:.1f} s {'◂' if result is search.best else ''}",
         )  # fmt: skip
     yield table
+    if any(is_part):
+        yield "* on a part of the documents only: compare it with the others as a rough estimate"
     if search.best.parts:
         yield f"stacked: {format_parts(search.best.parts)}"
 

@@ -36,12 +36,20 @@ def test_it_is_training_and_evaluating(
     found = nbtext("train", str(letters / "train"), "--holdout", str(SHARE), "-o", one, *options)
     n_held_out = len(list((parts / "held").rglob("*.txt")))
     assert found.status == 0
-    assert f"skipped {n_held_out}: held out (--holdout)" in found.err
+    assert f"skipped {n_held_out}: held out (--holdout), chosen by a hash of the text\n" in found.err
     if "best" not in options:  # which has a time limit
         nbtext("train", str(parts / "rest"), "-o", other, *options).ok()
         assert Path(one).read_bytes() == Path(other).read_bytes()
     assert found.out == nbtext("evaluate", str(parts / "held"), "-m", one).out
     assert 0.8 * SHARE < n_held_out / 336 < 1.2 * SHARE
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_verbose_names_what_is_held_out(nbtext: Any, letters: Path, parts: Path, jobs: str) -> None:
+    found = nbtext("train", str(letters / "train"), "--holdout", str(SHARE), "-o", "m", "-v", "-j", jobs).ok()
+    named = [line.partition("held out: ")[2] for line in found.err.splitlines() if "held out: " in line]
+    held_out = sorted((parts / "held").rglob("*.txt"))
+    assert named == [str(letters / "train" / path.relative_to(parts / "held")) for path in held_out]
 
 
 def test_rows_of_a_table_with_several_labels(nbtext: Any, tmp_path: Path) -> None:
