@@ -12,14 +12,14 @@ from nbtext.bayes.settings import AUTO, BEST, ModelSettings
 from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings, typed_options
 from nbtext.errors import BelowThreshold, SettingsError
-from nbtext.evaluation.evaluator import check_thresholds, parse_thresholds
+from nbtext.evaluation.evaluator import check_thresholds, parse_thresholds, without_probabilities
 from nbtext.evaluation.settings import FoldSettings, SearchSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.settings import DecisionSettings
 from nbtext.output import STANDARD_OUTPUT, check_output
 from nbtext.records import dataclass
 from nbtext.report.records import OUTPUT_FORMATS
-from nbtext.settings import Needs, part, setting
+from nbtext.settings import Excludes, Needs, part, refuse, setting
 
 if TYPE_CHECKING:
     from nbtext.bayes.diagnostics import RepeatedTexts
@@ -51,9 +51,19 @@ class Evaluate:
     sources: tuple[str, ...] = options.sources()
     model_file: str | None = setting(None, "Model file to evaluate.", flags=("-m", "--model-file"), file="model")
     predictions: str | None = setting(
-        None, "File of predictions to evaluate instead of a model: jsonl, json, tsv or csv of `nbtext predict`, "
-        "compressed or not; `-` is standard input. They are matched to SOURCE by id (equal ids in order). Labels are "
-        "final: --cost only adds the cost to the result.", file="input",
+        None, "File of predictions to evaluate instead of a model: what `nbtext predict` wrote in any format with ids, "
+        "or any JSON, table, Parquet, Arrow or SQLite file, compressed or not; `-` is standard input. They are matched "
+        "to SOURCE by id (equal ids in order; all in order if there are no ids). Labels are final: --cost only adds "
+        "the cost to the result.", file="input",
+    )  # fmt: skip
+    predicted_field: str | None = setting(
+        None, "Column or JSON key of the predicted label, by any program; a list holds several labels. Without "
+        "--predictions it is one of SOURCE, whose --label-field holds the true label.",
+        metavar="NAME", default_help="label or labels of --predictions",
+    )  # fmt: skip
+    probability_field: str | None = setting(
+        None, "Column or JSON key of the probability of the predicted label.", metavar="NAME",
+        default_help="probability beside label, x_probability beside x_label",
     )  # fmt: skip
     folds: FoldSettings = part(FoldSettings)
     fail_under: Mapping[str, float] | None = setting(
@@ -102,13 +112,16 @@ class Evaluate:
         Needs("foreign", "model_file"),
         Needs("held_out", "folds|group_field|order_field"),
         Needs("budget", "model=best"),
+        Excludes("predicted_field", "model_file"),
+        Needs("probability_field", "predicted_field"),
     ],
 )
 def evaluate(given: Evaluate) -> None:
     """Evaluate a model on labeled documents: accuracy, F1, log-loss, calibration.
 
-    Evaluate a model (-m), a file of predictions (--predictions), or, by cross-validation, the models that
-    `nbtext train` would train with the same options (--folds, --group-field, --order-field).
+    Evaluate a model (-m), a file of predictions (--predictions), predictions in the documents themselves
+    (--predicted-field), or, by cross-validation, the models that `nbtext train` would train with the same options
+    (--folds, --group-field, --order-field).
     """
     from nbtext.evaluation.tasks import TASKS
     from nbtext.model.predictions import NO_TOKEN
@@ -131,6 +144,8 @@ def evaluate(given: Evaluate) -> None:
     settings = model.fitted.model_settings if model is not None else given.trained
     targets = None if decisions.replaces_label or file is not None else settings
     input_settings = given.folds.add_split(given.input)
+    if file is not None and given.predictions is None:
+        input_settings = _read_fields(input_settings, given)
     with running.open_documents(given.sources, input_settings, given.run, trained_on=trained_on) as (source, on_batch):
         predicted = predict(source, on_batch=on_batch)
         first = list(islice(predicted, 1))
@@ -145,7 +160,8 @@ def evaluate(given: Evaluate) -> None:
                 held_out.record(batch)
             evaluator.add(batch.predictions)
     has_all = file is None or file.has_all_probabilities
-    if not has_all:
+    has_any = file is None or file.has_probabilities
+    if has_any and not has_all:
         what = "the file has the probabilities only of predicted labels, so that figures of probabilities are rough"
         running.say(f"{what}; nbtext predict --to jsonl writes all", quiet=quiet)
     if given.foreign is not None and model is not None:  # the rules say so
@@ -153,6 +169,8 @@ def evaluate(given: Evaluate) -> None:
         with running.open_documents(foreign, input_settings, given.run, trained_on=trained_on) as (source, on_batch):
             evaluator.add_foreign(predict_source(model.fitted, source, jobs=jobs, on_batch=on_batch))
     evaluation = replace(evaluator.evaluation(), repeated=repeated[0] if repeated else None)
+    if not has_any:
+        evaluation = without_probabilities(evaluation)
     result, failure = evaluation_result(evaluation), None
     try:
         check_thresholds(evaluation, given.fail_under or {})
@@ -209,21 +227,39 @@ def _load_subject(given: Evaluate) -> tuple[TrainedModel | None, PredictionsFile
 
     raises  SettingsError: none or several of them are given, or options that have no effect
     """
-    if [given.model_file, given.folds.is_wanted or None, given.predictions].count(None) != 2:
-        what = "give exactly one of -m MODEL, --predictions FILE or cross-validation"
+    fields = given.predicted_field if given.predictions is None else None
+    if [given.model_file, given.folds.is_wanted or None, given.predictions, fields].count(None) != 3:
+        what = "give exactly one of -m MODEL, --predictions FILE, --predicted-field NAME or cross-validation"
         raise SettingsError(f"{what} (--folds, --group-field or --order-field)")
     if not given.folds.is_wanted:
         because = "it is used only in cross-validation (--folds)"
         refuse_settings(FoldSettings, FeatureSettings, ModelSettings, because=because)
-    if given.predictions is not None:
-        from nbtext.evaluation.predicted import PredictionsFile
+    if given.predictions is not None or fields is not None:
+        from nbtext.evaluation.predicted import PredictedFields, PredictionsFile
 
-        return None, PredictionsFile(given.predictions)
+        read = given.input
+        named = PredictedFields(given.predicted_field, given.probability_field, read.label_separator, read.id_field)
+        return None, PredictionsFile(given.predictions, named)
     if given.model_file is None:
         return None, None
     from nbtext.artifact.model import load_model
 
     return load_model(given.model_file), None
+
+
+def _read_fields(settings: InputSettings, given: Evaluate) -> InputSettings:
+    """Return the settings of a source whose documents have their predictions, and need no text but for the page.
+
+    raises  SettingsError: options that have no effect
+    """
+    names = tuple(name for name in (given.predicted_field, given.probability_field) if name is not None)
+    is_shown = given.report is not None and "--text-field" in typed_options()
+    if not is_shown:
+        for option in ("--text-field", "--separate-fields"):
+            if option in typed_options():
+                raise refuse(option, "predictions that are fields of SOURCE need no text")
+    text_field = settings.text_field if is_shown else ()
+    return replace(settings, text_field=text_field, other_fields=names, reads_fields=True, keeps_rows=True)
 
 
 def _predict(

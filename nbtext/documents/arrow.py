@@ -539,7 +539,8 @@ class ArrowDocuments:
             columns = [self._texts(column, builder) for column in self.columns.texts]
             labels = self._labels(builder)
             ids, groups = self._names(self.columns.id, builder), self._names(self.columns.group, builder)
-        rows = zip(zip(*columns, strict=True), labels, ids, groups, strict=True)
+        texts = list(zip(*columns, strict=True)) or [()] * table.num_rows
+        rows = zip(texts, labels, ids, groups, strict=True)
         for row, (fields, label, identity, group) in enumerate(rows, self.first_row):
             place = f"{origin}{row}"
             builder.add_values(fields, label=label, place=place, identity=identity, group=group)

@@ -141,6 +141,8 @@ class Batch:
     has_several : callable, optional
         Of lines of fastText: returns whether one of the file has several labels, so that a line without a label is a
         document without labels. None: no document without a label is one.
+    fields : list of dict, optional
+        The values of all columns or keys of each document, if the settings ask for them.
     """
 
     ids: Sequence[str]
@@ -158,6 +160,7 @@ class Batch:
     rows: Rows | None = None
     label_lists: list[tuple[str, ...] | None] | None = None
     places: list[str] | None = None
+    fields: list[dict[str, Any]] | None = None
     unknown_encodings: dict[str, int] = field(default_factory=dict)
     has_several: Callable[[], bool] | None = None
 
@@ -270,7 +273,7 @@ class Batch:
         take  returns the values of these documents in a column
         """
         places = {row: place for place, row in enumerate(kept)} if self.problems else {}
-        names = ("ids", "labels", "label_lists", "groups", "line_numbers", "places")
+        names = ("ids", "labels", "label_lists", "groups", "line_numbers", "places", "fields")
         columns = {name: take(column) for name in names if (column := getattr(self, name)) is not None}
         problems = {places[row]: problem for row, problem in self.problems.items() if row in places}
         return replace(self, **columns, columns=tuple(map(take, self.columns)), problems=problems, rows=None)
@@ -278,6 +281,12 @@ class Batch:
     def block(self, size: int = 0, n_bytes: int = 0) -> Block:
         """Return a block of these documents."""
         return Block(lambda: self, size, n_bytes)
+
+    def read_fields(self) -> Batch:
+        """Return the batch with the values of all columns or keys of its rows, instead of the rows."""
+        rows = self.rows
+        fields = [(rows and rows.fields(row)) or {} for row in range(len(self))]
+        return replace(self, fields=fields, rows=None)
 
     def set_label(self, label: str) -> Batch:
         """Return the batch with one label for all documents; one that cannot be read has none."""
@@ -431,7 +440,7 @@ class BatchBuilder:
         """
         limit = self._settings.max_document_bytes
         found = [str(text or "") for text in texts]
-        if all(text is None for text in texts):
+        if texts and all(text is None for text in texts):
             label = MissingText(f"`{self._settings.text_field[0]}` is null", hint=TEXT_HINT)
         label = next((value for value in (label, *texts) if isinstance(value, InputError)), label)
         if not isinstance(label, InputError) and sum(map(len, found)) > limit:
@@ -453,7 +462,7 @@ class BatchBuilder:
 
 def join_fields(fields: Sequence[Sequence[str]], settings: InputSettings) -> tuple[Sequence[str], ...]:
     """Return the columns of a batch: one for each field, or a single one with the fields joined by line feeds."""
-    if settings.separate_fields or len(fields) == 1:
+    if settings.separate_fields or len(fields) < 2:
         return tuple(fields)
     return (list(map("\n".join, zip(*fields, strict=True))),)
 

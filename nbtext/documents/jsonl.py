@@ -92,6 +92,8 @@ def parse_jsonl(lines: LineDocuments) -> Batch:
 def _parse_flat(lines: LineDocuments) -> Batch:
     """Parse lines that are all flat objects with texts in the text fields; raise an error for others."""
     settings = lines.settings
+    if not settings.text_field:
+        raise _UnusualLineError
     groups = (settings.split_field,) if settings.split_field is not None else ()
     label_fields = settings.label_fields or (settings.label_field,)
     origin, first = lines.origin, lines.block.first_line
@@ -201,7 +203,7 @@ def _parse_line(line: str) -> Any:
 def _texts(record: dict[str, Any], names: Sequence[str]) -> list[str]:
     """Return the text of each field; null is an empty text, but an error if all fields are null."""
     texts = [_find_text(record, name) for name in names]
-    kind = MissingText if all(text is None for text in texts) else InputError
+    kind = MissingText if names and all(text is None for text in texts) else InputError
     for name in names:
         if find_value(record, name) is MISSING_KEY:
             raise kind(f"no key `{name}`, found {format_names(list(record))}", hint=TEXT_HINT)

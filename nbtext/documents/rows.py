@@ -247,9 +247,7 @@ class TableRows(TextRows):
         return replace(TextRows.slice(self, start, stop), texts=self.texts[start:stop])
 
     def fields(self, row: int) -> dict[str, Any] | None:
-        """Return the cells of a row by column; None if the table has no header."""
-        if self.header is None:
-            return None
+        """Return the cells of a row by column; by its number if the table has no header."""
         return dict(zip(self.names, map(self.encoding.repair, self.rows[row]), strict=False))
 
     def write_head(self, changed: ChangedRows) -> str:
@@ -306,10 +304,9 @@ class TableRows(TextRows):
     def _is_open(self, row: int, *, has_quotes: bool) -> bool:
         """Return whether a cell of a row could be read in another way if more follows, which may have quotes."""
         text = self.texts[row]
-        has_open_quote = has_quotes and any(cell.startswith('"') for cell in self.rows[row])
-        if self.is_escaped:
-            return has_open_quote or (len(text) - len(text.rstrip("\\"))) % 2 == 1
-        return has_open_quote and self.format == "tsv"
+        pattern = ' +"' if self.format == "csv" and not self.is_escaped else ' *"'
+        has_open_quote = has_quotes and any(re.match(pattern, cell) for cell in self.rows[row])
+        return has_open_quote or (self.is_escaped and (len(text) - len(text.rstrip("\\"))) % 2 == 1)
 
     def join(self, cells: Sequence[str]) -> str:
         """Return the text of a row as csv.writer writes it, which takes 20 times as long: it looks at each character.
@@ -490,6 +487,8 @@ def read_fields(rows: Rows | None, row: int) -> dict[str, Any] | None:
     InputError
         JSON cannot hold a value.
     """
+    if isinstance(rows, TableRows) and rows.header is None:
+        return None
     values = rows.fields(row) if rows is not None else None
     for name, value in (values or {}).items():
         try:

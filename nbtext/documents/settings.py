@@ -159,6 +159,9 @@ class InputSettings(Settings):
     holdout: float = 0.0  # share of the documents, by a hash of their text, that is left out
     is_holdout: bool = False  # only the documents that `holdout` leaves out
     keeps_skipped: bool = False  # a file of a directory that is not text is a document that cannot be read
+    is_quoted: bool = True  # a quote at the beginning of a cell of TSV may quote it
+    other_fields: tuple[str, ...] = ()  # columns or keys besides the text, whose names tell a header
+    reads_fields: bool = False  # batches have the values of all columns or keys, and need no text
     keeps_rows: bool = False  # batches keep the rows of the file, so that columns can be added to them
     corrects_rows: bool = False  # batches keep the rows of the file, if its format has rows with fields or labels
 

@@ -122,6 +122,7 @@ class Source:
             return
         for number, read in enumerate(chain.from_iterable(map(self._read_shard, self._files))):
             block = read if label is None else read.map(lambda batch: batch.set_label(label))
+            block = block.map(Batch.read_fields) if self.settings.reads_fields else block
             block = block.map(lambda batch: batch.filter(self.settings)) if self.settings.is_filtering else block
             yield block if self._kept is None else block.map(partial(self._keep, number))
 
@@ -283,7 +284,7 @@ def check_settings(settings: InputSettings) -> None:
     encoding_of(settings)
     if settings.label is not None and not 1 <= len(settings.label) <= MAX_LABEL_CHARACTERS:
         raise SettingsError("is not a label", where="--label", hint=f"write 1 to {MAX_LABEL_CHARACTERS:,} characters")
-    if not settings.text_field or "" in settings.text_field:
+    if not (settings.text_field or settings.reads_fields) or "" in settings.text_field:
         raise SettingsError("the name of a field is empty", where="--text-field", hint="name a column or key")
     if settings.delimiter is not None and (len(settings.delimiter) != 1 or settings.delimiter in '"\\\r\n'):
         hint = f"write one character, or {', '.join(name for name in DELIMITERS if name.isalpha())}"
@@ -341,6 +342,9 @@ def _check_use(settings: InputSettings, name: str, found: Format | None = None) 
         raise SettingsError(
             f"{streams.name_source(name)} is not a table of text", where=where, hint="leave out this option"
         )
+    if settings.reads_fields and not (found and found.writes("columns")):
+        hint = "write it with nbtext predict --to jsonl (or json, tsv, csv), or give a table"
+        raise InputError("has no columns or keys that hold predictions", where=name, hint=hint)
     if settings.keeps_rows and not (found and found.writes("columns")):
         what = f"columns can be added only to {', '.join(WRITABLE_NAMES[:-1])} or {WRITABLE_NAMES[-1]}"
         raise InputError(what, where=name, hint="--input-format names the format of standard input or a pipe")

@@ -189,8 +189,13 @@ def _kind(path: str) -> Kind | None:
     """Return what the first bytes of a path tell."""
     if is_url(path) or (path != STANDARD_INPUT and os.path.isdir(path)):  # URLs are read as text
         return None
+    return recognize(peek(path, KIND_BYTES))
+
+
+def peek(path: str, size: int = HEAD_LIMIT) -> bytes:
+    """Return the first bytes of a path, decompressed: its first line at least, or `size` bytes. They are read again."""
     stream = open_stream(path)
-    found = recognize(stream.head(KIND_BYTES))
+    found = stream.head(size)
     if is_regular(path):
         stream.close()
     else:

@@ -239,15 +239,18 @@ def _skip_blanks(lines: list[str], separator: str) -> list[str] | None:
     return columns if is_closed else None
 
 
-def read_tsv_records(feed: LineFeed, separator: str = "\t", *, is_escaped: bool = False) -> Iterator[Record]:
+def read_tsv_records(
+    feed: LineFeed, separator: str = "\t", *, is_escaped: bool = False, is_quoted: bool = True
+) -> Iterator[Record]:
     """Yield rows of separated columns, in which a quote may be an ordinary character.
 
     A column is quoted only if its first and its last character are quotes, apart from blanks, and every quote within it
     is doubled (RFC 4180); then it may contain separators and line ends. Any other quote is an ordinary character.
 
     is_escaped  whether a backslash makes an ordinary character of the next one
+    is_quoted   whether columns may be quoted
     """
-    marks = '"\\' if is_escaped else '"'
+    marks = '"' * is_quoted + "\\" * is_escaped
     for line in feed:
         first_line = feed.line
         text = _strip_line_end(line)
@@ -363,7 +366,7 @@ def _parse_records(
         The rows are kept, and no columns can be added to one that is broken or too long.
     """
     names, texts, labels, identity, group = columns
-    n_needed = max(columns.places()) + 1
+    n_needed = max(columns.places(), default=-1) + 1
     builder = BatchBuilder(settings, origin)
     builder.batch.names = names
     for record in records:
@@ -423,7 +426,7 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     feed.put_back([start] if start else [])
     lines = read_csv_records(feed, where=origin, separator=separator)
     if is_tsv or is_escaped:
-        lines = read_tsv_records(feed, separator, is_escaped=is_escaped)
+        lines = read_tsv_records(feed, separator, is_escaped=is_escaped, is_quoted=settings.is_quoted)
     records = feed.check(lines)
     first = next(records, None)
     if first is None:
@@ -517,8 +520,9 @@ def _warn_of_header(
 ) -> None:
     """Say what the first row is taken for, if it may be something else: all text columns are numbers."""
     names = [name.strip() for name in first]
-    usual = {*USUAL_NAMES, *settings.text_field, *settings.label_names, settings.id_field}
-    if not all(map(is_number, settings.text_field)):
+    wanted = (*settings.text_field, *settings.label_names, *settings.other_fields)
+    usual = {*USUAL_NAMES, *wanted, settings.id_field}
+    if not all(map(is_number, (*settings.text_field, *settings.other_fields))):
         return
     if is_header and not usual.issuperset(names):
         found = format_names(sorted(_wanted_columns(settings)[0].intersection(names)))
@@ -545,6 +549,6 @@ def warn(path: str, what: str) -> None:
 
 def _wanted_columns(settings: InputSettings) -> tuple[set[str], int]:
     """Return the column names of which a header has at least one, and the highest wanted column number."""
-    wanted = (*settings.text_field, *settings.label_names)
+    wanted = (*settings.text_field, *settings.label_names, *settings.other_fields)
     names = {name for name in wanted if not is_number(name)}
     return names, max((int(name) for name in wanted if name not in names), default=0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import chain, product
 from typing import Any
@@ -139,6 +139,12 @@ class Evaluation:
     foreign_documents: int | None = None
     targets: tuple[TargetCheck, ...] | None = None
     repeated: RepeatedTexts | None = None
+
+
+def without_probabilities(evaluation: Evaluation) -> Evaluation:
+    """Return the evaluation of predictions that are labels alone: without what is computed from probabilities."""
+    names = [name for name in evaluation.metrics if not ALL_METRICS[name].of_probability]
+    return replace(evaluation, metrics={name: evaluation.metrics[name] for name in names}, reliability=None)
 
 
 class Evaluator:

@@ -187,6 +187,7 @@ class Metric(Generic[T]):
     is_compared    Shown when trained models are compared.
     is_curve       Shown in learning curves.
     is_abstention  Shown on a terminal only if a document has no predicted label.
+    of_probability Computed from probabilities, so that labels alone do not give it.
     """
 
     name: str
@@ -198,6 +199,7 @@ class Metric(Generic[T]):
     is_compared: bool = False
     is_curve: bool = False
     is_abstention: bool = False
+    of_probability: bool = False
 
 
 def _outlier_auroc(totals: Totals) -> float | None:
@@ -232,11 +234,11 @@ METRICS: dict[str, Metric[Totals]] = _by_name(
            is_compared=True),
     Metric("weighted_f1", "weighted F1", lambda totals: float(totals.f1 @ totals.support / totals.n_documents)),
     Metric("log_loss", "log-loss", lambda totals: mean_of_known(totals.log_loss, totals), is_loss=True,
-           note="in nats; lower is better", is_compared=True, is_curve=True),
+           note="in nats; lower is better", is_compared=True, is_curve=True, of_probability=True),
     Metric("brier_score", "Brier score", lambda totals: mean_of_known(totals.squared_error, totals), is_loss=True,
-           note="from 0 to 2; lower is better"),
+           note="from 0 to 2; lower is better", of_probability=True),
     Metric("expected_calibration_error", "expected calibration error", lambda totals: totals.reliability.error,
-           is_loss=True, note="mean gap between probability and accuracy"),
+           is_loss=True, note="mean gap between probability and accuracy", of_probability=True),
     *SET_METRICS,
     Metric("mean_cost", "mean cost", lambda totals: None if totals.cost is None else totals.cost / totals.n_documents,
            is_loss=True, needs="--cost"),
@@ -255,12 +257,12 @@ MULTILABEL_METRICS: dict[str, Metric[MultilabelTotals]] = _by_name(
     Metric("subset_accuracy", "subset accuracy", lambda totals: totals.n_exact / totals.n_documents,
            note="share of documents with exactly the right labels", is_compared=True),
     *(Metric[MultilabelTotals](f"precision_at_{k}", f"precision at {k}", partial(_precision_at, place),
-                               is_compared=k == 1)
+                               is_compared=k == 1, of_probability=True)
       for place, k in enumerate(RANKS)),
     Metric("label_ranking_average_precision", "label-ranking average precision",
-           lambda totals: mean_of_known(totals.ranking, totals)),
+           lambda totals: mean_of_known(totals.ranking, totals), of_probability=True),
     Metric("classwise_calibration_error", "classwise calibration error", lambda totals: totals.calibration,
-           is_loss=True, note="mean over labels of the gap between probability and frequency"),
+           is_loss=True, note="mean over labels of the gap between probability and frequency", of_probability=True),
     *SET_METRICS,
 )  # fmt: skip
 ALL_METRICS: dict[str, Metric[Any]] = METRICS | MULTILABEL_METRICS

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import codecs
-import csv
-import json
 import math
 import re
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from nbtext.documents.batch import Batch
-from nbtext.documents.decompression import suffix_compression
-from nbtext.documents.streams import ByteStream, open_stream
+from nbtext.documents.fields import MISSING_KEY, find_value, format_names, is_number, read_label
+from nbtext.documents.formats import content_suffix
+from nbtext.documents.jsonl import parse_object
+from nbtext.documents.settings import InputSettings
+from nbtext.documents.source import open_source
+from nbtext.documents.streams import is_url, peek
 from nbtext.errors import InputError, SettingsError
 from nbtext.evaluation.outcomes import PredictedBatch
 from nbtext.evaluation.tasks import TASKS
@@ -28,18 +28,23 @@ from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import OnBatch
 from nbtext.model.source_prediction import map_batches
 from nbtext.model.task import abstain_below
-from nbtext.output import FORMULA
+from nbtext.output import FORMULA, NUMBER
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
     from nbtext.evaluation.evaluator import Evaluation
     from nbtext.model.fitted_model import FittedModel
 
-HINT = "write it with nbtext predict --to jsonl (or json, tsv, csv)"
+ID = "id"
+HINT = "write it with nbtext predict --to jsonl (or json, tsv, csv), or name its fields with --predicted-field"
 ERRORS = (ValueError, TypeError, KeyError, AttributeError, RecursionError)  # of values that are not as in a record
-CSV_HEADERS = ("id,label,probability", "id,labels,probabilities")
+OWN_COLUMNS = ([ID, "label", "probability"], [ID, "labels", "probabilities"])  # of CSV that `nbtext predict` writes
+Row = tuple[str, str | None, dict[str, Any] | list[str]]  # place, id if there is one, values by name or in order
+NOT_TSV = (".csv", ".json", ".jsonl", ".ndjson")
 UNSAFE = re.compile(rf"^'(?={FORMULA})")  # what --spreadsheet-safe adds
 TWO_SHARES = re.compile(r"[01]\.\d{6}(.+?)[01]\.\d{6}", re.DOTALL)
+_own_tsv = re.compile(r"[^\t]*\t[^\t]*\t(?:[01]|\t|\r?\n|\Z)")  # id, labels, probabilities, without a header
+_header = re.compile(r'(?:.*[,;|\t])?"?(labels?)"?(?:[,;|\t\r\n]|\Z)')
 _TSV_ESCAPES = {"\\t": "\t", "\\n": "\n", "\\r": "\r"}
 
 
@@ -69,7 +74,7 @@ def evaluate_model(model: FittedModel, source: Source, *, jobs: int = 1, on_batc
 def predict_from_file(
     file: PredictionsFile, source: Source, decisions: DecisionSettings = MOST_PROBABLE
 ) -> Iterator[PredictedBatch]:
-    """Read the predictions for every document of a source from a file.
+    """Read the predictions for every document of a source from a file, or from fields of the source itself.
 
     Their labels are final: costs do not change them.
 
@@ -86,10 +91,15 @@ def predict_from_file(
             hint = f"write the file with nbtext predict {option}, and leave out {option} here"
             what = f"cannot be combined with --predictions, whose {final} are final"
             raise SettingsError(what, where=option, hint=hint)
-    for batch in source.batches():
+    batches: Iterable[Batch] = source.batches()
+    if source.settings.reads_fields:
+        batches = list(batches)
+        file.read(batches)
+    for batch in batches:
         found = file.of(batch)
         TASKS[found.task].check(batch)
-        yield PredictedBatch(abstain_below(found, decisions.min_probability), batch.columns)
+        yield PredictedBatch(abstain_below(found, decisions.min_probability), batch.columns or None)
+    file.finish()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +118,40 @@ class Record:
     label_set: tuple[str, ...] | None = None
 
 
-class PredictionsFile:
-    """Predictions by the ids of their documents: JSONL, JSON, TSV or CSV of `nbtext predict`, compressed or not.
+@dataclass(frozen=True, slots=True)
+class PredictedFields:
+    """The columns or keys that hold predictions.
 
-    JSON holds the probability of every label. TSV and CSV hold only those of the predicted labels and of `--top-k`: of
-    one label, the rest is shared equally by the other labels; of several, it is 0. Equal ids are matched in order, so a
-    file with different predictions of equal ids must have the order of the documents.
+    label        Of the label, or of the labels; None: `label`, or else `labels`.
+    probability  Of the probability, or of those of the labels; None: the one that belongs to the label as in what
+                 `nbtext predict` writes: `probability` to `label`, and `my_probability` to `my_label`.
+    separator    Between several labels in a text.
+    id           Of the id.
+    """
+
+    label: str | None = None
+    probability: str | None = None
+    separator: str | None = None
+    id: str = ID
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that were given."""
+        return tuple(name for name in (self.label, self.probability) if name is not None)
+
+
+class PredictionsFile:
+    """Predictions in a file of any format that has columns or keys, compressed or not, by the ids of their documents.
+
+    JSON, Parquet and Arrow hold the probability of every label. Tables may hold only those of the predicted labels and
+    of `--top-k`: of one label, the rest is shared equally by the other labels; of several, it is 0. Equal ids are
+    matched in order, so a file with different predictions of equal ids must have the order of the documents. Without
+    ids, all predictions are matched in order.
+
+    Parameters
+    ----------
+    path : str, optional
+        The file; None: the documents themselves have the predictions, and `read` gets them.
 
     Raises
     ------
@@ -121,35 +159,130 @@ class PredictionsFile:
         The file cannot be read, or has records of both kinds of models; the message names the line.
     """
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._rows, is_several = _read_rows(path)
-        self._has_kind = is_several is not None
-        self._parse(is_several=bool(is_several))
+    def __init__(self, path: str | None, fields: PredictedFields = PredictedFields()) -> None:
+        self._path, self._fields = path or "SOURCE", fields
+        if path is not None:
+            settings, self._is_tsv = _settings_of(path, fields)
+            self.read(open_source((path,), settings).batches())
+            return
+        self._is_tsv = False
+
+    def read(self, batches: Iterable[Batch]) -> None:
+        """Read the predictions of documents whose fields were read."""
+        self._rows = _remove_quotes(list(_list_rows(batches, self._fields.id, is_tsv=self._is_tsv)))
+        self._is_in_order = self._path == "SOURCE" or any(identity is None for _, identity, _ in self._rows)
+        self._separator = _find_separator(self._rows)
+        kind = self._find_kind()
+        self._has_kind = kind is not None
+        self._parse(is_several=bool(kind))
+
+    def _find_kind(self) -> bool | None:
+        """Return whether the predictions are of several labels; None if they can be of one or of several."""
+        if self._separator:
+            return True
+        kinds = set[bool | None]()
+        for _, _, row in self._rows:
+            if isinstance(row, list):
+                kinds.add(None)
+                continue
+            name = self._name(row)
+            is_several = isinstance(_find(row, name), list) or (name.endswith("labels") and self._fields.label is None)
+            is_one = name.endswith("label") and name.removesuffix("label") + "probability" in row
+            kinds.add(True if is_several else False if is_one else None)
+        return True if True in kinds else False if kinds == {False} else None
+
+    def _name(self, row: dict[str, Any]) -> str:
+        """Return the name of the field of the label."""
+        return self._fields.label or ("label" if "label" in row or "labels" not in row else "labels")
 
     def _parse(self, *, is_several: bool) -> None:
         self._is_several = is_several
         self._records: dict[str, list[tuple[int, Record]]] = {}  # with their places in the file
         self._n_taken: Counter[str] = Counter()
-        self._last_place = 0
-        separator = _find_separator(self._rows) if is_several else None
-        for line, row in self._rows:
+        self._n_documents = self._last_place = 0
+        for number, (place, identity, row) in enumerate(self._rows):
             try:
-                identity, record = _from_json(row) if isinstance(row, dict) else _from_fields(row, separator)
+                record = self._from_cells(row) if isinstance(row, list) else self._from_fields(row)
             except ERRORS:
-                what = "is not a record of nbtext predict"
-                raise InputError(what, where=f"{self._path}:{line}", hint=HINT) from None
+                raise InputError("is not a record of nbtext predict", where=place, hint=HINT) from None
+            except InputError as error:
+                raise error.locate(place) from None
             if record.is_several != is_several:
                 what = "the file has records of one label and records of several labels"
-                raise InputError(what, where=f"{self._path}:{line}", hint=HINT)
-            self._records.setdefault(identity, []).append((line, record))
+                raise InputError(what, where=place, hint=HINT)
+            key = str(number) if self._is_in_order else (identity or "").strip()
+            self._records.setdefault(key, []).append((number, record))
+        self._n_records = len(self._rows)
         if self._has_kind:
             self._rows = []
         self._is_ambiguous = any(record != same[0][1] for same in self._records.values() for _, record in same)
         self._classes = tuple(sorted({label for record in self._all() for label in (*record.labels, *record.scores)}))
 
+    def _from_fields(self, row: dict[str, Any]) -> Record:
+        """Return the record of the values of columns or keys; InputError, or one of ERRORS, if a value does not fit."""
+        name, given = self._name(row), self._fields
+        for wanted in (name, given.probability):
+            if wanted is not None and _find(row, wanted) is MISSING_KEY:
+                if given.label is None:
+                    raise KeyError(wanted)
+                hint = "name it with --predicted-field or --probability-field"
+                raise InputError(f"no column or key `{wanted}`, found {format_names(list(row))}", hint=hint)
+        stem = name.removesuffix("s")
+        prefix = stem.removesuffix("label") if stem.endswith("label") else None
+
+        def find(other: str) -> Any:
+            return row.get(prefix + other) if prefix is not None else None
+
+        value = _find(row, name)
+        labels = self._read_labels(value)
+        is_several = isinstance(value, list) or self._is_several
+        if given.probability is None:
+            shares = find("probabilities" if is_several else "probability")
+        else:
+            shares = _find(row, given.probability)
+        if is_several and isinstance(shares, str):
+            shares = _split(shares, self._separator) if self._separator else [shares]
+        shares = shares if is_several else [shares]
+        known = [float(share) for share in shares or () if share not in (None, "")]
+        scores = _read_scores(find("scores"), row, prefix)
+        if known and labels:
+            scores |= dict(zip(labels, map(_probability, known), strict=True))
+        sets = find("label_set" if name.endswith("labels") else "labels")
+        label_set = None
+        if sets is not None:
+            label_set = tuple(map(str, sets)) if isinstance(sets, list) else _split(sets, self._separator or ",")
+        return Record(is_several, labels, scores, label_set)
+
+    def _read_labels(self, value: Any) -> tuple[str, ...]:
+        """Return the labels of a value: as they are read from a source, or as `nbtext predict` has joined them."""
+        if self._is_several and isinstance(value, str) and (self._separator or self._fields.separator is None):
+            return _split(value, self._separator)
+        separator = self._fields.separator if self._is_several else None
+        found = read_label(value, self._fields.label or "label", InputSettings(label_separator=separator))
+        return found if isinstance(found, tuple) else (found,) if found else ()
+
+    def _from_cells(self, cells: list[str]) -> Record:
+        """Return the record of id, label, probability, a prediction set if there is one, and pairs of top labels."""
+        _, label, probability, *others = cells
+        joined = others.pop(0) if len(others) % 2 else None
+        separator = self._separator if self._is_several else ","
+        label_set = None if joined is None else _split(joined, separator)
+        pairs = zip(others[::2], others[1::2], strict=True)
+        scores = {_unescape(name): _probability(share) for name, share in pairs if share}
+        labels = ((_unescape(label),) if probability else ()) if not self._is_several else _split(label, separator)
+        shares = _split(probability, separator) if self._is_several else filter(None, [probability])
+        return Record(
+            self._is_several, labels, scores | dict(zip(labels, map(_probability, shares), strict=True)), label_set
+        )
+
     def _all(self) -> Iterator[Record]:
         return (record for _, record in chain.from_iterable(self._records.values()))
+
+    def finish(self) -> None:
+        """Raise InputError unless there were as many documents as predictions, if these have no ids."""
+        if self._is_in_order and self._n_documents != self._n_records:
+            what = f"has no ids, and {self._n_records:,} predictions for {self._n_documents:,} documents"
+            raise InputError(what, where=self._path, hint="write SOURCE exactly as in the nbtext predict command")
 
     def of(self, batch: Batch) -> Predictions:
         """Return the predictions for these documents.
@@ -164,7 +297,11 @@ class PredictionsFile:
         if not self._has_kind:  # lines can be of one label or of several, as TSV without a document of two labels
             self._has_kind = True
             self._parse(is_several=batch.label_lists is not None)
-        is_several, records = self._is_several, [self._record(identity) for identity in batch.ids]
+        keys = batch.ids
+        if self._is_in_order:
+            keys = [str(number) for number in range(self._n_documents, self._n_documents + len(batch))]
+        self._n_documents += len(batch)
+        is_several, records = self._is_several, [self._record(identity) for identity in keys]
         if not self._classes and not is_several:
             hint = "write it with nbtext predict --to jsonl, which keeps the probabilities of documents without a label"
             raise InputError("no record of the file has a predicted label", where=self._path, hint=hint)
@@ -184,14 +321,23 @@ class PredictionsFile:
         )  # fmt: skip
 
     @property
+    def has_probabilities(self) -> bool:
+        """Whether any probability is known."""
+        return any(record.scores for record in self._all())
+
+    @property
     def has_all_probabilities(self) -> bool:
         """Whether the probability of every label is known, not only of the predicted one."""
         return all(len(record.scores) in (0, len(self._classes)) for record in self._all())
 
     def _record(self, identity: str) -> Record:
+        if self._is_in_order and identity not in self._records:
+            self._n_documents = max(self._n_documents, int(identity) + 1)
+            self.finish()
         # an id whose bytes are not UTF-8 was written with escapes
         escaped = identity.encode("utf-8", "backslashreplace").decode()
-        same = self._records.get(identity) or self._records.get(escaped) or []
+        names = (identity.strip(), escaped.strip(), UNSAFE.sub("", identity).strip())
+        same = next((self._records[name] for name in names if name in self._records), [])
         n_taken, hint = self._n_taken[identity], "write SOURCE exactly as in the nbtext predict command"
         number = n_taken if len(same) > 1 else 0
         self._n_taken[identity] += 1
@@ -209,111 +355,90 @@ class PredictionsFile:
     def _row(self, record: Record) -> list[float]:
         known = [record.scores[label] for label in self._classes if label in record.scores]
         if not known:
-            return [math.nan] * len(self._classes)
+            is_chosen = [float(label in record.labels) for label in self._classes]
+            return is_chosen if record.labels else [math.nan] * len(self._classes)
         others = 0 if record.is_several else len(self._classes) - len(known)
         rest = max(0.0, 1 - sum(known)) / others if others else 0.0
         return [record.scores.get(label, rest) for label in self._classes]
 
 
-def _read_rows(path: str) -> tuple[list[tuple[int, Any]], bool | None]:
-    """Return the JSON objects or the fields of a file, each with its line number (in an array its own number).
+def _settings_of(path: str, fields: PredictedFields) -> tuple[InputSettings, bool]:
+    """Return how a file of predictions is read, and whether it is TSV without a header, as `nbtext predict` writes it.
 
-    Also whether they are of several labels; None if they can be of one or of several. Fields of TSV keep their escapes
-    in columns of joined labels.
+    The suffix or the content tells the format, as of every source; but text without a suffix may be a table, too.
     """
-    stream = open_stream(path)
-    try:
-        lines = _lines(stream)
-        first = next(lines, "")
-        content = chain([first], lines)
-        if first[:1] in ("{", "["):
-            return _read_json(content, path, is_array=first.startswith("["))
-        if not (suffix_compression(path)[0].lower().endswith(".csv") or first.startswith(CSV_HEADERS)):
-            rows = [(number, line.rstrip("\r\n").split("\t")) for number, line in enumerate(content, 1) if line]
-            return [(number, _TsvFields(row)) for number, row in rows], True if _find_separator(rows) else None
-        csv.field_size_limit(sys.maxsize)
-        reader = csv.reader(content)
-        header = next(reader, [])
-        found = [(reader.line_num, [UNSAFE.sub("", cell) for cell in row]) for row in reader]
-        return found, header[1:2] == ["labels"]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"contains no predictions ({error})", where=path, hint=HINT) from None
-    finally:
-        stream.close()
+    settings = InputSettings(text_field=(), id_field=fields.id, reads_fields=True, keeps_rows=True, encoding="utf-8")
+    suffix = content_suffix(path)
+    first = "" if is_url(path) else peek(path).decode("utf-8-sig", "replace").partition("\n")[0]
+    if suffix not in NOT_TSV and _own_tsv.match(first) and not parse_object(first):
+        return replace(settings, input_format="tsv", header=False, is_quoted=False), True
+    found = _header.match(first)
+    names = fields.names or ((found[1],) if found else ())
+    is_table = suffix in (".csv", ".tsv", ".tab")
+    if found and not is_table and suffix not in NOT_TSV:
+        settings = replace(settings, input_format="csv")
+    return replace(settings, label_field=names[0] if names else "label", other_fields=tuple(names)), False
 
 
-def _read_json(lines: Iterator[str], path: str, *, is_array: bool) -> tuple[list[tuple[int, Any]], bool]:
-    rows: list[tuple[int, Any]] = []
-    number = 1
-    try:
-        if is_array:
-            rows = list(enumerate(json.loads("".join(lines)), start=1))
-        else:
-            for number, line in enumerate(lines, start=1):
-                rows.append((number, json.loads(line)))
-    except ERRORS:
-        raise InputError("is not a record of nbtext predict", where=f"{path}:{number}", hint=HINT) from None
-    return rows, bool(rows) and isinstance(rows[0][1], dict) and "probabilities" in rows[0][1]
+def _find(row: dict[str, Any], name: str) -> Any:
+    """Return the value of a key, which may be nested, or of a column by its number; MISSING_KEY if there is none."""
+    found = find_value(row, name)
+    if found is MISSING_KEY and is_number(name) and 1 <= int(name) <= len(row):
+        return list(row.values())[int(name) - 1]
+    return found
 
 
-def _lines(stream: ByteStream) -> Iterator[str]:
-    """Yield the lines of UTF-8 text with their ends, without a byte order mark."""
-    rest = ""
-    for text in codecs.iterdecode(iter(stream.read, b""), "utf-8-sig"):
-        *lines, rest = (rest + text).split("\n")
-        yield from (f"{line}\n" for line in lines)
-    if rest:
-        yield rest
+def _list_rows(batches: Iterable[Batch], id_field: str, *, is_tsv: bool) -> Iterator[Row]:
+    """Yield each record."""
+    for batch in batches:
+        for row, fields in enumerate(batch.fields or ()):
+            place = batch.place(row)
+            if is_tsv:
+                cells = list(fields.values())
+                yield place, _unescape(cells[0]), cells
+                continue
+            identity = _find(fields, id_field)
+            known = identity if isinstance(identity, str) else batch.ids[row]
+            yield place, None if identity in (MISSING_KEY, None, "") else known, fields
 
 
-def _from_json(record: dict[str, Any]) -> tuple[str, Record]:
-    """Return the record of an object; raises one of ERRORS if it is not as `nbtext predict` writes it."""
-    scores = {str(label): _probability(share) for label, share in (record["scores"] or {}).items()}
-    if "probabilities" not in record:
-        label = record["label"]
-        if not isinstance(record["id"], str) or not isinstance(label, str | None):
-            raise TypeError
-        label_set = tuple(map(str, record["labels"])) if "labels" in record else None
-        return record["id"], Record(False, () if label is None else (label,), scores, label_set)
-    labels, shares = tuple(record["labels"]), [_probability(share) for share in record["probabilities"]]
-    label_set = tuple(record["label_set"]) if "label_set" in record else None
-    if not all(isinstance(each, str) for each in (record["id"], *labels, *(label_set or ()))):
-        raise TypeError
-    return record["id"], Record(True, labels, scores | dict(zip(labels, shares, strict=True)), label_set)
+def _remove_quotes(rows: list[Row]) -> list[Row]:
+    """Return the rows without what --spreadsheet-safe has added, if no cell is one that it would have changed."""
+    for _, _, row in rows:
+        if isinstance(row, list) or list(row)[:3] not in OWN_COLUMNS:
+            return rows
+        for cell in row.values():
+            if not isinstance(cell, str) or (re.match(FORMULA, cell) and not re.fullmatch(NUMBER, cell)):
+                return rows
+    found: list[Row] = []
+    for place, identity, row in rows:
+        cells = {name: UNSAFE.sub("", cell) for name, cell in row.items()} if isinstance(row, dict) else row
+        found.append((place, UNSAFE.sub("", identity or "") or None, cells))
+    return found
 
 
-class _TsvFields(list[str]):
-    """The fields of a line of TSV, with its escapes."""
+def _read_scores(value: Any, row: dict[str, Any], prefix: str | None) -> dict[str, float]:
+    """Return the probabilities of labels: an object, a list of objects, or columns such as label_1, probability_1."""
+    if isinstance(value, list):
+        value = {each["label"]: each["probability"] for each in value}
+    scores = {str(label): _probability(share) for label, share in (value or {}).items()}
+    for rank in range(1, len(row)):
+        label, share = (row.get(f"{prefix}{name}_{rank}") for name in ("label", "probability"))
+        if label in (None, "") or share in (None, ""):
+            break
+        scores[str(label)] = _probability(share)
+    return scores
 
 
-def _find_separator(rows: Sequence[tuple[int, Any]]) -> str:
+def _find_separator(rows: Sequence[Row]) -> str:
     """Return what separates joined labels: what is between the probabilities of the first two; "" if none has two."""
-    for _, row in rows:
-        found = TWO_SHARES.match(row[2]) if isinstance(row, list) and len(row) > 2 else None
-        if found:
-            return found[1]
+    for _, _, row in rows:
+        values = row if isinstance(row, list) else [v for name, v in row.items() if name.endswith("probabilities")]
+        texts = values[2:3] if isinstance(row, list) else values
+        for text in texts:
+            if isinstance(text, str) and (found := TWO_SHARES.match(text)):
+                return found[1]
     return ""
-
-
-def _from_fields(fields: list[str], separator: str | None) -> tuple[str, Record]:
-    """Return the record of id, label, probability, a prediction set if there is one, and pairs of top labels.
-
-    separator  of labels; None: there is one label
-    """
-    plain: Callable[[str], str] = _unescape if isinstance(fields, _TsvFields) else str
-    identity, label, probability, *others = fields
-    joined = others.pop(0) if len(others) % 2 else None
-    label_set = None if joined is None else _split(joined, "," if separator is None else separator)
-    pairs = zip(others[::2], others[1::2], strict=True)
-    scores = {plain(name): _probability(float(share)) for name, share in pairs if share}
-    if separator is not None:
-        several, shares = _split(label, separator), _split(probability, separator)
-        scores |= {name: _probability(float(share)) for name, share in zip(several, shares, strict=True)}
-        return plain(identity), Record(True, several, scores, label_set)
-    if not probability:
-        return plain(identity), Record(False, (), scores, label_set)
-    label = plain(label)
-    return plain(identity), Record(False, (label,), scores | {label: _probability(float(probability))}, label_set)
 
 
 def _split(text: str, separator: str) -> tuple[str, ...]:
@@ -325,8 +450,8 @@ def _split(text: str, separator: str) -> tuple[str, ...]:
     )
 
 
-def _probability(value: float) -> float:
-    if not 0 <= value <= 1:
+def _probability(value: Any) -> float:
+    if not 0 <= float(value) <= 1:
         raise ValueError
     return float(value)
 

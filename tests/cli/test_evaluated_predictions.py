@@ -93,6 +93,173 @@ def _write(path: Path, text: str) -> str:
     return str(path)
 
 
+ODD = ["[1", "{a", "#", '"q"', "'=x", "tab\t", "line\n", "back\\slash\\n", " ", "[{", "label", "0.5"]
+
+
+@pytest.mark.parametrize("first", ODD)
+@pytest.mark.parametrize("form", ["jsonl", "json", "tsv", "csv"])
+def test_ids_that_look_like_something_else(nbtext: Any, rows: Path, tmp_path: Path, first: str, form: str) -> None:
+    """The first id may begin as JSON, a comment or a quoted cell does; a blank one is the place of the document."""
+    lines = (rows / "one-test.jsonl").read_text().splitlines()
+    documents = [json.loads(line) | {"id": f"{first}{number or ''}"} for number, line in enumerate(lines)]
+    (tmp_path / "test.jsonl").write_text("".join(json.dumps(each) + "\n" for each in documents))
+    model = str(rows / "one")
+    expected = nbtext("evaluate", "test.jsonl", "-m", model, "--to", "json").ok().json["accuracy"]
+    written = nbtext("predict", "test.jsonl", "-m", model, "--to", form).ok().out
+    (tmp_path / f"p.{form}").write_text(written)
+    for path, given in ((f"p.{form}", ""), ("-", written)):
+        ran = nbtext("evaluate", "test.jsonl", "--predictions", path, "--to", "json", input=given.encode()).ok()
+        assert ran.json["accuracy"] == expected
+
+
+@pytest.fixture(scope="module")
+def tables(rows: Path) -> Path:
+    """The test documents as every kind of table to which predictions are added, with the true label in `kind`."""
+    import csv
+    import sqlite3
+
+    import pyarrow as pa
+    from pyarrow import feather, parquet
+
+    for kind in ("one", "several"):
+        found = [json.loads(line) for line in (rows / f"{kind}-test.jsonl").read_text().splitlines()]
+        for each in found:
+            each["kind"] = each.pop("label")
+        (rows / f"{kind}-t.jsonl").write_text("".join(json.dumps(each) + "\n" for each in found))
+        (rows / f"{kind}-t.json").write_text(json.dumps(found))
+        parquet.write_table(pa.Table.from_pylist(found), rows / f"{kind}-t.parquet")
+        feather.write_feather(pa.Table.from_pylist(found), rows / f"{kind}-t.arrow")
+        flat = [(each["id"], each["text"], "/".join(kinds) if isinstance(kinds := each["kind"], list) else kinds)
+                for each in found]  # fmt: skip
+        for form, separator in (("csv", ","), ("tsv", "\t")):
+            with (rows / f"{kind}-t.{form}").open("w", newline="") as file:
+                csv.writer(file, delimiter=separator).writerows([["id", "text", "kind"], *flat])
+        connection = sqlite3.connect(rows / f"{kind}-t.db")
+        connection.execute("create table documents (id, text, kind)")
+        connection.executemany("insert into documents values (?, ?, ?)", flat)
+        connection.commit()
+        connection.close()
+    return rows
+
+
+@pytest.mark.parametrize("kind", ["one", "several"])
+@pytest.mark.parametrize("form", ["csv", "tsv", "csv.gz", "jsonl", "jsonl.zst", "json", "parquet", "arrow", "db"])
+@pytest.mark.parametrize("prefix", ["", "my_"])
+@pytest.mark.exhaustive(every=3)
+def test_columns_that_were_added(nbtext: Any, tables: Path, tmp_path: Path, kind: str, form: str, prefix: str) -> None:
+    """A file of --add-columns is a file of predictions, and it holds the true labels beside them."""
+    plain = form.partition(".")[0]
+    source, out = str(tables / f"{kind}-t.{plain}"), f"out.{form}"
+    labels = ["--label-field", "kind"]
+    if kind == "several" and plain in ("csv", "tsv", "db"):
+        labels += ["--label-separator", "/"]
+    model = str(tables / kind)
+    direct = nbtext("evaluate", source, "-m", model, *labels, "--to", "json").ok().json
+    added = ["--add-columns", "--column-prefix", prefix] if prefix else ["--add-columns"]
+    nbtext("predict", source, "-m", model, *added, "--top-k", "4", "-o", out).ok()
+    column = prefix + ("label" if kind == "one" else "labels")
+    named = ["--predicted-field", column]
+    unseparated = ["--label-field", "kind"] if "--label-separator" not in labels else labels
+    names = ("documents", "unanswered", "accuracy", "macro_f1", "micro_f1", "subset_accuracy")
+    ways = [[source, "--predictions", out, *labels, *named], [out, *unseparated, *named]]
+    if not prefix:
+        ways.append([source, "--predictions", out, *labels])
+    for way in ways:
+        found = nbtext("evaluate", *way, "--to", "json").ok().json
+        assert {name: found.get(name) for name in names} == {name: direct.get(name) for name in names}, way
+        assert found["per_label"] == [{**each, "threshold": None} if "threshold" in each else each
+                                      for each in direct["per_label"]]  # fmt: skip
+        name = "log_loss" if kind == "one" else "label_ranking_average_precision"
+        assert found[name] == pytest.approx(direct[name], abs=1e-4)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_predictions_without_ids_are_matched_in_order(nbtext: Any, tables: Path, tmp_path: Path, named: bool) -> None:
+    """A table without an id column; one row more or fewer than documents is an error."""
+    text = (tables / "one-t.csv").read_text()
+    rows = [line.split(",", 1)[1] for line in text.splitlines()]
+    (tmp_path / "t.csv").write_text("".join(f"{row}\n" for row in rows))
+    model = str(tables / "one")
+    ask = ("--label-field", "kind", "--to", "json")
+    nbtext("predict", "t.csv", "-m", model, "--add-columns", "-o", "out.csv").ok()
+    direct = nbtext("evaluate", "t.csv", "-m", model, *ask).ok().json
+    more = ("--predicted-field", "label") if named else ()
+    found = nbtext("evaluate", "t.csv", "--predictions", "out.csv", *more, *ask).ok().json
+    assert (found["accuracy"], found["confusion_matrix"]) == (direct["accuracy"], direct["confusion_matrix"])
+    (tmp_path / "t.csv").write_text("".join(f"{row}\n" for row in rows[:-1]))
+    nbtext("evaluate", "t.csv", "--predictions", "out.csv", *ask).refused(
+        1, "out.csv: has no ids, and 40 predictions for 39 documents"
+    )
+    (tmp_path / "t.csv").write_text("".join(f"{row}\n" for row in [*rows, rows[-1]]))
+    nbtext("evaluate", "t.csv", "--predictions", "out.csv", *ask).refused(1, "out.csv: has no ids, and 40 predictions")
+
+
+TWO_COLUMNS = "name,true,guess,sure\na,x,x,0.9\nb,x,y,0.6\nc,y,y,0.7\nd,y,,\n"
+
+
+def test_two_columns_of_a_table(nbtext: Any, tmp_path: Path) -> None:
+    """By any program: the labels alone give no figure of probabilities, a column of probabilities gives them."""
+    (tmp_path / "t.csv").write_text(TWO_COLUMNS)
+    ask = ("evaluate", "--label-field", "true", "--predicted-field", "guess", "--to", "json")
+    ran = nbtext(*ask, "t.csv").ok()
+    found = ran.json
+    assert (found["documents"], found["unanswered"], found["accuracy"]) == (4, 1, 0.5)
+    assert found["macro_f1"] == pytest.approx((2 / 3 + 1 / 2) / 2)
+    assert not {"log_loss", "brier_score", "expected_calibration_error"} & found.keys()
+    assert nbtext(*ask, "-", "--input-format", "csv", input=TWO_COLUMNS.encode()).ok().json == found
+    records = [dict(zip(("name", "true", "guess"), line.split(","), strict=False)) for line in TWO_COLUMNS.split()[1:]]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(each) + "\n" for each in records))
+    assert nbtext(*ask, "t.jsonl").ok().json == found
+    (tmp_path / "n.csv").write_text(TWO_COLUMNS.partition("\n")[2])
+    numbers = ("--label-field", "2", "--predicted-field", "3", "--no-header", "--to", "json")
+    assert nbtext("evaluate", "n.csv", *numbers).ok().json == found
+    with_shares = nbtext(*ask, "t.csv", "--probability-field", "sure").ok().json
+    assert with_shares["log_loss"] == pytest.approx(
+        -sum(map(__import__("math").log, (0.9, 0.4, 0.7, 0.5))) / 4, rel=1e-3
+    )
+    assert nbtext(*ask, "t.csv", "--fail-under", "accuracy=0.9").status == 3
+    assert "log_loss" in nbtext(*ask, "t.csv", "--fail-under", "log_loss=1").err
+
+
+def test_several_labels_in_two_columns(nbtext: Any, tmp_path: Path) -> None:
+    """Lists of JSON, or texts with a separator."""
+    (tmp_path / "t.jsonl").write_text(
+        '{"true": ["a", "b"], "guess": ["a"]}\n{"true": [], "guess": ["b"]}\n{"true": ["b"], "guess": ["b"]}\n'
+    )
+    (tmp_path / "t.csv").write_text("true,guess\na|b,a\n,b\nb,b\n")
+    ask = ("--label-field", "true", "--predicted-field", "guess", "--to", "json")
+    found = nbtext("evaluate", "t.jsonl", *ask).ok().json
+    assert (found["micro_f1"], found["subset_accuracy"]) == (2 * 2 / 6, 1 / 3)
+    assert "label_ranking_average_precision" not in found
+    of_table = nbtext("evaluate", "t.csv", *ask, "--label-separator", "|").ok().json
+    assert of_table["micro_f1"] == found["micro_f1"]
+
+
+NO_FIELDS = [
+    (
+        "evaluate t.csv --predicted-field nothing --label-field true",
+        1,
+        "t.csv:2: no column or key `nothing`, found name",
+    ),
+    ("evaluate t.csv --predicted-field guess -m m --label-field true", 2, "--predicted-field"),
+    ("evaluate t.csv --predicted-field guess --folds 2", 2, "give exactly one of"),
+    ("evaluate t.csv --probability-field sure --predictions t.csv", 2, "--probability-field"),
+    ("evaluate t.csv --predicted-field guess --text-field name", 2, "--text-field"),
+    ("evaluate t.txt --predicted-field guess", 1, "t.txt: has no columns or keys that hold predictions"),
+    ("evaluate t.csv --predicted-field guess --probability-field name --label-field true", 1, "t.csv:2"),
+]
+
+
+@pytest.mark.parametrize(("command", "status", "message"), NO_FIELDS)
+def test_fields_that_hold_no_predictions(
+    nbtext: Any, tmp_path: Path, command: str, status: int, message: str
+) -> None:  # fmt: skip
+    """One line names the file, the line and the option."""
+    (tmp_path / "t.csv").write_text(TWO_COLUMNS)
+    (tmp_path / "t.txt").write_text("a\nb\n")
+    nbtext(*command.split()).refused(status, message)
+
+
 ANSWERS = [
     ("p.jsonl", '{"id": "1", "label": "a", "scores": [1]}\n', "p.jsonl:1: is not a record of nbtext predict"),
     ("p.jsonl", '{"id": "1", "label": null, "scores": null}\n', "p.jsonl: no record of the file has a predicted label"),

@@ -66,7 +66,8 @@ def list_outputs() -> list[tuple[str, str]]:
 
 
 OUTPUTS = list_outputs()
-EVERY = [[name, *COMMANDS.get(name, []), option] for name, option in OUTPUTS]
+OTHERS = {"--held-out": ["d.csv", "--folds", "2"]}  # of each option that the command cannot have as above
+EVERY = [[name, *OTHERS.get(option, COMMANDS.get(name, [])), option] for name, option in OUTPUTS]
 APPENDED = "label"  # it needs a terminal; its file must be a regular one, because it is read again
 
 

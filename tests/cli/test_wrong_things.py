@@ -254,7 +254,7 @@ WRONG = """
 2 train threads.jsonl -o m --group-field thread => No such option '--group-field'
 2 evaluate letters --group-field thread => 001.txt has no field `thread`
 2 evaluate threads.jsonl --group-field thread -m m =>
-    give exactly one of -m MODEL, --predictions FILE or cross-validation
+    give exactly one of -m MODEL, --predictions FILE, --predicted-field NAME or cross-validation
 2 evaluate threads.jsonl --group-field label --folds 7 => 7 folds need 7 groups; found 6
 2 evaluate same.jsonl --order-field day => all documents have the same timestamp
 2 evaluate threads.jsonl --order-field '' --folds 3 => --order-field
