@@ -416,7 +416,8 @@ class BatchBuilder:
             hint = f"{self._settings.split_option} needs a value for each document"
             label, repaired = InputError(f"the document has no `{self._settings.split_field}`", hint=hint), 0
         if isinstance(label, InputError):
-            # its traceback would keep what was read
+            # its traceback, and that of its context, would keep what was read
+            label.__context__ = label.__cause__ = None
             batch.problems[len(batch)] = label.locate(place).with_traceback(None)
             texts, label, group = [""] * len(self._fields), None, ""
         if is_grouped:

@@ -17,6 +17,9 @@ BZIP2_BLOCKS = b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"  # follow "BZh" and a digi
 SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 HEAD_BYTES = 10  # enough to recognize every compression
 BLOCK_BYTES = 1 << 20  # decompressed bytes at a time
+PIECE_BYTES = (
+    1 << 14
+)  # compressed bytes at a time: what follows the end of a stream is copied, and streams may be short
 ZSTD_BLOCK_BYTES = 1 << 10  # compressed bytes given to zstandard at a time: they decompress to at most 32 MiB
 XZ_MEMORY = 256 << 20  # memory for decompression; data that xz -9 wrote needs 65 MiB
 
@@ -55,25 +58,41 @@ def unpack_blocks(packed: Iterator[bytes], compression: str, *, where: str) -> I
     MissingExtra
         No library for zstd is installed.
     """
-    data = next(packed, b"")
-    while data:
-        unpacker = UNPACKERS[compression]()
-        while not unpacker.eof:
-            if not data and unpacker.needs_input and not (data := next(packed, b"")):
-                hint = "copy or download the file again"
-                raise InputError(f"the {compression} data is truncated", where=where, hint=hint)
-            try:
-                block = unpacker.decompress(data, BLOCK_BYTES)
-            except MemoryError:
-                raise
-            except Exception as error:  # each library has its own: OSError, EOFError, LZMAError, zlib.error, ZstdError
-                raise InputError(f"broken {compression} data ({error})", where=where) from None
-            data = b""
-            if block:
-                yield block
-        data = unpacker.unused_data.lstrip(b"\0")  # zeros that pad the file
-        while not data and (more := next(packed, b"")):
-            data = more.lstrip(b"\0")
+    unpacker: Any = None  # of the current stream; None between two of them
+    for raw in packed:
+        unpacked: list[bytes] = []
+        size = 0
+        for start in range(0, len(raw), PIECE_BYTES):
+            data = raw[start : start + PIECE_BYTES]
+            while data or not (unpacker is None or unpacker.needs_input):
+                if unpacker is None:
+                    data = data.lstrip(b"\0")  # zeros that pad the file
+                    if not data:
+                        break
+                    unpacker = UNPACKERS[compression]()
+                try:
+                    block = unpacker.decompress(data, BLOCK_BYTES)
+                except MemoryError:
+                    raise
+                except (
+                    Exception
+                ) as error:  # each library has its own: OSError, EOFError, LZMAError, zlib.error, ZstdError
+                    raise InputError(f"broken {compression} data ({error})", where=where) from None
+                data = b""
+                unpacked.append(block)
+                size += len(block)
+                if unpacker.eof:
+                    data = unpacker.unused_data
+                    unpacker = None
+                if size >= BLOCK_BYTES:
+                    yield b"".join(unpacked)
+                    unpacked.clear()
+                    size = 0
+        if size:
+            yield b"".join(unpacked)
+    if unpacker is not None:
+        hint = "copy or download the file again"
+        raise InputError(f"the {compression} data is truncated", where=where, hint=hint)
 
 
 def unpack(content: bytes, compression: str, *, limit: int) -> bytes:
@@ -135,7 +154,7 @@ class _GzipUnpacker:
 
     @property
     def needs_input(self) -> bool:
-        return not (self._is_full or self._unpacker.unconsumed_tail)
+        return self.eof or not (self._is_full or self._unpacker.unconsumed_tail)
 
     @property
     def unused_data(self) -> bytes:

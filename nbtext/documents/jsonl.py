@@ -39,6 +39,8 @@ from nbtext.kernel import choose_version
 if TYPE_CHECKING:
     from nbtext.documents.rows import ObjectRows
 
+LARGE_CHARACTERS = 4 << 20  # of JSON, whose values are counted before they are parsed
+MAX_VALUES = 2_000_000  # of such JSON; each takes 50 to 200 bytes
 MAX_DEPTH = 500  # of nested objects and lists; less than the limit of json (recursion)
 TYPE_NAMES = {dict: "an object", list: "a list", str: "a string or a number", bool: "a boolean", type(None): "null"}
 JSON_BLANKS = " \t\r"
@@ -116,7 +118,7 @@ def _parse_flat(lines: LineDocuments) -> Batch:
     batch.set_labels(labels)
     batch.line_numbers = range(first, first + len(ids))
     batch.groups = [group or "" for group in split] if split is not None else None
-    if None in labels:
+    if None in labels and len(lines.block.data) < LARGE_CHARACTERS:
         row = labels.index(None)
         batch.names = tuple(decoder.decode(lines.block.data.split(b"\n", row + 1)[row].decode()))
     return batch
@@ -189,6 +191,7 @@ def parse_object(line: str | bytes) -> dict[str, Any] | None:
 
 def _parse_line(line: str) -> Any:
     """Return the JSON value of a line, with its numbers as text."""
+    check_values(line)
     if line.count("[") + line.count("{") > MAX_DEPTH and _depth(line) > MAX_DEPTH:
         raise too_deep()
     try:
@@ -198,6 +201,29 @@ def _parse_line(line: str) -> Any:
         raise InputError(f"broken JSON: {error.msg.removesuffix(' at')} at column {error.colno}", hint=hint) from None
     except RecursionError:
         raise too_deep() from None
+
+
+def check_values(text: str) -> None:
+    """Raise InputError if JSON has so many values that they would fill the memory."""
+    if len(text) > LARGE_CHARACTERS and has_more_values(text.encode("utf-8", "surrogatepass"), MAX_VALUES):
+        what = f"the JSON has more than {MAX_VALUES:,} values"
+        raise InputError(what, hint="leave out keys that are no text, or split the document")
+
+
+def has_more_values(data: bytes, maximum: int) -> bool:
+    """Return whether JSON has more values than `maximum`, by its commas and opening brackets outside of strings."""
+
+    def count(start: int, stop: int) -> int:
+        return sum(data.count(each, start, stop) for each in (b",", b"[", b"{"))
+
+    if len(data) <= maximum or count(0, len(data)) <= maximum:
+        return False
+    data = data.replace(rb"\\", b"").replace(rb"\"", b"")
+    number = place = 0
+    while number <= maximum and (start := data.find(b'"', place)) >= 0:
+        number += count(place, start)
+        place = data.find(b'"', start + 1) + 1 or len(data)
+    return number + count(place, len(data)) > maximum
 
 
 def _texts(record: dict[str, Any], names: Sequence[str]) -> list[str]:
@@ -415,3 +441,7 @@ def _read_item(text: _Text) -> Item:
             hint = "raise the limit with --max-document-bytes, if the JSON is not broken"
             raise text.error(too_long(text.limit).what, hint)
         text.read_more()
+        try:
+            check_values(text.buffer)
+        except InputError as problem:
+            raise text.error(problem.what, problem.hint) from None

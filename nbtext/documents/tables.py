@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.documents.batch import Batch, BatchBuilder, Block
 from nbtext.documents.blocks import LineBlock, ReadOptions, group_items, read_line_blocks, read_raw_blocks
-from nbtext.documents.decoding import Encoding, decode_lines
+from nbtext.documents.decoding import Encoding, check_width, decode_lines
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import NULL, Fields, find_fields, format_names, is_number, name_of, or_error, read_cells
 from nbtext.documents.lines import origin_of
@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from nbtext.documents.rows import TableRows
 
 SEPARATOR_NAMES = {**SEPARATORS, "|": "pipe", " ": "blank"}
+MAX_COLUMNS = 2_000_000  # of a row; each takes about 60 bytes, and text in quotes may have as many commas
 QUOTE_HINT = "double the quotes within a quoted column, or give --escape backslash if a backslash precedes them"
 ESCAPE_HINT = "if backslashes are escapes, give --escape backslash"
 ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}  # what a letter means after a backslash
+KEPT_CHARACTERS = 1 << 20  # of first rows, and of the lines of a row; longer ones are not kept
 HEADER_ROWS = 100  # first rows that are compared with what may be a header
 MIN_ROWS = 3  # of them that are a comparison
 NAME_SHARE = 0.05  # of these rows that may look like names as well
@@ -122,6 +124,12 @@ class LineFeed:
                 yield "\n"
                 continue
             decoded = decode_lines(block.data, encoding)
+            if len(decoded.texts) == 1:  # a long line is a block of its own
+                try:
+                    check_width(decoded.texts[0])
+                except InputError as problem:
+                    decoded.problems[0] = problem
+                    decoded.texts[0] = ""
             for oddities in (decoded.repaired, decoded.problems):
                 self._oddities.update({block.first_line + line: odd for line, odd in oddities.items()})
             texts = decoded.texts
@@ -164,11 +172,18 @@ def separator_of(line: str, names: Set[str], n_columns: int) -> str:
 
 
 def _split_line(line: str, separator: str) -> list[str]:
-    """Return the columns of a line; an empty list if it is broken, which the reader of rows reports."""
+    """Return the columns of a line; an empty list if it is broken or too wide, which the reader of rows reports."""
+    if line.count(separator) > MAX_COLUMNS:
+        return []
     try:
         return [column.strip() for column in next(csv.reader([line], delimiter=separator), [])]
     except csv.Error:
         return []
+
+
+def too_wide() -> InputError:
+    """Return the error for a row with so many columns that they would fill the memory."""
+    return InputError(f"the row has more than {MAX_COLUMNS:,} separators", hint="check the format of the file")
 
 
 def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Iterator[Record]:
@@ -181,13 +196,15 @@ def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Ite
     """
     # a setting of the process; Python's default is 128 KiB
     csv.field_size_limit(max(csv.field_size_limit(), feed.limit))
-    first_line, size, is_ended, is_told = 0, 0, False, False
+    first_line, size, n_separators, is_ended, is_told = 0, 0, 0, False, False
     escaped_quote = re.compile(rf'\\"[^"{re.escape(separator)}\r\n]')
 
     def check(line: str) -> str:
-        nonlocal size, is_told
+        nonlocal size, n_separators, is_told
         size += len(line)
-        lines.append(line)
+        n_separators += line.count(separator)
+        if size <= KEPT_CHARACTERS:
+            lines.append(line)
         if not is_told and '\\"' in line and escaped_quote.search(line):
             warn(
                 where.removesuffix(":") or STANDARD_INPUT,
@@ -197,6 +214,8 @@ def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Ite
         if size > feed.limit:
             what = f"the row that begins here does not end within {feed.limit:,} characters"
             raise InputError(what, where=f"{where}{first_line}", hint=f"close an open quote; {QUOTE_HINT}")
+        if n_separators > MAX_COLUMNS:
+            raise too_wide().locate(f"{where}{first_line}")
         return line
 
     def end() -> Iterator[str]:
@@ -207,11 +226,11 @@ def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Ite
     reader = csv.reader(chain(map(check, feed), end()), delimiter=separator)  # no name keeps a long line
     lines: list[str] = []  # of a row
     while True:
-        first_line, size, problem = feed.line + 1, 0, None
+        first_line, size, n_separators, problem = feed.line + 1, 0, 0, None
         lines.clear()
         try:
             columns = next(reader)
-            if any(map(_quote_after_blanks.match, columns)):
+            if size <= KEPT_CHARACTERS and any(map(_quote_after_blanks.match, columns)):
                 columns = _skip_blanks(lines, separator) or columns
             lines.clear()
         except StopIteration:
@@ -254,6 +273,9 @@ def read_tsv_records(
     for line in feed:
         first_line = feed.line
         text = _strip_line_end(line)
+        if text.count(separator) > MAX_COLUMNS:
+            yield Record([], first_line, feed.line, too_wide())
+            continue
         is_plain = not any(mark in text for mark in marks)
         columns = text.split(separator) if is_plain else _split_tsv(line, feed, separator, is_escaped=is_escaped)
         yield Record(columns if text else [], first_line, feed.line)
@@ -436,7 +458,13 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
         raise first.problem.locate(place)
     names = [encoding.repair(name) for name in first.columns] if settings.keeps_rows else first.columns
     columns, is_header = find_columns(names, settings, place=place)
-    following = list(islice(records, HEADER_ROWS))
+    following = []
+    n_characters = 0
+    for record in islice(records, HEADER_ROWS):
+        following.append(record)
+        n_characters += sum(map(len, record.columns))
+        if n_characters > KEPT_CHARACTERS:
+            break
     if settings.header is None:
         _warn_of_header(names, following, settings, is_header=is_header, path=stream.path)
     if not is_escaped and any("\\N" in record.columns for record in following):

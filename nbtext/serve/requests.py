@@ -20,7 +20,7 @@ from nbtext.documents.blocks import LineBlock
 from nbtext.documents.charsets import text_codec
 from nbtext.documents.decoding import BOMS, CODECS_WITHOUT_BOM, Encoding, detect_bom
 from nbtext.documents.fields import name_of
-from nbtext.documents.jsonl import TEXT_HINT, add_record, parse_jsonl, spell_float
+from nbtext.documents.jsonl import TEXT_HINT, add_record, has_more_values, parse_jsonl, spell_float
 from nbtext.documents.lines import LineDocuments
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import PARAMETERS, InputError, NbtextError
@@ -323,22 +323,6 @@ class MarkReader:
             is_utf8 = encoding == UTF8
             self._decode = lambda part, final: part if is_utf8 else decoder.decode(part, final).encode()
         return self._decode(data, is_last)
-
-
-def has_more_values(data: bytes, maximum: int) -> bool:
-    """Return whether JSON has more values than `maximum`, by its commas and opening brackets outside of strings."""
-
-    def count(start: int, stop: int) -> int:
-        return sum(data.count(each, start, stop) for each in (b",", b"[", b"{"))
-
-    if len(data) <= maximum or count(0, len(data)) <= maximum:
-        return False
-    data = data.replace(rb"\\", b"").replace(rb"\"", b"")
-    number = place = 0
-    while number <= maximum and (start := data.find(b'"', place)) >= 0:
-        number += count(place, start)
-        place = data.find(b'"', start + 1) + 1 or len(data)
-    return number + count(place, len(data)) > maximum
 
 
 def _check_values(data: bytes, maximum: int) -> None:

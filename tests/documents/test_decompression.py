@@ -124,6 +124,16 @@ def test_streams_may_follow_one_another(suffix: str) -> None:
         unpack(joined + b"garbage", name, limit=100)
 
 
+@pytest.mark.usefixtures("hang_guard")
+@suffixes
+def test_many_short_streams_take_linear_time(read: Callable[..., Any], tmp_path: Path, suffix: str) -> None:
+    """A file of half a megabyte whose streams have two bytes each."""
+    member = COMPRESSORS[suffix](b"a\n")
+    n_members = 500_000 // len(member)
+    (tmp_path / f"x.txt{suffix}").write_bytes(member * n_members)
+    assert len(read(tmp_path / f"x.txt{suffix}", input_format="lines")) == n_members
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=3000), st.sampled_from(sorted(COMPRESSORS)), st.integers(1, 200), st.integers(1, 4000))
 def test_blocks_of_any_size_unpack_the_same(data: bytes, suffix: str, size: int, block_bytes: int) -> None:

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.documents import jsonl
+from nbtext.errors import InputError
 from nbtext.features.counting import Counter as PlainCounter
 from nbtext.features.counting import counter
 from nbtext.features.settings import FeatureSettings
@@ -376,3 +377,24 @@ def test_a_defect_of_a_fast_parser_is_seen(
     monkeypatch.setattr(jsonl, step, fail)
     with pytest.raises(type(error), match="injected"):
         outcome(opened, tmp_path / "x")
+
+
+@pytest.mark.parametrize("unit", ["[],", "{},", "0,", '"a":[],'])
+@pytest.mark.parametrize("name", ["x.jsonl", "x.json"])
+def test_json_of_very_many_values_is_refused(
+    problems: Callable[..., list[str]], tmp_path: Path, name: str, unit: str
+) -> None:
+    """Each value of a document takes some hundred bytes, so their number is bounded; commas in a text are no values."""
+    start, end = ('{"text": "a", "x": [', "[]]}") if unit[0] != '"' else ('{"text": "a", "x": {', '"b": []}}')
+    values = start + unit * 2_100_000 + end
+    text = '{"text": "' + ",[{" * 3_000_000 + '"}'
+    content = f"{values}\n{text}\n" if name == "x.jsonl" else f"[{text}]"
+    (tmp_path / name).write_text(content)
+    said = problems(tmp_path / name)
+    assert [line.partition(": ")[2].partition(";")[0] for line in said] == [
+        "the JSON has more than 2,000,000 values"
+    ] * (name == "x.jsonl")
+    if name == "x.json":
+        (tmp_path / name).write_text(f"[{values}]")
+        with pytest.raises(InputError, match=r"x\.json:1: the JSON has more than 2,000,000 values"):
+            problems(tmp_path / name)

@@ -1,7 +1,10 @@
 """Mails: their text and headers, in mbox files, Maildirs and single files."""
 
+import gzip
 import mailbox
 import os
+import subprocess
+import sys
 from binascii import b2a_base64
 from collections.abc import Callable
 from contextlib import suppress
@@ -323,6 +326,38 @@ def test_deep_mails_are_read(depth: int, kind: str) -> None:
 def test_hostile_mails_cost_no_quadratic_time(raw: bytes) -> None:
     """A megabyte that takes the library quadratic time is read quickly."""
     text_of(raw)
+
+
+MIXED = b"Content-Type: multipart/mixed; boundary=b\n\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "unit"),
+    [
+        ("x.eml", b"", b":\n"),
+        ("x.mbox", b"", b"From a\n"),
+        ("x.mbox", b"From a@b\nTo: c\n\n", b">From \n"),
+        ("x.eml", MIXED, b"--b\n\n\n"),
+        ("x.eml", MIXED, b"--b\n:\n\na\n"),
+        ("x.eml", b"Content-Type: text/html\n\n", b"<p>ab"),
+        ("x.eml", b"Content-Type: text/html\n\n", b"&amp;ab"),
+        ("x.eml", b"Content-Transfer-Encoding: base64\n\n", b"YQ==\n"),
+    ],
+)
+def test_hostile_mails_take_little_memory(tmp_path: Path, name: str, start: bytes, unit: bytes) -> None:
+    """A compressed mail of some kilobytes, whose many small parts would be objects, is read in bounded memory."""
+    (tmp_path / f"{name}.gz").write_bytes(gzip.compress(start + unit * (5_000_000 // len(unit))))
+    code = (
+        "import sys, resource\n"
+        "from nbtext.documents.source import open_source\n"
+        "from nbtext.documents.settings import InputSettings\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "assert sum(map(len, open_source(sys.argv[1:], InputSettings()).batches())) == 1\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
+    )
+    arguments = [sys.executable, "-c", code, str(tmp_path / f"{name}.gz")]
+    memory = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
+    assert int(memory) < 80_000  # kB
 
 
 @pytest.mark.parametrize("name", ["1.eml", "1.EML"])

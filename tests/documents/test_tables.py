@@ -277,3 +277,15 @@ def test_a_carriage_return_among_line_feeds_is_said(problems: Callable[..., Any]
     (tmp_path / "x.csv").write_bytes(b"text,label\na\rb,x\nc,y\n")
     (said,) = problems(tmp_path / "x.csv")
     assert said.startswith(f"{tmp_path}/x.csv:2: broken CSV: a carriage return outside of quotes")
+
+
+@pytest.mark.parametrize(("name", "separator"), [("x.csv", ","), ("x.csv", ";"), ("x.tsv", "\t")])
+def test_rows_of_very_many_columns_are_refused(
+    read: Callable[..., Any], tmp_path: Path, name: str, separator: str
+) -> None:
+    """Each cell takes some sixty bytes, so their number is bounded, also in the first row."""
+    wide = separator * 2_100_000
+    for content in (f"text{separator}label\na{separator}b\n{wide}\n", f"text{wide}\n"):
+        (tmp_path / name).write_text(content)
+        with pytest.raises(InputError, match=r"the row has more than 2,000,000 separators|no column `text`"):
+            read(tmp_path / name)

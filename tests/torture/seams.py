@@ -29,6 +29,7 @@ from kills import LETTERS, forker, run_nbtext
 MAX_FILE = 1_000_000  # bytes of a hostile file
 MAX_MEGABYTES = 1000  # that a command may take for it
 MAX_SECONDS = 60.0  # that a command may take for it
+PACKED = 10_000_000  # bytes of a file of many small things
 MAX_TEXT, N_LONG = 100_000_000, 6  # bytes of a document, and such documents of a file
 LONG_VIEW = f"""with recursive c(x) as (select 1 union all select x + 1 from c)
     select hex(zeroblob({MAX_TEXT // 2 - 100})) as text, 'a' as label from c limit {N_LONG}"""
@@ -194,10 +195,48 @@ def _tables() -> Iterator[tuple[str, bytes, list[str]]]:
         yield from _arrow_tables()
         yield from _long_arrow_tables()
     yield from _long_texts()
+    yield from _packed()
     large = b"x" * 100_000_000
     for suffix, pack in ((".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)):
         yield f"bomb.csv{suffix}", pack(b'text,label\n"' + large + large), []
         yield f"bomb.jsonl{suffix}", pack(b'{"text": "' + large + large), []
+
+
+def _packed() -> Iterator[tuple[str, bytes, list[str]]]:
+    """Yield files of mail, JSON, tables and lines that decompress to many small things, or to a wide text."""
+    mixed = b"Content-Type: multipart/mixed; boundary=b\n\n"
+    page = b"Content-Type: text/html\n\n"
+    base64 = b"Content-Transfer-Encoding: base64\n\n"
+    uu = b"Content-Transfer-Encoding: x-uuencode\n\nbegin 644 a\n"
+    many = {
+        "colons.eml": (b"", b":\n"), "headers.eml": (b"", b"Subject: a\n"), "folded.eml": (b"Subject: a\n", b" a\n"),
+        "parameters.eml": (b"Content-Type: text/plain", b";\n a*0*=b"),
+        "words.eml": (b"Subject: a", b"\n =?utf-8?q?a?="), "word.eml": (b"Subject: =?utf-8?q?", b"=41"),
+        "from.mbox": (b"", b"From a\n"), "mails.mbox": (b"", b"From a\nTo: b\n\n"),
+        "quoted.mbox": (b"From a\nTo: b\n\n", b">From \n"), "parts.eml": (mixed, b"--b\n\n\n"),
+        "headed.eml": (mixed, b"--b\n" + b":\n" * 99 + b"\na\n"),
+        "digest.eml": (mixed.replace(b"mixed", b"digest"), b"--b\n\n\n"),
+        "forwarded.eml": (b"", b"Content-Type: message/rfc822\n\n"), "deep.eml": (mixed * 99, b"--b\n" + mixed),
+        "tags.eml": (page, b"<p>ab"), "references.eml": (page, b"&amp;ab"), "tags.html": (b"", b"<p>ab"),
+        "base64.eml": (base64, b"YQ==\n"), "broken.eml": (base64, b"YQ=\n-"), "uu.eml": (uu, b"!a\n"),
+        "lists.jsonl": (b'{"text": "a", "x": [', b"[],"), "objects.jsonl": (b"", b"{}\n"), "bad.jsonl": (b"", b"x\n"),
+        "nested.jsonl": (b'{"text": ', b"["), "lists.json": (b'[{"x": [', b"{},"), "items.json": (b"[", b"[],"),
+        "cells.csv": (b"text,label\n", b","), "header.csv": (b"text,label", b",a"),
+        "cells.tsv": (b"text\tlabel\n", b"\t"), "quotes.csv": (b"text,label\n", b'"\n'),
+        "quotes.tsv": (b"text\tlabel\n", b'"\t'), "labels.txt": (b"__label__a ", b"__label__b "),
+        "empty.txt": (b"", b"\n"),
+    }  # fmt: skip
+    for name, (start, unit) in many.items():
+        yield f"many-{name}.gz", gzip.compress(start + unit * (PACKED // len(unit))), []
+    wide = "\U0001f600".encode() + b"a " * (MAX_TEXT // 2 - 999)
+    texts = {"eml": b"\n" + wide, "html": wide, "csv": b"text\n" + wide, "jsonl": b'{"text": "' + wide + b'"}'}
+    for suffix, content in texts.items():
+        yield f"wide.{suffix}.xz", lzma.compress(content, preset=0), []
+    rows = (b"a," * (MAX_TEXT // 3) + b"b\n").replace(b",", b" ")
+    yield "rows.csv.xz", lzma.compress(b"text,label\n" + rows * 5, preset=0), []
+    for suffix, pack in ((".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)):
+        member = pack(b"a\n")
+        yield f"members.txt{suffix}", member * (MAX_FILE // len(member) - 1), []
 
 
 def _long_texts() -> Iterator[tuple[str, bytes, list[str]]]:
