@@ -207,7 +207,7 @@ def check_values(text: str) -> None:
     """Raise InputError if JSON has so many values that they would fill the memory."""
     if len(text) > LARGE_CHARACTERS and has_more_values(text.encode("utf-8", "surrogatepass"), MAX_VALUES):
         what = f"the JSON has more than {MAX_VALUES:,} values"
-        raise InputError(what, hint="leave out keys that are no text, or split the document")
+        raise InputError(what, hint="leave out other keys, or split the document")
 
 
 def has_more_values(data: bytes, maximum: int) -> bool:

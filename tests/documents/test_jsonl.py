@@ -384,7 +384,7 @@ def test_a_defect_of_a_fast_parser_is_seen(
 def test_json_of_very_many_values_is_refused(
     problems: Callable[..., list[str]], tmp_path: Path, name: str, unit: str
 ) -> None:
-    """Each value of a document takes some hundred bytes, so their number is bounded; commas in a text are no values."""
+    """Each value of a document takes some hundred bytes, so their number is bounded; commas in a text do not count."""
     start, end = ('{"text": "a", "x": [', "[]]}") if unit[0] != '"' else ('{"text": "a", "x": {', '"b": []}}')
     values = start + unit * 2_100_000 + end
     text = '{"text": "' + ",[{" * 3_000_000 + '"}'

@@ -24,10 +24,11 @@ from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
 from nbtext.documents.decoding import text_codec
+from nbtext.documents.jsonl import has_more_values
 from nbtext.documents.settings import InputSettings
 from nbtext.serve.batching import Batcher
 from nbtext.serve.guard import BodyMemory, Lease
-from nbtext.serve.requests import CHARSETS, TEXT, MarkReader, has_more_values, parse_documents
+from nbtext.serve.requests import CHARSETS, TEXT, MarkReader, parse_documents
 from nbtext.text_classifier import TextClassifier
 
 Running = Any  # see conftest.py
