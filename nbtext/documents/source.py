@@ -18,7 +18,7 @@ from nbtext.documents import streams
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, BatchBuilder, Block, Document
 from nbtext.documents.blocks import ByteRange, ReadOptions, Shard, count_lines_in_range
 from nbtext.documents.decoding import detect_bom, encoding_of
-from nbtext.documents.fields import check_joined, check_label_columns, format_names, is_number
+from nbtext.documents.fields import check_joined, check_label_columns, format_names, is_number, name_of
 from nbtext.documents.files import ReadAhead, first_missed, is_directory
 from nbtext.documents.formats import FORMATS, WRITABLE_NAMES, Format, content_suffix, detect_format, is_mail
 from nbtext.documents.recognition import OUTPUTS, Kind, log_skipped, name_binary, recognize
@@ -116,7 +116,7 @@ class Source:
         InputError
             A file cannot be used as a whole.
         """
-        label = self.settings.label
+        label = name_of(self.settings.label)
         if self._kept:
             yield from (self._kept[number].block() for number in sorted(self._kept))
             return
@@ -282,7 +282,8 @@ def open_shard(shard: Shard, settings: InputSettings) -> Source:
 def check_settings(settings: InputSettings) -> None:
     """Raise SettingsError if a setting is invalid."""
     encoding_of(settings)
-    if settings.label is not None and not 1 <= len(settings.label) <= MAX_LABEL_CHARACTERS:
+    label = settings.label
+    if label is not None and (name_of(label) is None or len(label) > MAX_LABEL_CHARACTERS):
         raise SettingsError("is not a label", where="--label", hint=f"write 1 to {MAX_LABEL_CHARACTERS:,} characters")
     if not (settings.text_field or settings.reads_fields) or "" in settings.text_field:
         raise SettingsError("the name of a field is empty", where="--text-field", hint="name a column or key")

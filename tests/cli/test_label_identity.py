@@ -211,3 +211,19 @@ def test_indicator_columns(nbtext: Callable[..., Any], tmp_path: Path, name: str
     command = ("train", name, "--label-fields", "a,b,c", "-o", "m.joblib")
     nbtext(*command).refused(1, "the document has no label", "--skip-unlabeled")
     assert "multi-label: 20 documents, 3 labels" in nbtext(*command, "--skip-unlabeled").ok().err
+
+
+@pytest.mark.parametrize("kernel", ["", "off"])
+def test_ids_and_typed_labels_are_trimmed(nbtext: Callable[..., Any], tmp_path: Path, kernel: str) -> None:
+    """Ids have the same spelling as labels, with and without the kernel; a blank one is the place of the document."""
+    ids = [" a\\t", "\u00a0b ", "c\\u2003", "\\u00a0", "", "  ", "\u00e9 \u00e9 "]
+    values = [*(f'"{each}"' for each in ids), "1.50", "true", "null", "-0"]
+    (tmp_path / "t.jsonl").write_text("".join(f'{{"text": "red", "id": {value}}}\n' for value in values))
+    nbtext("train", "t.jsonl", "--label", " q ", "-o", "m.joblib", NBTEXT_KERNEL=kernel).ok()
+    rows = nbtext("predict", "t.jsonl", "-m", "m.joblib", NBTEXT_KERNEL=kernel).ok().out.splitlines()
+    found = [row.split("\t") for row in rows]
+    assert [row[0] for row in found] == [
+        "a", "b", "c", "t.jsonl:4", "t.jsonl:5", "t.jsonl:6", "\u00e9 \u00e9", "1.5", "True", "t.jsonl:10", "0",
+    ]  # fmt: skip
+    assert {row[1] for row in found} == {"q"}
+    nbtext("train", "t.jsonl", "--label", " ", "-o", "m.joblib").refused(2, "--label: is not a label")

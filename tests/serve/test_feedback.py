@@ -46,6 +46,25 @@ def copied(model: Path, tmp_path: Path) -> Path:
     return tmp_path / "letters.joblib"
 
 
+def test_labels_and_ids_are_read_as_from_a_file(start: Start, model: Path, tmp_path: Path) -> None:
+    """They are spelled as Python spells them, without white space at their ends, in JSON and in JSON lines."""
+    service = start("-m", model, "--feedback-dir", tmp_path / "new", "--new-labels")
+    path = tmp_path / "new" / "letters.jsonl"
+    items = (
+        '{"text": "x", "label": " noise\\u00a0", "id": " 9 "}', '{"text": "x", "label": 1.50, "id": true}',
+        '{"text": "x", "label": true, "id": 1e3}', '{"text": "x", "label": 7, "id": "\\t"}',
+    )  # fmt: skip
+    for item in items:
+        assert service.post(PATH, item.encode(), content_type="application/json").value == {"stored": 1}
+    assert service.post(PATH, "\n".join(items).encode(), content_type="application/x-ndjson").value == {"stored": 4}
+    stored = [json.loads(line) for line in path.read_text().splitlines()]
+    expected = [("noise", "9"), ("1.5", "True"), ("True", "1000.0"), ("7", "1")]
+    assert [(each["label"], each["id"]) for each in stored[:4]] == expected
+    assert [(each["label"], each["id"]) for each in stored[4:]] == [*expected[:3], ("7", "4")]
+    answer = service.post(PATH, {"text": "x", "label": " "})
+    assert (answer.status, "there is no label" in answer.value["error"]) == (400, True)
+
+
 def test_feedback_is_stored(start: Start, model: Path, tmp_path: Path) -> None:
     """JSON and JSON lines become lines that `nbtext update` reads; nothing is stored of a request that is refused."""
     service = start("-m", model, "--feedback-dir", tmp_path / "new" / "dir")
