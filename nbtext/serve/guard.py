@@ -29,6 +29,12 @@ from nbtext.serve.settings import LOCAL_HOSTS, ServeSettings
 
 RETRY_AFTER = {"Retry-After": "1"}
 CLIENT_CLOSED = 499  # status in the metrics and the log, as of nginx: nobody receives the answer
+PLAIN_BODIES = {"Accept-Encoding": "identity"}
+# two of them can mean different things to this service and to a proxy before it
+SINGLE_HEADERS = (
+    b"host", b"origin", b"authorization", b"content-length", b"content-type", b"content-encoding",
+    b"transfer-encoding", b"sec-fetch-site",
+)  # fmt: skip
 SAFE_METHODS = ("GET", "HEAD")
 USAGE = "nbtext.usage"  # the key of a request's Usage in its scope
 SECURITY_HEADERS = (
@@ -337,6 +343,9 @@ class Guard:
         A page of another site can make a browser on this machine send requests, under a name that leads here (DNS
         rebinding) or across origins. `Host` shows the first, and `Origin` the second.
         """
+        names = [name for name, _ in scope["headers"]]
+        if any(names.count(name) > 1 for name in SINGLE_HEADERS):
+            raise HTTPException(400, "a header that may be given once is given twice")
         headers: dict[bytes, bytes] = dict(scope["headers"])
         host, origin = headers.get(b"host", b""), headers.get(b"origin", b"")
         # without the port
@@ -351,6 +360,10 @@ class Guard:
             matches = [hmac.compare_digest(digest, known) for known in self._digests]
             if kind.lower() != b"bearer" or not any(matches):
                 raise HTTPException(401, "a valid bearer token is needed", {"WWW-Authenticate": "Bearer"})
+        if headers.get(b"transfer-encoding", b"chunked").strip().lower() != b"chunked":
+            raise HTTPException(501, "the body has a transfer encoding other than chunked")
+        if headers.get(b"content-encoding", b"identity").strip().lower() not in (b"", b"identity"):
+            raise HTTPException(415, "the body has a content encoding; send it as it is", PLAIN_BODIES)
 
 
 def _place(error: BaseException) -> str:

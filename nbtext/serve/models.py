@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import threading
 import time
 import weakref
@@ -250,8 +251,9 @@ class ModelSlot:
                 return False
             self.current = self._load()
             self.error = None
-        except (NbtextError, OSError, MemoryError) as error:
-            message = str(error) or type(error).__name__
+        except Exception as error:  # whatever a file causes, the thread watches all of them
+            is_told = isinstance(error, NbtextError | OSError) and str(error)
+            message = str(error) if is_told else f"cannot be loaded: {type(error).__name__}"
             if message == self.error:
                 return False
             self.error = message
@@ -271,6 +273,8 @@ def _read_state(path: str) -> FileState:
         status = os.stat(path)
     except OSError as error:
         raise ArtifactError(f"cannot be read: {(error.strerror or str(error)).lower()}", where=path) from None
+    if not stat.S_ISREG(status.st_mode):  # reading a FIFO or a device may take for ever
+        raise ArtifactError("is not a regular file", where=path, hint="copy the model there")
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 

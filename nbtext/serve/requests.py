@@ -51,6 +51,7 @@ VALUES_PER_DOCUMENT = 25
 DECODED_BYTES = 1 << 15  # of a text that are decoded at once, for the same reason
 # Python would try to import a module for any other name, and remember the name for ever.
 CHARSETS = frozenset(encodings.aliases.aliases) | {module.name for module in pkgutil.iter_modules(encodings.__path__)}
+JSON_CHARSETS = ("utf_8", "utf8", "utf_16", "utf_32", "us_ascii", "ascii")  # a byte order mark tells which one
 
 
 class Documents(NamedTuple):
@@ -176,8 +177,14 @@ def content_type(scope: Scope) -> tuple[str, str]:
     if kind is None:
         expected = ", ".join((JSON, JSONL, TEXT))
         raise HTTPException(415, f"the content type is {name.strip() or 'not given'}; expected one of {expected}")
-    charset = next((each for each in parameters if each.strip().lower().startswith("charset=")), "charset=utf-8")
-    return kind, charset.partition("=")[2].strip(" \"'").lower()
+    pairs = (each.strip().lower().partition("=") for each in parameters)
+    charsets = {value.strip(" \"'") for name, _, value in pairs if name.rstrip() == "charset"}
+    charset = charsets.pop() if charsets else "utf-8"
+    if charsets:
+        raise HTTPException(415, "the content type has two character sets")
+    if kind != TEXT and encodings.normalize_encoding(charset) not in JSON_CHARSETS:
+        raise HTTPException(415, "JSON is UTF-8; send it without another character set")
+    return kind, charset
 
 
 def parse_documents(body: bytes, kind: str, charset: str, settings: InputSettings, maximum: int) -> Documents:

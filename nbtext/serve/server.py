@@ -51,6 +51,11 @@ class Protocol(HttpToolsProtocol):
         else:
             self._wait_for_head()
 
+    def on_headers_complete(self) -> None:
+        """Keep the trailers of a body apart from the headers, which were or will be checked."""
+        super().on_headers_complete()
+        self.headers = []
+
     def data_received(self, data: bytes) -> None:
         cycle: Any = self.cycle  # None before the first request
         is_rest = cycle is not None and cycle.response_complete and cycle.more_body  # of a body that was refused

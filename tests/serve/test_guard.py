@@ -1,5 +1,6 @@
 """Who may ask, how much, and how long: hosts, origins, tokens, limits and time."""
 
+import gzip
 import json
 import socket
 import time
@@ -71,6 +72,86 @@ def test_other_origins(service: Running, headers: dict[str, str]) -> None:
     preflight = service.ask("OPTIONS", "/v1/predict", None, access_control_request_method="POST", **headers)
     assert preflight.status in (403, 405)
     assert not any(name.startswith("access-control") for name in preflight.headers)
+
+
+BODY = json.dumps(DOCUMENT).encode()
+
+
+def send_raw(service: Running, lines: list[str], body: bytes = BODY, *, length: bool = True) -> int:
+    """Send a request with these lines of a head at once; return the status."""
+    head = ["POST /v1/predict HTTP/1.1", *lines, "Connection: close"] + [f"Content-Length: {len(body)}"] * length
+    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
+        connection.sendall("".join(f"{line}\r\n" for line in head).encode() + b"\r\n" + body)
+        return int(connection.recv(1000).split(b" ", 2)[1])
+
+
+HOST, KIND = "Host: localhost", "Content-Type: application/json"
+CHUNKED = "Transfer-Encoding: chunked"
+
+
+@pytest.mark.parametrize("trailer", ["Host: localhost", "Origin: http://evil.example", "Content-Type: text/plain"])
+def test_trailers_are_no_headers(service: Running, trailer: str) -> None:
+    """What follows a body changes nothing that was said before it."""
+    body = b"%x\r\n%b\r\n0\r\n%b\r\n\r\n" % (len(BODY), BODY, trailer.encode())
+    assert send_raw(service, [HOST, KIND, CHUNKED], body, length=False) == 200
+    assert send_raw(service, ["Host: evil.example", KIND, CHUNKED], body, length=False) == 403
+    foreign = [HOST, KIND, CHUNKED, "Origin: http://evil.example"]
+    assert send_raw(service, foreign, body.replace(b"evil.example", b"localhost"), length=False) == 403
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Host: evil.example", HOST),
+        (HOST, "Host: evil.example"),
+        ("Origin: http://evil.example", "Origin: http://localhost"),
+        ("Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-origin"),
+        ("Authorization: Bearer a", "Authorization: Bearer b"),
+        (KIND, "Content-Type: text/plain"),
+        ("Content-Encoding: gzip", "Content-Encoding: identity"),
+        (f"Content-Length: {len(BODY)}", "Content-Length: 3"),
+        (CHUNKED, "Transfer-Encoding: identity"),
+        (CHUNKED, f"Content-Length: {len(BODY)}"),
+    ],
+)
+def test_headers_that_are_given_twice(service: Running, first: str, second: str) -> None:
+    """A second one overrides nothing: the request is refused."""
+    others = [line for line in (HOST, KIND) if line.partition(":")[0] not in first + second]
+    is_framed = first.startswith(("Content-Length", "Transfer"))
+    assert send_raw(service, [*others, first, second], length=not is_framed) == 400
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd", "x-gzip", "gzip, identity", "GZIP"])
+@pytest.mark.parametrize("kind", ["text/plain", "application/json", "application/x-ndjson"])
+def test_compressed_bodies_are_refused(service: Running, coding: str, kind: str) -> None:
+    """A body that is compressed is not read as text."""
+    answer = service.post("/v1/predict", gzip.compress(BODY), content_type=kind, content_encoding=coding)
+    assert (answer.status, answer.headers["accept-encoding"]) == (415, "identity")
+    assert service.post("/v1/predict", BODY, content_type=kind, content_encoding="identity").status == 200
+
+
+def test_other_transfer_encodings_are_refused(service: Running) -> None:
+    for coding in ("gzip, chunked", "gzip", "identity"):
+        assert send_raw(service, [HOST, KIND, f"Transfer-Encoding: {coding}"], length=False) in (400, 501)
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        ("application/json; charset=utf-8", 200),
+        ('application/json; charset="UTF-8"', 200),
+        ("application/json; charset=iso-8859-1", 415),
+        ("application/json; charset=klingon", 415),
+        ("application/x-ndjson; charset=cp1252", 415),
+        ("text/plain; charset=iso-8859-1", 200),
+        ("text/plain; charset=utf-8; charset=iso-8859-1", 415),
+        ("text/plain; charset=utf-8; charset=utf-8", 200),
+    ],
+)
+def test_charsets_of_bodies(service: Running, kind: str, status: int) -> None:
+    """JSON is UTF-8, whatever is said; nothing is read in another character set than the stated one."""
+    body = b"the bins" if kind.startswith("text") else BODY
+    assert service.post("/v1/predict", body, content_type=kind).status == status
 
 
 def test_own_origin(service: Running) -> None:

@@ -97,6 +97,51 @@ def test_a_file_that_comes_back(start: Start, tmp_path: Path) -> None:
     assert label_of(service) == "warm"
 
 
+@pytest.mark.parametrize("kind", ["fifo", "folder", "socket", "link to a device", "link to itself"])
+def test_something_else_in_the_place_of_a_model(start: Start, tmp_path: Path, kind: str) -> None:
+    """It is told, the old model goes on answering, and the watch goes on: a model that comes back is loaded."""
+    path = tmp_path / "m.joblib"
+    RED.save(path)
+    service = start("-m", path)
+    path.unlink()
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(path))
+    else:
+        path.symlink_to("/dev/zero" if kind == "link to a device" else path)
+    wait_until(lambda: service.get("/v1/models").value["models"][0]["error"] is not None)
+    assert label_of(service) == "warm"
+    path.rename(tmp_path / "away")
+    GREEN.save(path)
+    wait_until(lambda: label_of(service) == "grün")
+    assert service.get("/v1/models").value["models"][0]["error"] is None
+    assert service.end() == 0
+
+
+def test_an_unexpected_error_while_a_model_is_loaded(start: Start, tmp_path: Path) -> None:
+    """The thread that watches the files goes on after any error."""
+    path = tmp_path / "m.joblib"
+    RED.save(path)
+    before = (
+        "from nbtext.serve import models\n"
+        "load, n_calls = models.load_model, []\n"
+        "def fail(path):\n"
+        "    n_calls.append(path)\n"
+        "    return load(path) if len(n_calls) != 2 else {}[path]\n"
+        "models.load_model = fail\n"
+    )
+    service = start("-m", path, before=before)
+    GREEN.save(path)
+    wait_until(lambda: service.get("/v1/models").value["models"][0]["error"] == "cannot be loaded: KeyError")
+    assert label_of(service) == "warm"
+    GREEN.save(path)
+    wait_until(lambda: label_of(service) == "grün")
+
+
 @pytest.mark.exhaustive
 def test_no_request_fails_while_models_are_replaced(start: Start, tmp_path: Path) -> None:
     """Requests of all kinds run all the time; each is answered by one model or the other."""

@@ -7,7 +7,7 @@ python tests/torture models N M  every N-th hostile model, and M pairs of change
 python tests/torture races N     every pair of commands that replace a model, N times at once
 python tests/torture texts N     hostile texts, the largest of a thousand times N bytes
 python tests/torture foreign N   N foreign files, and databases, that commands find in their way
-python tests/torture tables N    hostile SQLite, Parquet and Arrow files, and N changes of each of four honest ones
+python tests/torture tables N    hostile tables, mails, JSON and lines, and N changes of each of four honest ones
 python tests/torture requests N  hostile requests of about N bytes, beside which /healthz is asked
 """
 
