@@ -1,5 +1,7 @@
 """A temperature that depends on the length corrects overconfident probabilities."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -114,3 +116,47 @@ def test_scores_that_are_not_finite_are_refused(value: float) -> None:
         fit_temperature(scores, np.array([3, 2, 1]), classes)
     with pytest.raises(ModelError, match="finite"):
         fit_decision_offsets(scores, classes, "log_loss")
+
+
+def test_few_documents_keep_the_prior_of_the_temperature() -> None:
+    """Two documents that tell nothing: a word alone has its own evidence, and many words less than their sum."""
+    fitted = fit_temperature(np.zeros((2, 2)), np.array([30, 30]), np.array([0, 1], dtype=np.int32))
+    assert 0.8 < fitted.temperature(np.array([1]))[0] < 1.25
+    assert 2 < fitted.temperature(np.array([100]))[0] < 10
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_long_documents_do_not_calibrate_short_ones(seed: int) -> None:
+    """Words come in clumps, which grow with the length. Calibrated on documents of 60 words alone, the log-loss of
+    those of 5 words is better than with the temperature of 60 words, and than with one in proportion to the length.
+    """
+    random = np.random.default_rng(seed)
+
+    def draw(n: int, length: int) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of documents whose words are repeated length^0.4 times on average."""
+        classes = random.integers(0, 2, n).astype(np.int32)
+        repeats = length**0.4
+        n_clumps = round(length / repeats)
+        evidence = random.normal(0.5, 1.0, (n, n_clumps)).sum(axis=1) * repeats * np.where(classes == 1, 1, -1)
+        return np.stack((np.zeros(n), evidence), axis=1), classes
+
+    scores, classes = draw(400, 60)
+    fitted = fit_temperature(scores, np.full(400, 60), classes)
+    asked, true = draw(4000, 5)
+    at_60 = fitted.temperature(np.array([60]))[0]
+    losses = []
+    for temperature in (fitted.temperature(np.array([5]))[0], at_60, at_60 / 12):
+        log_posterior = replace(fitted, a=temperature, b=0.0).log_posterior(asked, None)
+        losses.append(-log_posterior[np.arange(len(true)), true].mean())
+    assert losses[0] < min(losses[1:])
+
+
+@pytest.mark.parametrize(("n", "n_wrong", "low", "high"), [(30, 0, 0.0, 0.01), (300, 12, 0.02, 0.2)])
+def test_few_labels_are_noise(n: int, n_wrong: int, low: float, high: float) -> None:
+    """Of documents whose words are clear, without a wrong label, hardly any is noise; wrong ones are noise."""
+    random, classes = np.random.default_rng(1), np.arange(n, dtype=np.int32) % 2
+    evidence = random.uniform(6, 14, n)
+    scores = np.stack((np.zeros(n), np.where(classes == 1, evidence, -evidence)), axis=1)
+    given = classes.copy()
+    given[:n_wrong] = 1 - given[:n_wrong]
+    assert low <= fit_temperature(scores, np.full(n, 10), given).noise <= high
