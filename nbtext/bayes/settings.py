@@ -99,11 +99,11 @@ class ModelSettings(LinearSettings):
     )
 
     model: str = setting(
-        AUTO, "Model to train. `auto` selects multinomial or complement Naive Bayes, on counts or binary counts, by "
-        "leave-one-out accuracy; with up to 25 documents a label on average, dirichlet, too, by cross-validation. "
-        "`combined` adds up the weighted scores of Naive Bayes models of words, of pairs of words and, if texts are "
-        "short or written without spaces, of characters; or of the views of --view. `stacked` adds up those of Naive "
-        "Bayes, NB-SVM and linear SVM.",
+        AUTO, "Model to train; the default, `auto`, selects multinomial or complement Naive Bayes. It compares them on "
+        "counts and on binary counts, by leave-one-out accuracy; with up to 25 documents a label on average, it "
+        "compares dirichlet, too, by cross-validation. `combined` adds up the weighted scores of Naive Bayes models of "
+        "words, of pairs of words and, if texts are short or written without spaces, of characters; or of the views of "
+        "--view. `stacked` adds up those of Naive Bayes, NB-SVM and linear SVM.",
         choices=(AUTO, *EVENT_MODELS, *LINEAR_MODELS), metavar="NAME",
     )  # fmt: skip
     smoothing: float | None = setting(

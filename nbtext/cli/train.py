@@ -76,7 +76,8 @@ class Train:
 
 @command(
     Train,
-    common="-o --input-format --text-field --label-field --ngrams --stop-words --weighting --model --smoothing",
+    common="-o --input-format --text-field --label-field --label-separator --ngrams --stop-words --weighting --model "
+    "--smoothing --holdout",
     example="nbtext train letters/train -o letters.joblib",
     notes="Memory for Naive Bayes on counts depends on the number of features and labels, not on the number of "
     "documents. With TF-IDF weights or --keywords, and for categorical, gaussian and linear models, it also grows with "
