@@ -410,7 +410,7 @@ def detect_stream_format(stream: streams.ByteStream, settings: InputSettings) ->
     found = detect_format(stream.path, head, text, unit=unit)
     if found.name != "lines":
         return found
-    if settings.table_options:
+    if settings.table_options or settings.other_fields:
         return FORMATS["csv"]
     if streams.is_regular(stream.location):
         if settings.input_unit == "row":

@@ -374,9 +374,6 @@ def _settings_of(path: str, fields: PredictedFields) -> tuple[InputSettings, boo
         return replace(settings, input_format="tsv", header=False, is_quoted=False), True
     found = _header.match(first)
     names = fields.names or ((found[1],) if found else ())
-    is_table = suffix in (".csv", ".tsv", ".tab")
-    if found and not is_table and suffix not in NOT_TSV:
-        settings = replace(settings, input_format="csv")
     return replace(settings, label_field=names[0] if names else "label", other_fields=tuple(names)), False
 
 

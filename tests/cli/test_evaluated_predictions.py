@@ -206,7 +206,7 @@ def test_two_columns_of_a_table(nbtext: Any, tmp_path: Path) -> None:
     assert (found["documents"], found["unanswered"], found["accuracy"]) == (4, 1, 0.5)
     assert found["macro_f1"] == pytest.approx((2 / 3 + 1 / 2) / 2)
     assert not {"log_loss", "brier_score", "expected_calibration_error"} & found.keys()
-    assert nbtext(*ask, "-", "--input-format", "csv", input=TWO_COLUMNS.encode()).ok().json == found
+    assert nbtext(*ask, "-", input=TWO_COLUMNS.encode()).ok().json == found
     records = [dict(zip(("name", "true", "guess"), line.split(","), strict=False)) for line in TWO_COLUMNS.split()[1:]]
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(each) + "\n" for each in records))
     assert nbtext(*ask, "t.jsonl").ok().json == found
@@ -245,7 +245,8 @@ NO_FIELDS = [
     ("evaluate t.csv --predicted-field guess --folds 2", 2, "give exactly one of"),
     ("evaluate t.csv --probability-field sure --predictions t.csv", 2, "--probability-field"),
     ("evaluate t.csv --predicted-field guess --text-field name", 2, "--text-field"),
-    ("evaluate t.txt --predicted-field guess", 1, "t.txt: has no columns or keys that hold predictions"),
+    ("evaluate t.txt --predicted-field guess", 1, "t.txt:1: no column or key `guess`, found 1"),
+    ("evaluate f.txt --predicted-field guess", 1, "f.txt: has no columns or keys that hold predictions"),
     ("evaluate t.csv --predicted-field guess --probability-field name --label-field true", 1, "t.csv:2"),
 ]
 
@@ -257,6 +258,7 @@ def test_fields_that_hold_no_predictions(
     """One line names the file, the line and the option."""
     (tmp_path / "t.csv").write_text(TWO_COLUMNS)
     (tmp_path / "t.txt").write_text("a\nb\n")
+    (tmp_path / "f.txt").write_text("__label__a b\n")
     nbtext(*command.split()).refused(status, message)
 
 
