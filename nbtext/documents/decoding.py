@@ -224,7 +224,8 @@ def decode_named(data: bytes, charset: str | None, encoding: Encoding) -> Decode
     """
     named = find_codec(charset, is_web=True) if charset else None
     is_plain = data.isascii() and b"\x1b" not in data
-    unknown = charset if charset and named is None and not is_plain else ""
+    is_doubtful = named is None and not is_plain and not encoding.is_typed
+    unknown = charset if charset and is_doubtful else ""
     if named is not None and named.startswith(UNICODE[1:]):
         found, size = detect_bom(data, replace(encoding, codec=named))
         named = found.codec

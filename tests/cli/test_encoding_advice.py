@@ -30,13 +30,15 @@ def test_an_unknown_encoding_of_a_mail_is_named(nbtext: Any, model: str, tmp_pat
         (tmp_path / "d").mkdir(exist_ok=True)
         (tmp_path / f"d/{number}.eml").write_text(mail)
     (tmp_path / "d/3.html").write_text("<meta charset=vulcan>the bins étaient full")
+    (tmp_path / "d/4.eml").write_text("Content-Type: text/plain; charset=romulan\n\nthe bins étaient full")
     for options in ([], ["-j", "1"]):
         ran = nbtext("predict", "d", "-m", model, *options)
         assert ran.err.splitlines() == [
             "unknown encoding 'klingon' in 2 documents, read as utf-8; name the right one with --encoding",
             "unknown encoding 'vulcan' in 1 document, read as utf-8; name the right one with --encoding",
+            "unknown encoding 'romulan' in 1 document, read as utf-8; name the right one with --encoding",
         ]
-    assert ran.out.count("trash") == 3
+    assert ran.out.count("trash") == 4
     assert nbtext("predict", "d", "-m", model, "--encoding", "cp437").err == ""
     nbtext("predict", "d", "-m", model, "--encoding", "klingon").refused(2, "there is no encoding 'klingon'")
 

@@ -29,7 +29,8 @@ from kills import LETTERS, forker, run_nbtext
 MAX_FILE = 1_000_000  # bytes of a hostile file
 MAX_MEGABYTES = 1000  # that a command may take for it
 MAX_SECONDS = 60.0  # that a command may take for it
-PACKED = 10_000_000  # bytes of a file of many small things
+PACKED = 10_000_000  # bytes of a file of many small things; fewer where each is a document, which takes time only
+MANY_DOCUMENTS = ("mails.mbox", "objects.jsonl", "bad.jsonl", "items.json", "empty.txt")
 MAX_TEXT, N_LONG = 100_000_000, 6  # bytes of a document, and such documents of a file
 LONG_VIEW = f"""with recursive c(x) as (select 1 union all select x + 1 from c)
     select hex(zeroblob({MAX_TEXT // 2 - 100})) as text, 'a' as label from c limit {N_LONG}"""
@@ -227,7 +228,8 @@ def _packed() -> Iterator[tuple[str, bytes, list[str]]]:
         "empty.txt": (b"", b"\n"),
     }  # fmt: skip
     for name, (start, unit) in many.items():
-        yield f"many-{name}.gz", gzip.compress(start + unit * (PACKED // len(unit))), []
+        size = PACKED // 20 if name in MANY_DOCUMENTS else PACKED
+        yield f"many-{name}.gz", gzip.compress(start + unit * (size // len(unit))), []
     wide = "\U0001f600".encode() + b"a " * (MAX_TEXT // 2 - 999)
     texts = {"eml": b"\n" + wide, "html": wide, "csv": b"text\n" + wide, "jsonl": b'{"text": "' + wide + b'"}'}
     for suffix, content in texts.items():
