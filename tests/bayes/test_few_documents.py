@@ -86,6 +86,17 @@ def test_only_a_clear_difference_counts() -> None:
     assert find_better(single, 1.0, [single], [0.1]) is None
 
 
+def test_chance_seldom_decides() -> None:
+    """Where labels are random, heavier smoothing has the lower log-loss by chance alone, and is seldom taken."""
+    n_taken = 0
+    for seed in range(40):
+        random, classes = np.random.default_rng(seed), np.arange(40) % 4
+        counts = random.poisson(random.gamma(0.2, 2, (4, 30))[random.permutation(classes)])
+        corpus = corpus_of(counts, classes, 4)
+        n_taken += find_better(corpus, 1.0, [corpus], [0.3, 3.0]) is not None
+    assert n_taken <= 20  # 39 if any difference counts
+
+
 def test_what_few_are() -> None:
     """On average over the labels, up to 25; with one label, there is nothing to choose."""
     for n_documents, n_classes, expected in ((50, 2, True), (51, 2, False), (75, 3, True), (5, 1, False)):

@@ -128,6 +128,20 @@ def test_a_view_that_says_nothing_has_no_part() -> None:
     assert {part.view for part in useful.hyperparameters.parts} == {"char_wb:1,3"}
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_parts_that_say_little_are_left_out(seed: int) -> None:
+    """Words of which few repeat say a little of what their characters say: they have no part, and each of these has."""
+    texts, labels = made_texts(400, 2, seed + 1)
+    random = Random(seed)
+    extended = []
+    for text in texts:
+        words = [f"{word}{chr(97 + random.randrange(26))}{random.randrange(30)}" for word in text.split()]
+        extended.append(" ".join(words))
+    model = fitted(extended, labels)
+    found = {(part.view, part.model) for part in model.hyperparameters.parts}
+    assert found == {("char_wb:1,3", name) for name in ("multinomial", "nbsvm", "svm")}
+
+
 def test_the_estimate_of_labels_by_chance_is_chance() -> None:
     """Neither the parts nor their weights see a document before it is scored."""
     texts, _ = made_texts(400, 3)
