@@ -16,6 +16,7 @@ from nbtext.cli.command import named_outputs, sources_ahead, typed_options, type
 from nbtext.cli.options import Change, ResultSettings, RunSettings
 from nbtext.documents.decompression import compress, suffix_compression
 from nbtext.documents.formats import HTML_SUFFIXES, check_suffix, content_suffix
+from nbtext.documents.settings import OF_FIELDS, InputSettings
 from nbtext.errors import InputError, NbtextError, SettingsError, number_of, printable
 from nbtext.features.settings import FeatureSettings
 from nbtext.output import (
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from nbtext.cluster.executor import Workers
     from nbtext.cluster.settings import ClusterSettings
     from nbtext.documents.batch import Batch, Block
-    from nbtext.documents.settings import InputSettings, ModelInput
+    from nbtext.documents.settings import ModelInput
     from nbtext.documents.source import Source
     from nbtext.evaluation.search import Candidate, Search
     from nbtext.evaluation.settings import SearchSettings
@@ -287,6 +288,9 @@ def open_documents(
         limit_sqlite(settings.max_document_bytes)
     settings_of_model = _read_as_trained(settings, trained_on)
     source = open_source(sources, settings_of_model, outputs=named_outputs(), ahead=sources_ahead())
+    named_fields = [name for name in typed_settings(InputSettings) if name in OF_FIELDS]
+    if named_fields and not source.has_fields:
+        raise refuse(named_fields[0], "SOURCE has texts without fields: files or lines of text")
     repaired_documents = repaired_bytes = n_characters = n_unread = 0
     first_id: str | None = None
     first_unread: InputError | None = None

@@ -64,6 +64,9 @@ def read_words(path: str, hint: str = "give a file with one entry per line") -> 
     return words
 
 
+OF_FIELDS = ("text_field", "label_field", "label_fields", "id_field")  # settings that name fields of rows or mails
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputSettings(Settings):
     """How sources are divided into documents, and which fields are the text, the label and the id."""

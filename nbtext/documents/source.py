@@ -81,6 +81,12 @@ class Source:
         return units.pop() if len(units) == 1 else None
 
     @property
+    def has_fields(self) -> bool:
+        """Whether documents may have fields; files of text, and lines of text, have none."""
+        units = {self._units.get(shard.paths[0]) or _unit_of(shard, self.settings) for shard in self._files}
+        return not units <= {"file", "line"}
+
+    @property
     def has_single_labels(self) -> bool:
         """Whether it is known before reading that no document has several labels: folders are labels."""
         return all(shard.reader == "files" for shard in self._files)

@@ -234,7 +234,7 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
     groups = np.array(found_groups, dtype=object)[rows] if found_groups else None
     folds = np.empty(len(rows), dtype=np.int64)
     folds[rows] = assign_folds(replace(corpus.sample, groups=groups), settings, is_separate=duplicates == SEPARATE)
-    decisions.check(tuple(sorted({label for label in documents.labels if label is not None})))
+    TASKS["one"].task.check(decisions, tuple(sorted({label for label in documents.labels if label is not None})))
     is_forward = settings.order_field is not None
     for fold, (is_training, is_held_out) in enumerate(split_folds(folds, is_forward=is_forward), 1):
         training = documents.take(np.flatnonzero(is_training).tolist()).split(BLOCK_SIZE)

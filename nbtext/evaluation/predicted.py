@@ -95,11 +95,18 @@ def predict_from_file(
     if source.settings.reads_fields:
         batches = list(batches)
         file.read(batches)
+    known = set[str]()
     for batch in batches:
         found = file.of(batch)
-        TASKS[found.task].check(batch)
+        task = TASKS[found.task]
+        task.check(batch)
+        if not task.task.is_exclusive:
+            task.task.check(decisions, found.classes)
+        known.update(found.classes, *(labels or () for labels in found.true_labels))
         yield PredictedBatch(abstain_below(found, decisions.min_probability), batch.columns or None)
     file.finish()
+    if decisions.cost is not None:
+        decisions.cost.check(known)
 
 
 @dataclass(frozen=True, slots=True)
