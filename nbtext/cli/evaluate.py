@@ -199,9 +199,10 @@ def evaluate(given: Evaluate) -> None:
     if corpora:
         look = look_at(corpora[0], given.features.view)
     running.say(*format_first_look(look, accuracy), quiet=quiet)
-    if first and not given.folds.is_wanted and has_all:
+    if first and not given.folds.is_wanted:
         true = [label for label, number in labels.items() if number]
-        running.say(*name_unknown(true, first[0].predictions.classes), quiet=quiet)
+        known = first[0].predictions.classes
+        running.say(*name_unknown(true, known, is_model=model is not None), quiet=quiet)
     if failure is not None:
         raise failure
 

@@ -55,15 +55,24 @@ def find_mistakes(labels: Mapping[str, int], *, is_exclusive: bool) -> Iterator[
         yield from _find_joined(labels)
 
 
-def name_unknown(labels: Collection[str], known: Collection[str]) -> Iterator[str]:
-    """Yield a line that names the labels of documents which a model does not know, if there are any."""
+def name_unknown(labels: Collection[str], known: Collection[str], *, is_model: bool = True) -> Iterator[str]:
+    """Yield a line that names the labels of documents which a model does not know, if there are any.
+
+    is_model  False: `known` are the labels that were predicted, so that one which none of them is like may be rare
+    """
     unknown = sorted(set(labels) - set(known))
-    if not unknown:
+    alike = _group_alike(known)
+    is_none = len(unknown) == len(labels)
+    if not unknown or not (is_model or is_none or any(_canonical(label) in alike for label in unknown)):
         return
-    what = f"the model does not know {len(unknown):,} of {number_of(len(labels), 'label')} of the documents"
-    if len(unknown) == len(labels):
-        what = "the model knows none of the labels of the documents"
-    yield f"{what}: {name_new(unknown, known)}; it knows {_name(sorted(known))}"
+    part = f"{len(unknown):,} of {number_of(len(labels), 'label')} of the documents"
+    what, knows = f"the model does not know {part}", "it knows"
+    if not is_model:
+        what, knows = f"the predictions lack {part}", "they have"
+    if is_none:
+        who = "the model knows" if is_model else "the predictions have"
+        what = f"{who} none of the labels of the documents"
+    yield f"{what}: {name_new(unknown, known)}; {knows} {_name(sorted(known))}"
 
 
 def name_new(new: Sequence[str], known: Collection[str]) -> str:

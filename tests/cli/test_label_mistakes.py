@@ -106,13 +106,21 @@ def test_labels_that_the_model_does_not_know(nbtext: Callable[..., Any], tmp_pat
     nbtext("train", "t.jsonl", "-o", "m.joblib").ok()
     write(tmp_path / "some.jsonl", ["spam", "Ham", "junk"])
     write(tmp_path / "none.jsonl", ["Spam", "x\x1b"])
-    some = "the model does not know 2 of 3 labels of the documents: Ham (like ham); junk; it knows ham; spam\n"
-    none = "the model knows none of the labels of the documents: Spam (like spam); x\\x1b; it knows ham; spam\n"
-    for name, line in (("some", some), ("none", none)):
+    names = {"some": "Ham (like ham); junk", "none": "Spam (like spam); x\\x1b"}
+    lines = {
+        ("some", "-m"): "the model does not know 2 of 3 labels of the documents: {}; it knows ham; spam\n",
+        ("none", "-m"): "the model knows none of the labels of the documents: {}; it knows ham; spam\n",
+        ("some", "--predictions"): "the predictions lack 2 of 3 labels of the documents: {}; they have ham; spam\n",
+        (
+            "none",
+            "--predictions",
+        ): "the predictions have none of the labels of the documents: {}; they have ham; spam\n",
+    }
+    for (name, way), line in lines.items():
         nbtext("predict", f"{name}.jsonl", "-m", "m.joblib", "-o", "p.jsonl").ok()
-        for way in (("-m", "m.joblib"), ("--predictions", "p.jsonl")):
-            assert line in nbtext("evaluate", f"{name}.jsonl", *way).ok().err
-            assert line not in nbtext("evaluate", f"{name}.jsonl", *way, "-q").ok().err
+        command = ("evaluate", f"{name}.jsonl", way, "m.joblib" if way == "-m" else "p.jsonl")
+        assert line.format(names[name]) in nbtext(*command).ok().err
+        assert nbtext(*command, "-q").ok().err == ""
     calibrate = ("calibrate", "m.joblib", "-o", "c.joblib")
     nbtext(*calibrate, "some.jsonl").refused(1, "the model has no label 'Ham', 'junk'")
     nbtext(*calibrate, "none.jsonl").refused(1, "none of the labels 'Spam', 'x\\x1b'; it has 'ham', 'spam'")
@@ -130,3 +138,13 @@ def test_labels_of_several_that_the_model_does_not_know(nbtext: Callable[..., An
     line = "the model does not know 1 of 2 labels of the documents: A (like a); it knows a; b\n"
     assert line in nbtext("evaluate", "e.jsonl", "-m", "m.joblib").ok().err
     assert "new labels: A (like a)\n" in nbtext("update", "m.joblib", "e.jsonl", "-o", "u.joblib").ok().err
+
+
+def test_a_label_that_is_never_predicted_may_be_rare(nbtext: Callable[..., Any], tmp_path: Path) -> None:
+    """Of the predictions of another program, only labels that are written in another way are named."""
+    (tmp_path / "t.csv").write_text("text,truth,guess\nx,a,a\ny,b,a\nz,a,a\n")
+    columns = ("--label-field", "truth", "--predicted-field", "guess")
+    assert "labels of the documents" not in nbtext("evaluate", "t.csv", *columns).ok().err
+    (tmp_path / "t.csv").write_text("text,truth,guess\nx,1,1.0\ny,2,2.0\nz,1,1.0\n")
+    line = "the predictions have none of the labels of the documents: 1 (like 1.0); 2 (like 2.0); they have 1.0; 2.0\n"
+    assert line in nbtext("evaluate", "t.csv", *columns).ok().err
