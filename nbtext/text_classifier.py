@@ -230,7 +230,8 @@ class TextClassifier:
 
         InputError if a parameter of features is given that is not that of the matrix.
         """
-        from nbtext.model.matrices import matrix_settings, train_on_matrix
+        from nbtext.features.matrix_counter import matrix_settings
+        from nbtext.model.matrices import train_on_matrix
 
         self._refuse_search("they are a matrix")
         sklearn_compat.refuse_features(self.feature_settings, "the matrix has its features", matrix_settings(matrix))

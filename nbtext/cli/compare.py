@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -163,15 +162,8 @@ def _compute_curves(given: Compare) -> LearningCurves:
 
 def _count(given: Compare, sources: tuple[str, ...], features: FeatureSettings) -> tuple[CorpusCounts, FeatureSettings]:
     """Count some sources; return the counts, and the feature settings."""
-    from nbtext.documents.matrix import load_matrix
-    from nbtext.model.matrices import matrix_counts, matrix_features
-    from nbtext.model.source_counting import count_source
+    from nbtext.model.source_counting import count_source, source_features
 
-    if running.is_matrix_alone(sources, given.input):
-        options.refuse_for_counts("a matrix")
-        matrix = load_matrix(sources[0])
-        features = matrix_features(matrix)
-        return matrix_counts(matrix, features), features
     with running.open_documents(sources, given.input, given.run) as (source, on_batch):
-        features = replace(features, fields=source.field_names)
+        features = source_features(source, features)
         return count_source(source, features, jobs=given.run.jobs, sample_size=None, on_batch=on_batch), features

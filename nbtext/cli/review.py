@@ -12,7 +12,7 @@ from nbtext.errors import InputError, SettingsError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.settings import FINDINGS
 from nbtext.records import dataclass
-from nbtext.settings import Excludes, part, setting
+from nbtext.settings import Excludes, part, refuse, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +76,7 @@ def review(given: Review) -> None:
     from nbtext.artifact.model import load_model
     from nbtext.features.analyzer import Locator
     from nbtext.model.review import ModelJudge, ReviewReader, TextCollector, review_corpus, weigh_words
-    from nbtext.model.source_counting import check_fields
+    from nbtext.model.source_counting import check_fields, source_features
     from nbtext.report.review import review_result, summarize_review
 
     if given.apply is not None:
@@ -98,7 +98,11 @@ def review(given: Review) -> None:
         with running.open_documents(paths, given.input, given.run, trained_on=trained_on) as (source, on_batch):
             if judge is not None:
                 check_fields(features.fields, source.field_names)
-            reader = reader or ReviewReader(replace(features, fields=source.field_names), given.run.jobs)
+            if given.report is not None and source.first_matrix() is not None:
+                raise refuse("report", "it shows the texts, and SOURCE is a matrix")
+            if reader is None:
+                features = features if judge is not None else source_features(source, features)
+                reader = ReviewReader(features, given.run.jobs)
             reader.read(source, on_batch)
     assert reader is not None  # there is a SOURCE
     corpus = reader.finish()

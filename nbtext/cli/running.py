@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.settings import AUTO, ModelSettings
-from nbtext.cli.command import named_outputs, sources_ahead, typed_options, typed_settings
+from nbtext.cli.command import named_outputs, refuse_settings, sources_ahead, typed_options, typed_settings
 from nbtext.cli.options import Change, ResultSettings, RunSettings
 from nbtext.documents.decompression import compress, suffix_compression
 from nbtext.documents.formats import HTML_SUFFIXES, check_suffix, content_suffix
@@ -234,14 +234,6 @@ def warn_of_costs(model: FittedModel, decisions: DecisionSettings, *, quiet: boo
         say(f"--cost: {label} is never predicted: {why}", quiet=quiet)
 
 
-def is_matrix_alone(sources: tuple[str, ...], settings: InputSettings) -> bool:
-    """Return whether SOURCE is one matrix file."""
-    from nbtext.documents.streams import is_matrix
-
-    wanted = settings.input_format
-    return len(sources) == 1 and (wanted == "matrix" or (wanted is None and is_matrix(sources[0])))
-
-
 def is_model_alone(sources: tuple[str, ...], settings: InputSettings) -> bool:
     """Return whether SOURCE is one model file."""
     from nbtext.documents.streams import is_model
@@ -288,6 +280,8 @@ def open_documents(
         limit_sqlite(settings.max_document_bytes)
     settings_of_model = _read_as_trained(settings, trained_on)
     source = open_source(sources, settings_of_model, outputs=named_outputs(), ahead=sources_ahead())
+    if typed_settings(FeatureSettings) and source.first_matrix() is not None:
+        refuse_settings(FeatureSettings, because="SOURCE is a matrix, whose features are already extracted")
     named_fields = [name for name in typed_settings(InputSettings) if name in OF_FIELDS]
     if named_fields and not source.has_fields:
         raise refuse(named_fields[0], "SOURCE has texts without fields: files or lines of text")
@@ -388,10 +382,15 @@ def check_report(path: str | None, suffixes: Sequence[str] = HTML_SUFFIXES) -> N
     check_page("--report", path)
 
 
-def list_searched(features: FeatureSettings, model_settings: ModelSettings, source: Source) -> list[Candidate]:
+def list_searched(
+    features: FeatureSettings, model_settings: ModelSettings, source: Source, *, where: str = "model"
+) -> list[Candidate]:
     """Return the candidates of a model search for the documents of a source; typed settings are those of all."""
     from nbtext.evaluation.search import list_candidates
 
+    if source.first_matrix() is not None:
+        hint = "give texts, or choose one model"
+        raise SettingsError("best needs texts, but SOURCE is a matrix", where=where, hint=hint)
     typed = typed_settings(FeatureSettings, ModelSettings)
     features = replace(features, fields=source.field_names)
     return list_candidates(features, replace(model_settings, model=AUTO), {*typed})
@@ -413,12 +412,9 @@ def search_documents(  # noqa: PLR0913 - what is searched, among what, and how t
     from nbtext.evaluation.search import Budget, bound_reading_seconds, search_source
     from nbtext.model.training import can_be_blocked
 
-    if is_matrix_alone(sources, input_settings):
-        hint = "give texts, or choose one model"
-        raise SettingsError("best needs texts, but SOURCE is a matrix", where=where, hint=hint)
     budget = Budget(searching.budget, monotonic)
     with open_documents(sources, input_settings, run) as (source, on_batch):
-        candidates = list_searched(features, model_settings, source)
+        candidates = list_searched(features, model_settings, source, where=where)
         if is_sampled:
             candidates = [each for each in candidates if not each.is_linear or can_be_blocked(each.model_settings)]
         reading_seconds = 0.0 if is_sampled else bound_reading_seconds(source.size, source.unit)

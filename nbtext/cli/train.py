@@ -145,9 +145,8 @@ def train(given: Train) -> None:
 
 def _train(given: Train) -> TrainedModel:
     is_model = running.is_model_alone(given.sources, given.input)
-    is_matrix = running.is_matrix_alone(given.sources, given.input)
-    if is_model or is_matrix:
-        options.refuse_for_counts("a model" if is_model else "a matrix")
+    if is_model:
+        options.refuse_for_counts("a model")
         for name in ("unlabeled", "keywords", "holdout"):
             if getattr(given, name):
                 raise refuse(name, "SOURCE holds only counts, and no documents")
@@ -167,20 +166,14 @@ def _train(given: Train) -> TrainedModel:
         from nbtext.model.growth import refit
 
         return refit(load_model(given.sources[0]), given.model_settings)
-    return _search(given) if given.is_search else _fit(given, is_matrix=is_matrix)
+    return _search(given) if given.is_search else _fit(given)
 
 
-def _fit(given: Train, *, is_matrix: bool) -> TrainedModel:
-    """Fit a model to documents or a matrix."""
+def _fit(given: Train) -> TrainedModel:
+    """Fit a model to documents."""
     from nbtext.model.training import train_on_source
 
     model_settings, jobs = ModelSettings(**given.model_settings), given.run.jobs
-
-    if is_matrix:
-        from nbtext.documents.matrix import load_matrix
-        from nbtext.model.matrices import train_on_matrix
-
-        return train_on_matrix(load_matrix(given.sources[0]), model_settings)
 
     def say_stored(n_bytes: int | None, folder: str) -> None:
         needed = "" if n_bytes is None else f": about {n_bytes / 1e9:,.1f} GB"
@@ -191,6 +184,8 @@ def _fit(given: Train, *, is_matrix: bool) -> TrainedModel:
         running.open_documents(given.sources, given.input, given.run) as (source, on_batch),
         running.open_workers(given.sources, given.cluster, given.run) as workers,
     ):
+        if workers is not None and source.first_matrix() is not None:
+            raise refuse("cluster", "SOURCE is a matrix, whose features are already counted")
         # it imports NumPy: the documents are read first
         from nbtext.features.stored_documents import Spill, scratch_folder
 
@@ -249,7 +244,7 @@ def _search(given: Train) -> TrainedModel:
     running.say(f"{what}; training the best one on all documents", quiet=given.run.quiet)
     best = found.best.candidate
     settings = {each.name: getattr(best.model_settings, each.name) for each in fields(best.model_settings)}
-    return _fit(replace(given, features=best.features, model_settings=settings), is_matrix=False)
+    return _fit(replace(given, features=best.features, model_settings=settings))
 
 
 def _learn_unlabeled(given: Train) -> TrainedModel:
@@ -281,14 +276,14 @@ def _learn_keywords(given: Train, keywords: Keywords) -> TrainedModel:
     from nbtext.model.corpus_counts import SAMPLE_SIZE
     from nbtext.model.keywords import extend_ngrams, train_with_keywords
     from nbtext.model.semi_supervised import count_unlabeled
-    from nbtext.model.source_counting import count_source
+    from nbtext.model.source_counting import count_source, source_features
     from nbtext.report.training import format_keywords
 
     _check_texts(given, where="keywords")
     quiet, jobs, unlabeled = given.run.quiet, given.run.jobs, given.unlabeled
     features, labeled = extend_ngrams(keywords, given.features), None
     with running.open_documents(unlabeled or given.sources, given.input, given.run) as (source, on_batch):
-        features = extend_ngrams(keywords, replace(features, fields=source.field_names))
+        features = extend_ngrams(keywords, source_features(source, given.features))
         counts = count_unlabeled(source, features, jobs=jobs, on_batch=on_batch)
         model_input = source.model_input
     if unlabeled:
@@ -305,5 +300,5 @@ def _learn_keywords(given: Train, keywords: Keywords) -> TrainedModel:
 def _check_texts(given: Train, where: str) -> None:
     """Raise SettingsError if a source holds only counts; `where` is the setting that needs texts."""
     for path in (*given.sources, *given.unlabeled):
-        if running.is_model_alone((path,), given.input) or running.is_matrix_alone((path,), given.input):
+        if running.is_model_alone((path,), given.input):
             raise SettingsError(f"{path} holds no texts", where=where, hint="give texts, labeled and unlabeled")

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbtext.cli import options, running
-from nbtext.cli.command import command
+from nbtext.cli.command import command, refuse_settings
 from nbtext.features.settings import FeatureSettings
 from nbtext.records import dataclass
 from nbtext.settings import part, setting
 
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
+    from nbtext.model.matrices import Columns
 
 MATRIX_FORMATS = ("npz", "svmlight", "mtx")
 
@@ -28,6 +29,11 @@ class Vectorize:
         "if there is none; mtx has no labels. The suffix of -o implies the format.",
         choices=MATRIX_FORMATS, metavar="FORMAT", default_help="npz",
     )  # fmt: skip
+    like: str | None = setting(
+        None, "Model, or matrix file (.npz), whose columns and weights the matrix has: the same features in the same "
+        "order, with the inverse document frequencies of its training documents. Other words are only counted. "
+        "Labels have the numbers that they have there.", file="model",
+    )  # fmt: skip
     input: InputSettings = options.labeled_input()
     features: FeatureSettings = part(FeatureSettings)
     run: options.RunSettings = options.run()
@@ -35,14 +41,16 @@ class Vectorize:
 
 @command(
     Vectorize,
-    common="-o --to --text-field --label-field --weighting --ngrams --stop-words --min-df --max-features",
+    common="-o --like --to --text-field --label-field --weighting --ngrams --stop-words --min-df --max-features",
     example="nbtext vectorize letters/train --weighting tfidf -o letters.npz",
-    notes="Memory holds the matrix: about 12 bytes for each distinct word of each document.",
+    notes="In pipes, for example: nbtext vectorize letters/test --like letters.joblib -o - | nbtext predict - "
+    "-m letters.joblib\n\nMemory holds the matrix: about 12 bytes for each distinct word of each document.",
 )
 def vectorize(given: Vectorize) -> None:
     """Convert documents to a sparse matrix, and save it.
 
-    `nbtext train` and scipy.sparse.load_npz read the .npz file.
+    Commands that need no text read the file as SOURCE: `train`, `predict`, `evaluate` and others. With .npz, their
+    results are those of the texts. scipy.sparse.load_npz reads .npz, too.
     """
     from nbtext.documents.matrix import write_matrix
     from nbtext.model.matrices import vectorize_source
@@ -50,7 +58,25 @@ def vectorize(given: Vectorize) -> None:
 
     target = running.binary_output(given.output)
     chosen = given.to or running.format_of(target, MATRIX_FORMATS) or "npz"
-    with running.open_documents(given.sources, given.input, given.run) as (source, on_batch):
-        matrix = vectorize_source(source, given.features, on_batch=on_batch)
+    like, run = _load_like(given.like), given.run
+    trained_on = None if like is None else like.input
+    with running.open_documents(given.sources, given.input, run, trained_on=trained_on) as (source, on_batch):
+        matrix = vectorize_source(source, given.features, like=like, jobs=run.jobs, on_batch=on_batch)
     with atomic_output(target) as file:
-        write_matrix(matrix, file, output_format=chosen)
+        write_matrix(matrix, file, output_format=chosen, labels=None if like is None else like.labels)
+
+
+def _load_like(path: str | None) -> Columns | None:
+    """Return the columns of a model or matrix file; None: those of the documents."""
+    if path is None:
+        return None
+    refuse_settings(FeatureSettings, because="the features are those of --like")
+    from nbtext.documents.matrix import load_matrix
+    from nbtext.documents.streams import is_matrix
+    from nbtext.model.matrices import Columns
+
+    if is_matrix(path):
+        return Columns.of_matrix(load_matrix(path))
+    from nbtext.artifact.model import load_model
+
+    return Columns.of_model(load_model(path).fitted)

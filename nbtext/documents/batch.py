@@ -89,6 +89,16 @@ class Rows(Protocol):
         """Return the values of all columns of a row; None if the format has none."""
 
 
+class CountedRows(Protocol):
+    """Documents whose features are already counted: rows of a `Matrix`."""
+
+    def content(self, row: int) -> bytes:
+        """Return bytes that are equal for documents with equal counts."""
+
+    def take(self, rows: Sequence[int]) -> CountedRows:
+        """Return these documents, ascending."""
+
+
 class Document(NamedTuple):
     """One text with its id and its label, or its list of labels; both are None if the source gives no label."""
 
@@ -143,6 +153,8 @@ class Batch:
         document without labels. None: no document without a label is one.
     fields : list of dict, optional
         The values of all columns or keys of each document, if the settings ask for them.
+    matrix : CountedRows, optional
+        The documents of a matrix, whose texts are empty.
     """
 
     ids: Sequence[str]
@@ -163,9 +175,27 @@ class Batch:
     fields: list[dict[str, Any]] | None = None
     unknown_encodings: dict[str, int] = field(default_factory=dict)
     has_several: Callable[[], bool] | None = None
+    matrix: CountedRows | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def features(self) -> Any:
+        """What is counted: the texts, or the rows of a matrix."""
+        return self.columns if self.matrix is None else self.matrix
+
+    @property
+    def texts(self) -> tuple[Sequence[str], ...] | None:
+        """The texts of each field; None if the documents are rows of a matrix."""
+        return self.columns if self.matrix is None else None
+
+    def check_texts(self, job: str) -> None:
+        """Raise InputError if the documents are rows of a matrix; `job` is what needs the texts."""
+        if self.matrix is not None:
+            where = self.place(0) if len(self) else ""
+            raise InputError(f"the document is a row of a matrix, and {job} needs its text", where=where,
+                             hint="give the texts")  # fmt: skip
 
     def note(self, reason: str, number: int = 1) -> None:
         """Count skipped items, by the reason."""
@@ -276,7 +306,9 @@ class Batch:
         names = ("ids", "labels", "label_lists", "groups", "line_numbers", "places", "fields")
         columns = {name: take(column) for name in names if (column := getattr(self, name)) is not None}
         problems = {places[row]: problem for row, problem in self.problems.items() if row in places}
-        return replace(self, **columns, columns=tuple(map(take, self.columns)), problems=problems, rows=None)
+        matrix = None if self.matrix is None else self.matrix.take(kept)
+        texts = tuple(map(take, self.columns))
+        return replace(self, **columns, columns=texts, problems=problems, rows=None, matrix=matrix)
 
     def block(self, size: int = 0, n_bytes: int = 0) -> Block:
         """Return a block of these documents."""
@@ -331,8 +363,11 @@ class Batch:
         """Whether a document is held out: the same ones in any order of the documents, and all with an equal text."""
         from hashlib import blake2b  # only then, because the import takes time
 
-        text = "\n".join(column[row] for column in self.columns)
-        return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()) < share * 2**64
+        if self.matrix is None:
+            content = "\n".join(column[row] for column in self.columns).encode("utf-8", "surrogatepass")
+        else:
+            content = self.matrix.content(row)
+        return int.from_bytes(blake2b(content, digest_size=8).digest()) < share * 2**64
 
     def documents(self) -> Iterator[Document]:
         """Yield each document; the texts of its fields are joined by line feeds."""
@@ -349,7 +384,9 @@ class Batch:
     def missing_label(self, row: int) -> InputError:
         """Return the error for a document without a label, with the keys or columns that the document has."""
         place, what, hint = self.place(row), "the document has no label", FOLDER_HINT + SKIP_HINT
-        if self.names:
+        if self.matrix is not None:
+            hint = "vectorize labeled documents to .npz or .svmlight" + SKIP_HINT
+        elif self.names:
             what += f"; its keys or columns are: {format_names(self.names)}"
             hint = f"name the key or column of the label with --label-field{SKIP_HINT}"
         elif place.rpartition(":")[2].isdecimal():

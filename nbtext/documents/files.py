@@ -27,7 +27,7 @@ from nbtext.documents.blocks import ReadOptions, Shard
 from nbtext.documents.decoding import BOMS, Decoded
 from nbtext.documents.decompression import MAGICS, SUFFIXES, check_compression, too_long, unpack
 from nbtext.documents.fields import name_of
-from nbtext.documents.formats import HTML_SUFFIXES, content_suffix, is_mail
+from nbtext.documents.formats import FORMATS, HTML_SUFFIXES, content_suffix, is_mail
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, NbtextError
 from nbtext.kernel import HAS_KERNEL
@@ -261,7 +261,7 @@ def list_shards(root: str, settings: InputSettings, outputs: Sequence[str]) -> t
         The directory cannot be read, holds no file, or is not in the format of the settings.
     """
     wanted = settings.input_format
-    if wanted == "matrix":
+    if wanted is not None and FORMATS[wanted].is_counted:
         raise InputError("is a directory, not a matrix file", where=root, hint="name the matrix file")
     tree = list_tree(root, outputs, exclude=settings.exclude)
     if wanted == "mbox":

@@ -51,7 +51,7 @@ class Format:
         What one document is.
     reader : str
         `module:function` in this package, which is imported when the first file of the format is read. The function
-        gets a `ByteStream` and `ReadOptions`, and yields blocks. A matrix and a directory have none.
+        gets a `ByteStream` and `ReadOptions`, and yields blocks. A directory has none.
     suffixes : tuple of str
         The suffixes of file names, in lower case.
     beginning : bytes
@@ -64,6 +64,8 @@ class Format:
         Whether a byte range can be read without the rest, because each line is a document, or the file has an index.
     has_queries : bool
         Whether the file is a database, of which --query selects rows.
+    is_counted : bool
+        Whether the documents are rows of a matrix, without texts.
     is_choice : bool
         Whether --input-format offers the format.
     writer : str
@@ -82,6 +84,7 @@ class Format:
     is_text: bool = False
     is_splittable: bool = False
     has_queries: bool = False
+    is_counted: bool = False
     is_choice: bool = True
     writer: str = ""
     changes: tuple[str, ...] = ("columns", "labels")
@@ -89,7 +92,7 @@ class Format:
     @property
     def has_fields(self) -> bool:
         """Whether documents have named fields: a text, a label, an id, a group, a timestamp."""
-        return self.unit in ("row", "mail")
+        return self.unit in ("row", "mail") and not self.is_counted
 
     @property
     def is_live(self) -> bool:
@@ -144,7 +147,9 @@ _records = (
     Format("mbox", "mail", "mail:read_mbox", (".mbox",), MBOX_SEPARATOR),
     Format("eml", "mail", "mail:read_mbox", (".eml",), is_choice=False),
     Format("html", "file", "files:read_whole", HTML_SUFFIXES, is_choice=False),
-    Format("matrix", "row", suffixes=(".svmlight", ".mtx")),  # without names of features; .npz is told by its content
+    Format("matrix", "row", "matrix:read_npz", is_counted=True),  # .npz is told by its content
+    Format("svmlight", "row", "matrix:read_svmlight", (".svmlight",), is_counted=True),
+    Format("mtx", "row", "matrix:read_mtx", (".mtx",), rb"%%MatrixMarket", is_counted=True),
 )  # fmt: skip
 FORMATS = {record.name: record for record in _records}
 FORMAT_NAMES = tuple(record.name for record in _records if record.is_choice)

@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from typing import Any
 
 from nbtext.documents import streams
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, BatchBuilder, Block, Document
@@ -22,12 +23,20 @@ from nbtext.documents.fields import check_joined, check_label_columns, format_na
 from nbtext.documents.files import ReadAhead, first_missed, is_directory
 from nbtext.documents.formats import FORMATS, WRITABLE_NAMES, Format, content_suffix, detect_format, is_mail
 from nbtext.documents.recognition import OUTPUTS, Kind, log_skipped, name_binary, recognize
-from nbtext.documents.settings import DELIMITERS, SEPARATORS, InputSettings, ModelInput
+from nbtext.documents.settings import DELIMITERS, SEPARATORS, UNKNOWN_INPUT, InputSettings, ModelInput
 from nbtext.errors import AssumptionWarning, InputError, SettingsError
+from nbtext.settings import refuse
 
 MIN_SHARD, MAX_SHARD = 16 << 20, 512 << 20  # bytes: the sample of each shard must fit into memory
+MATRIX_SUFFIXES = (".npz", ".svmlight", ".mtx")
 FILE_BYTES = 32 << 10  # the assumed size of a file of a directory; to stat each file is as slow as to read it
 MAX_BYTES = 2**62  # the largest --max-document-bytes
+
+
+OF_TEXTS = (  # settings without effect on a matrix
+    "encoding", "encoding_errors", "text_field", "label_field", "label_separator", "label_fields", "id_field",
+    "separate_fields", "exclude",
+)  # fmt: skip
 
 
 class Source:
@@ -59,6 +68,8 @@ class Source:
         self.settings = settings
         self.skipped, self.missed = skipped, dict[str, str]()
         self._kept: dict[int, Batch] | None = None  # documents that can be read only once, by the number of the block
+        self._begun: dict[str, Iterator[Block]] = {}  # matrices of which the first block was read, by path
+        self._matrices: dict[str, Any] = {}  # a block of each matrix that was read, by path
         self.field_names = settings.text_field if settings.separate_fields else ()
         units = {"bytes" if shard.reader == "file" else "files" for shard in files}
         sizes = [streams.file_size(shard.paths[0]) if shard.reader == "file" else len(shard.paths) for shard in files]
@@ -94,11 +105,40 @@ class Source:
     @property
     def model_input(self) -> ModelInput:
         """The properties of the source that a model stores when it is trained on it."""
+        inputs = {self._matrices[path].input if path in self._matrices else None for path in self._paths}
+        if inputs != {None}:
+            return inputs.pop() or UNKNOWN_INPUT if len(inputs) == 1 else UNKNOWN_INPUT
         unit, read = self.input_unit, self.settings
         if unit not in ("row", "mail") and not read.separate_fields:
             return ModelInput(unit)
         labels = (read.label_separator, read.label_fields)
         return ModelInput(unit, read.text_field, read.label_field, read.separate_fields, *labels)
+
+    @property
+    def _paths(self) -> list[str]:
+        return [path for shard in self._files for path in shard.paths]
+
+    def first_matrix(self) -> Any:
+        """Return rows of the first file of SOURCE if it is a matrix, which is read now; None if it holds texts."""
+        shard = self._files[0]
+        path = shard.paths[0]
+        is_told_by_name = content_suffix(path) in MATRIX_SUFFIXES
+        if shard.reader != "file" or (streams.is_url(path) and not is_told_by_name):
+            return None
+        if path not in self._matrices:
+            stream = streams.open_stream(path)
+            try:
+                is_counted = detect_stream_format(stream, self.settings).is_counted
+            finally:
+                streams.keep_opened(path, stream)
+            if not is_counted:
+                return None
+            blocks = self._read_shard(shard)
+            first = next(blocks)
+            batch = first.batch()
+            self._matrices[path] = batch.matrix
+            self._begun[path] = chain([batch.block(first.size)], blocks)
+        return self._matrices[path]
 
     @property
     def is_read_again(self) -> bool:
@@ -135,6 +175,9 @@ class Source:
     def _read_shard(self, shard: Shard) -> Iterator[Block]:
         path, name, settings = shard.paths[0], shard.root or shard.paths[0], self.settings
         options = ReadOptions(encoding_of(settings), settings, shard.labels[0], shard.byte_range)
+        if path in self._begun:
+            yield from self._begun.pop(path)
+            return
         if shard.reader == "file":
             with closing(streams.open_stream(path)) as stream:
                 yield from self._read_stream(stream, shard, options)
@@ -185,12 +228,17 @@ class Source:
             raise InputError(what, where=stream.path)
         if found.name == "dirs":
             raise InputError("is a pipe, not a directory", where=stream.path, hint="leave out --input-format")
-        if not found.reader:
-            hint = "give a matrix as the only SOURCE, to train, inspect or compare"
-            if content_suffix(stream.path) in found.suffixes:
-                hint = "give the texts, or make a matrix to train on with nbtext vectorize -o FILE.npz"
-            raise InputError("holds a matrix, not text", where=stream.path, hint=hint)
-        yield from found.load("reader")(stream, replace(options, encoding=encoding, settings=settings))
+        blocks = found.load("reader")(stream, replace(options, encoding=encoding, settings=settings))
+        if not found.is_counted:
+            yield from blocks
+            return
+        _check_matrix_settings(settings)
+        for block in blocks:
+            yield block.map(partial(self._note_matrix, path))
+
+    def _note_matrix(self, path: str, batch: Batch) -> Batch:
+        self._matrices.setdefault(path, batch.matrix)
+        return batch
 
     def shards(self, n_bytes: int | None = None, *, n_readers: int = 1) -> list[Shard]:
         """Return the same documents as shards of about `n_bytes`, in order; see `open_shard`.
@@ -355,6 +403,20 @@ def _check_use(settings: InputSettings, name: str, found: Format | None = None) 
     if settings.keeps_rows and not (found and found.writes("columns")):
         what = f"columns can be added only to {', '.join(WRITABLE_NAMES[:-1])} or {WRITABLE_NAMES[-1]}"
         raise InputError(what, where=name, hint="--input-format names the format of standard input or a pipe")
+
+
+def _check_matrix_settings(settings: InputSettings) -> None:
+    """Raise SettingsError if settings say how texts are read, and SOURCE is a matrix."""
+    because, default = "SOURCE is a matrix, whose documents are already counted", InputSettings()
+    if settings.split_field is not None:
+        raise refuse(settings.split_option, f"{because}, without other fields")
+    if settings.corrects_rows:
+        raise refuse("--apply", because)
+    remembered = {"text_field": settings.is_text_remembered, "separate_fields": settings.is_text_remembered}
+    remembered |= dict.fromkeys(("label_field", "label_separator", "label_fields"), settings.is_label_remembered)
+    for name in OF_TEXTS:
+        if getattr(settings, name) != getattr(default, name) and not remembered.get(name):
+            raise refuse(name, because)
 
 
 def _kind_to_skip(stream: streams.ByteStream, options: ReadOptions) -> Kind | None:

@@ -196,11 +196,16 @@ def peek(path: str, size: int = HEAD_LIMIT) -> bytes:
     """Return the first bytes of a path, decompressed: its first line at least, or `size` bytes. They are read again."""
     stream = open_stream(path)
     found = stream.head(size)
+    keep_opened(path, stream)
+    return found
+
+
+def keep_opened(path: str, stream: ByteStream) -> None:
+    """Let `open_stream` return a pipe of which only the head was read; a file is closed."""
     if is_regular(path):
         stream.close()
     else:
         _opened[path] = stream
-    return found
 
 
 def take_opened(path: str) -> ByteStream | None:

@@ -27,6 +27,7 @@ from nbtext.evaluation.settings import TIME_STEPS, FoldSettings
 from nbtext.evaluation.tasks import TASKS
 from nbtext.features.document_counts import DocumentCounts, count_repeated, number_contents
 from nbtext.features.folds import stratified_folds
+from nbtext.features.matrix_counter import require_counts
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import TrainedModel
@@ -34,7 +35,7 @@ from nbtext.model.fitting import align_to_vocabulary, fit_model
 from nbtext.model.predictions import Labels, Predictions
 from nbtext.model.predictor import MOST_PROBABLE, Predictor, predict_counts
 from nbtext.model.settings import DecisionSettings
-from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor, read_batches
+from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor, read_batches, source_features
 from nbtext.model.source_prediction import MAX_PROBABILITIES
 from nbtext.model.training import check_hashing, count_for_model, sample_size
 from nbtext.parallel import parallel_map
@@ -138,16 +139,21 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     on_repeated  is called at the end if documents have equal content, and no field says which of them are in one fold;
                  if they are so many that the result depends on them, other folds are predicted, too
     """
+    features = source_features(source, features)
     check_hashing(features, model_settings)
-    features, places = replace(features, fields=source.field_names), _Places()
+    places = _Places()
 
     def count(each: FeatureSettings, on_batch: OnBatch | None) -> CorpusCounts:
         blocks = places.mark(source.blocks()) if has_ids else source.blocks()
-        return ThreadExecutor(jobs).count_blocks(blocks, CountingTask(each, None), on_batch)
+        checked = (block.map(_check_folds) for block in blocks)
+        return ThreadExecutor(jobs).count_blocks(checked, CountingTask(each, None), on_batch)
 
     if model_settings.model == COMBINED:
         source.keep_documents()
-    features, corpus = count_for_model(count, features, model_settings, on_batch)
+    if source.first_matrix() is None:
+        features, corpus = count_for_model(count, features, model_settings, on_batch)
+    else:
+        corpus = count(features, on_batch)
     task = TASKS[corpus.task]
     task.task.check(decisions, corpus.labels)
     if on_corpus is not None:
@@ -247,7 +253,7 @@ def cross_validate_search(  # noqa: PLR0913 - see cross_validate_source
         for batch in documents.take(places).split(BLOCK_SIZE):
             here, places = places[: len(batch)], places[len(batch) :]
             predictions = predictor.predict_batch(batch, decisions)
-            yield PredictedBatch(predictions, batch.columns, folds=np.full(len(batch), fold), places=here)
+            yield PredictedBatch(predictions, batch.texts, folds=np.full(len(batch), fold), places=here)
     n_duplicates, _ = count_repeated(corpus.sample)
     if on_repeated is not None and n_duplicates and settings.split_field is None:
         on_repeated(RepeatedTexts(n_duplicates, duplicates, "accuracy", None, None))
@@ -282,6 +288,13 @@ class _Places:
             number, _, row = place.partition(".")
             found.append(self._ids[int(number)][int(row)])
         return found
+
+
+def _check_folds(batch: Batch) -> Batch:
+    """Return documents whose features do not depend on other folds; ModelError if those of a matrix do."""
+    if batch.matrix is not None:
+        require_counts(batch.features, "cross-validation, which selects and weights features in each fold,")
+    return batch
 
 
 def assign_folds(documents: DocumentCounts, settings: FoldSettings, *, is_separate: bool = False) -> NDArray[np.int64]:

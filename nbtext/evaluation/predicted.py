@@ -59,7 +59,7 @@ def predict_by_model(
     def predict(batch: Batch) -> PredictedBatch:
         TASKS[model.task.name].check(batch)
         scores = predictor.score_batch(batch)
-        return PredictedBatch(predictor.predict_batch(batch, decisions, scores), batch.columns, scores.scores)
+        return PredictedBatch(predictor.predict_batch(batch, decisions, scores), batch.texts, scores.scores)
 
     return map_batches(predict, model, source, jobs=jobs, on_batch=on_batch)
 
@@ -97,13 +97,15 @@ def predict_from_file(
         file.read(batches)
     known = set[str]()
     for batch in batches:
+        if batch.matrix is not None and batch.features.is_numbered:
+            batch.check_texts("--predictions, in a matrix without the names of the labels,")
         found = file.of(batch)
         task = TASKS[found.task]
         task.check(batch)
         if not task.task.is_exclusive:
             task.task.check(decisions, found.classes)
         known.update(found.classes, *(labels or () for labels in found.true_labels))
-        yield PredictedBatch(abstain_below(found, decisions.min_probability), batch.columns or None)
+        yield PredictedBatch(abstain_below(found, decisions.min_probability), batch.texts or None)
     file.finish()
     if decisions.cost is not None:
         decisions.cost.check(known)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from nbtext.features.analyzer import ACCENTS, MARKS_PATTERN, Analyzer, has_marks, has_own_pattern, regex_timeout
 from nbtext.features.csr import Floats, SparseWeights, join_bounds, join_columns, row_keys, run_starts, running_sums
 from nbtext.features.document_counts import ClassCounts, DocumentCounts
-from nbtext.features.hashing import Hashes, bucket_hashes, buckets, document_hashes, mix64, vocabulary_hashes
+from nbtext.features.hashing import Hashes, bucket_hashes, buckets, document_hashes, join_hashes, vocabulary_hashes
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views, join_views, split_views
 from nbtext.features.weighting import Weighting
@@ -169,7 +169,6 @@ class ViewCounter:
         self._bounds = None if vocabulary is None else find_views(vocabulary, self._names)
         self._prepared: tuple[SparseWeights | None, list[Any]] = None, []  # the arrays of a scorer, by view
         self._sums: list[ClassCounts] = []  # of each view, after `vocabulary`
-        self._factors = vocabulary_hashes(Vocabulary.from_sorted(self._names)) | np.uint64(1)
 
     def rows(self, columns: Columns) -> DocumentCounts:
         """See Counter."""
@@ -181,8 +180,7 @@ class ViewCounter:
         """See Counter. The hash of a document follows from its hashes in all views."""
         below = 1 << 64 if keep_below else 0
         parts = [each.count(columns, classes, below, groups) for each in self._counters]
-        sums = np.sum([part.hashes * factor for part, factor in zip(parts, self._factors, strict=True)], axis=0)
-        hashes = mix64(sums.astype(np.uint64))
+        hashes = join_hashes(self._names, [part.hashes for part in parts])
         rows = replace(
             self._join(parts), classes=parts[0].classes, hashes=hashes, groups=parts[0].groups, n_tokens=None
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -81,6 +81,13 @@ def document_hashes(rows: DocumentCounts, hashes: Hashes) -> Hashes:
         values = hashes * rows.counts.astype(np.uint64)
     sums = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(values)))
     return mix64(sums[rows.indptr[1:]] - sums[rows.indptr[:-1]])
+
+
+def join_hashes(names: Sequence[str], hashes: Sequence[Hashes]) -> Hashes:
+    """Return a hash of each document, from its hashes in all views; `names` are those of the views, sorted."""
+    factors = vocabulary_hashes(Vocabulary.from_sorted(names)) | np.uint64(1)
+    sums = np.sum([own * factor for own, factor in zip(hashes, factors, strict=True)], axis=0)
+    return mix64(sums.astype(np.uint64))
 
 
 def count_matrix(

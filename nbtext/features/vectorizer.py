@@ -85,7 +85,7 @@ class Vectorizer:
         if len(rows) == 0:
             raise InputError("no documents to train on")
         classes = self._classes(list(y) if y is not None else labels, len(rows))
-        if features is None and self.settings.hash_bits is None:
+        if self.settings.hash_bits is None:
             features, rows = self._select_features(rows, classes, *counting.vocabulary())
         frequencies = document_frequencies(rows.indices, n_features=self._n_columns(features))
         self.weighting_ = Weighting.of_counts(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import count
@@ -56,12 +56,20 @@ def read_pool(batches: Iterable[Batch], features: FeatureSettings, size: int) ->
     If there are more, these are the ones whose ids and texts have the smallest hashes: a random sample, which is the
     same in each run.
     """
-    readable = ((batch, row) for batch in batches for row in range(len(batch)) if row not in batch.problems)
+    readable = (
+        (batch, row) for batch in _with_texts(batches) for row in range(len(batch)) if row not in batch.problems
+    )
     found = (PoolDocument(batch.ids[row], tuple(column[row] for column in batch.columns)) for batch, row in readable)
     places = count()
     kept = heapq.nsmallest(size, ((_hash(document), next(places), document) for document in found))
     documents = [document for _, _, document in sorted(kept, key=itemgetter(1))]
     return Pool(documents, next(places) - len(documents), count_documents(documents, features))
+
+
+def _with_texts(batches: Iterable[Batch]) -> Iterator[Batch]:
+    for batch in batches:
+        batch.check_texts("labeling")
+        yield batch
 
 
 def count_documents(documents: list[PoolDocument], features: FeatureSettings) -> CorpusCounts:

@@ -18,10 +18,11 @@ from nbtext.features import stored_documents
 from nbtext.features.analyzer import TOO_LONG, refuse_long_texts
 from nbtext.features.counting import Counter, counter, merge_sorted
 from nbtext.features.document_counts import EMPTY_HASH, DocumentCounts, concatenate, take_smallest
+from nbtext.features.matrix_counter import MatrixCounter, matrix_weighting
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.stored_documents import DocumentParts, Part, Run, Spill, StoredDocuments
 from nbtext.features.vocabulary import Vocabulary
-from nbtext.features.weighting import Weighting, WeightingOfViews
+from nbtext.features.weighting import Weighting, WeightingOfViews, document_frequencies
 from nbtext.parallel import return_memory
 from nbtext.records import dataclass
 
@@ -368,6 +369,8 @@ def add_counts(corpora: list[CorpusCounts]) -> CorpusCounts:
     """Return the sum of two corpora. The list becomes empty, so that a part that is needed no more is freed."""
     one, other = corpora
     corpora.clear()
+    if one.weighting is not None or other.weighting is not None:
+        raise ModelError("a matrix of weights cannot be added to other documents", hint="give counts, or texts")
     union = _union(one, other)
     size = 0 if other.sample_size == 0 else one.sample_size
     below = min(one.below, other.below)
@@ -488,7 +491,7 @@ class CorpusCounter:
         self, settings: FeatureSettings, *, sample_size: int | None = SAMPLE_SIZE, bound: Bound | None = None,
         spill: Spill | None = None,
     ) -> None:  # fmt: skip
-        self._counter: Counter = counter(settings)
+        self._counter: Counter | MatrixCounter | None = None  # of the first batch's kind
         self._settings = settings
         self._sample_size = sample_size
         self._codes: dict[LabelSet, int] = {}
@@ -498,10 +501,11 @@ class CorpusCounter:
         self._spill = spill
         self._reservoir = Reservoir(sample_size, self._sorted_codes, bound, spill)
 
-    @property
-    def is_full(self) -> bool:
-        """Whether there are so many label sets that their counts should be added up by label."""
-        return self._has_lists and len(self._codes) >= MAX_SETS
+    def is_full(self, batch: Batch) -> bool:
+        """Whether another counter should count a batch, because of its kind or because there are many label sets."""
+        is_matrix, has_begun = isinstance(self._counter, MatrixCounter), self._counter is not None
+        is_other = has_begun and is_matrix != (batch.matrix is not None)
+        return is_other or (self._has_lists and len(self._codes) >= MAX_SETS)
 
     def add(self, batch: Batch) -> None:
         """Count the documents of a batch; InputError if one has no label or could not be read.
@@ -510,21 +514,31 @@ class CorpusCounter:
         in the order in which they are added.
         """
         refuse_long_texts(batch, self._settings)
+        counting = self._begin(batch)
         self._has_lists |= batch.label_lists is not None
         lists = batch.known_labels()
         codes = {labels: self._code(labels, lists, batch) for labels in dict.fromkeys(lists)}
         classes = np.array(list(map(codes.__getitem__, lists)), dtype=np.int32)
         groups = np.array(batch.groups, dtype=object) if batch.groups else None
-        documents = self._counter.count(batch.columns, classes, self._reservoir.below, groups)
+        documents = counting.count(batch.features, classes, self._reservoir.below, groups)
         if (is_empty := documents.hashes == 0).any():  # with this hash, none is missing, unless nothing is retained
             self._empty.update(documents.classes[is_empty].tolist())
             documents = documents.with_empty_last()
             if self._reservoir.below < ALL_HASHES:
                 documents = documents.filter(~is_empty)
         self._reservoir.keep(documents)
-        batch.note(TOO_LONG, self._counter.take_too_long())
+        batch.note(TOO_LONG, counting.take_too_long())
         for code, number in enumerate(np.bincount(classes).tolist()):
             self._class_documents[code] += number
+
+    def _begin(self, batch: Batch) -> Counter | MatrixCounter:
+        """Return the counter of the documents of a batch. All rows of a matrix of weights are retained."""
+        if self._counter is None:
+            self._counter = counter(self._settings) if batch.matrix is None else MatrixCounter(self._settings)
+            if batch.matrix is not None and not batch.features.is_whole:
+                self._sample_size, self._spill = 0, None
+                self._reservoir = Reservoir(None, self._sorted_codes, None)
+        return self._counter
 
     def _code(self, labels: LabelSet, lists: Sequence[LabelSet], batch: Batch) -> int:
         """Return the number of the set of some labels."""
@@ -547,31 +561,42 @@ class CorpusCounter:
         """Return the counts of all batches, with sorted features and labels; no more batches can be added."""
         sets, by_code = tuple(sorted(self._codes)), list(self._codes)
         sorted_codes = self._sorted_codes()
+        counting, self._counter = self._counter or counter(self._settings), None
         with _finishing:
             return_memory()
-            vocabulary, columns = self._counter.vocabulary()  # first: the sums by class have its order
-            statistics = self._statistics(sorted_codes)
-            del self._counter  # frees the memory of the counter
+            vocabulary, columns = counting.vocabulary()  # first: the sums by class have its order
+            statistics = self._statistics(counting, sorted_codes)
+        weighted = counting.weighted if isinstance(counting, MatrixCounter) else None
+        is_trimmed = isinstance(counting, MatrixCounter) and not counting.is_numbered and weighted is None
+        del counting  # frees the memory of the counter
         stored = None
         if self._spill is not None and self._spill.is_begun:
             self._reservoir.store()
             stored = StoredDocuments(self._spill, [Part(tuple(self._reservoir.runs), columns, sorted_codes)])
-        sample = self._reservoir.take_all().arrange(columns)
+        sample = self._reservoir.take_all()
+        sample = sample.arrange(columns) if weighted is None else sample
         sample = replace(sample, classes=sorted_codes[sample.classes])
+        weighting = None
+        if weighted is not None:
+            statistics = count_classes(sample, len(columns), len(sets))
+            weighting = matrix_weighting(weighted) or Weighting.fitted(
+                self._settings, document_frequencies(sample.indices, n_features=len(columns)), n_documents=len(sample)
+            )
         labels = tuple(sorted({label for labels in sets for label in labels}))
         label_sets = sets if self._has_lists else None
         if label_sets is not None:
             statistics = sum_over_sets(statistics, LabelSets.of(sets, labels), len(labels))
         counts = CorpusCounts(
             labels, vocabulary if self._settings.hash_bits is None else None, statistics, sample, self._sample_size,
-            below=self._reservoir.below, label_sets=label_sets,
+            weighting, below=self._reservoir.below, label_sets=label_sets,
             empty=None if self._sample_size == 0 else {by_code[code]: n for code, n in self._empty.items()},
             stored=stored,
         )  # fmt: skip
+        counts = counts.drop_unused_features() if is_trimmed else counts
         return counts.drop_unused_sets().with_known_bound()
 
-    def _statistics(self, sorted_codes: NDArray[np.int32]) -> ClassStatistics:
-        counts = self._counter.class_counts()
+    def _statistics(self, counting: Counter | MatrixCounter, sorted_codes: NDArray[np.int32]) -> ClassStatistics:
+        counts = counting.class_counts()
         class_documents = np.zeros(len(sorted_codes), dtype=np.int64)
         class_documents[sorted_codes] = self._class_documents
         classes = sorted_codes[counts.classes]

@@ -29,10 +29,13 @@ from nbtext.model.settings import DecisionSettings
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """A feature of a document, its count, and what it adds to the log-odds of two labels, in nats."""
+    """A feature of a document, its count, and what it adds to the log-odds of two labels, in nats.
+
+    count  None: not known, as of a matrix of weights
+    """
 
     feature: str
-    count: int
+    count: int | None
     log_odds: float
 
 
@@ -169,7 +172,7 @@ class Explainer:
         scores = self._predictor.score_batch(batch)
         predictions = self._predictor.predict_batch(batch, scores=scores)
         odds = self._odds(self.model, scores, predictions)
-        rows, texts = self._counter.rows(batch.columns), list(zip(*batch.columns, strict=True))
+        rows, texts = self._rows(batch), list(zip(*batch.columns, strict=True))
         found = []
         for row, classes in enumerate(predictions.classes_of(predictions.labels)):
             reason, known = predictions.reasons[row], float(predictions.known[row])
@@ -194,7 +197,7 @@ class Explainer:
         """Return predictions with the strongest `decisions.explain` features of each document's most probable label."""
         scores = self._predictor.score_batch(batch)
         predictions = self._predictor.predict_batch(batch, decisions, scores)
-        rows, texts = self._counter.rows(batch.columns), list(zip(*batch.columns, strict=True))
+        rows, texts = self._rows(batch), list(zip(*batch.columns, strict=True))
         odds = self._odds(self.model, scores, predictions)
         explanations: list[tuple[tuple[str, float], ...]] = []
         for row, (own, reason) in enumerate(zip(predictions.label_classes.tolist(), predictions.reasons, strict=True)):
@@ -203,17 +206,22 @@ class Explainer:
             explanations.append(tuple((each.feature, each.log_odds) for each in strongest[: decisions.explain]))
         return replace(predictions, explanations=explanations)
 
+    def _rows(self, batch: Batch) -> DocumentCounts:
+        """Return the counts of the documents of a batch."""
+        return self._counter.rows(batch.columns) if batch.matrix is None else self._predictor.count(batch.features)
+
     def _contributions(
         self, rows: DocumentCounts, row: int, texts: Sequence[str], odds: Odds, own: int, other: int
     ) -> list[Contribution]:
         """Return what each feature of a document adds to the log-odds of a class, the strongest first."""
         entries = slice(rows.indptr[row], rows.indptr[row + 1])
         indices, counts = rows.indices[entries], rows.counts[entries]
-        weights = self.model.weighting.weights(np.array([0, len(indices)]), indices, counts)
+        weights = self.model.weigh(np.array([0, len(indices)]), indices, counts)
         log_odds = odds.of_features(row, own, other, indices, weights)
         names = self._feature_names(indices, texts)
         order = np.argsort(-np.abs(log_odds), kind="stable").tolist()
-        return [Contribution(names[place], int(counts[place]), float(log_odds[place])) for place in order]
+        shown = counts.tolist() if rows.is_counted else [None] * len(counts)
+        return [Contribution(names[place], shown[place], float(log_odds[place])) for place in order]
 
     def _feature_names(self, indices: NDArray[np.int32], texts: Sequence[str]) -> list[str]:
         """Return the features in these columns; of a hashed column, the document's features that hash to it."""
@@ -225,7 +233,7 @@ class Explainer:
         hashed = buckets(terms, self.model.feature_settings.hash_bits or 0).tolist()
         for term, column in zip(terms, hashed, strict=True):
             names.setdefault(column, []).append(term)
-        return [" | ".join(names[j]) for j in indices.tolist()]
+        return [" | ".join(names.get(j, [f"#{j}"])) for j in indices.tolist()]  # a matrix has no words
 
     @cached_property
     def _analyzer(self) -> Analyzer:

@@ -199,6 +199,19 @@ class FittedModel:
         weightings = self.weighting.split(find_views(vocabulary, settings.view))
         return list(map(View, settings.of_views, split_views(vocabulary, settings.view), weightings))
 
+    def weigh(self, indptr: NDArray[Any], indices: NDArray[np.int32], counts: NDArray[Any]) -> NDArray[Any]:
+        """Return the weight of each entry of rows: of counts, by the weighting; those of a matrix of weights stay.
+
+        raises  ModelError: the model needs counts, and these are weights
+        """
+        weighting = self.weighting
+        if counts.dtype.kind in "iu" or (weighting.is_counting and weighting.tf == "binary"):
+            return weighting.weights(indptr, indices, counts)
+        if weighting.is_counting and not self.feature_settings.is_counting:
+            hint = "make the matrix with nbtext vectorize --weighting counts, or with --like MODEL"
+            raise ModelError("this model needs counts, and the matrix contains weights", hint=hint)
+        return counts
+
     def evidence(self, documents: DocumentCounts) -> Evidence:
         """Return the scores of documents over the model's features, their lengths, and whether they have a known word.
 

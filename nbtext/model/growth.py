@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +18,12 @@ from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import LAPLACE, Selection
+from nbtext.documents.batch import Batch
 from nbtext.documents.fields import MAX_CHARACTERS, MAX_SHOWN
 from nbtext.documents.settings import UNKNOWN_INPUT
 from nbtext.errors import InputError, ModelError, list_some
 from nbtext.features.document_counts import DocumentCounts, concatenate
+from nbtext.features.matrix_counter import name_numbered, require_counts
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts, align_documents
 from nbtext.model.fitted_model import (
@@ -35,7 +37,7 @@ from nbtext.model.fitted_model import (
     parts_fitted_to_documents,
 )
 from nbtext.model.fitting import fit_model
-from nbtext.model.source_counting import OnBatch, check_fields, count_source
+from nbtext.model.source_counting import OnBatch, check_fields, count_source, label_numbered
 from nbtext.model.training import add_other_estimate, needs_all_documents, sample_size
 
 if TYPE_CHECKING:
@@ -63,7 +65,6 @@ def update_source(
         The model cannot be updated.
     """
     check_growth(model)
-    model.fitted.check_takes_texts()
     counts = count_documents(model, source, jobs=jobs, sample_size=growth_sample_size(model), on_batch=on_batch)
     return update(model, counts, jobs=jobs, factor=factor)
 
@@ -82,7 +83,6 @@ def forget_source(
     """
     check_growth(model)
     check_undecayed(model)
-    model.fitted.check_takes_texts()
     size = None if model.counts.sample_size != 0 else 0
     return forget(model, count_documents(model, source, jobs=jobs, sample_size=size, on_batch=on_batch), jobs=jobs)
 
@@ -355,11 +355,31 @@ def count_documents(
     check_fields(features.fields, source.field_names)
     counts = count_source(
         source, features, jobs=jobs, sample_size=sample_size, on_batch=on_batch,
-        has_several=not model.fitted.task.is_exclusive,
+        has_several=not model.fitted.task.is_exclusive, change=partial(_check_growing, model),
     )  # fmt: skip
     if not counts.statistics.n_documents:
         raise InputError(f"{name} has no labeled documents")
     return counts
+
+
+def _check_growing(model: TrainedModel, batch: Batch) -> Batch:
+    """Return documents that are counted for a model; columns and labels without names get those of the model.
+
+    raises  ModelError: they are texts, and the model has columns of a matrix; or rows without all of their counts
+    """
+    fitted = model.fitted
+    if batch.matrix is None:
+        fitted.check_takes_texts()
+        return batch
+    matrix = batch.features
+    require_counts(matrix, "a change of a model")
+    if not matrix.is_numbered:
+        return batch
+    is_of_matrix = fitted.input.matrix_columns is not None
+    names = model.counts.vocabulary if is_of_matrix else fitted.vocabulary
+    named = matrix if names is None else name_numbered(matrix, names)
+    batch = replace(batch, matrix=named)
+    return batch if is_of_matrix else label_numbered(batch, fitted.labels)
 
 
 def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel, jobs: int) -> TrainedModel:

@@ -263,6 +263,7 @@ def invert_hashes(model: TrainedModel, source: Source, *, on_batch: OnBatch | No
     check_fields(settings.fields, source.field_names)
     counting = counter(replace(settings, hash_bits=None))
     for batch in read_batches(source, on_batch):
+        batch.check_texts("--words-from")
         refuse_long_texts(batch, settings)
         counting.count(batch.columns, np.zeros(len(batch), dtype=np.int32), 0)
     vocabulary, _ = counting.vocabulary()
@@ -532,12 +533,13 @@ def inspect_matrix(matrix: Matrix) -> MatrixInspection:
     from nbtext.features.settings import FeatureSettings
 
     defaults = FeatureSettings()
-    labels = Counter(matrix.labels)
+    lists = ((label,) if isinstance(label, str | None) else label for label in matrix.labels)
+    labels = Counter(label for own in lists for label in own)
     named = sorted((label, number) for label, number in labels.items() if label is not None)
     counted = (*named, *((None, labels[None]) for _ in range(None in labels)))
     kind = "counts" if matrix.data.dtype.kind in "iu" else "weights"
     changed = {
-        name: value for name, value in matrix.settings.items()
+        name: value for name, value in (matrix.settings or {}).items()
         if (tuple(value) if isinstance(value, list) else value) != getattr(defaults, name, ...)
     }  # fmt: skip
     return MatrixInspection(*matrix.shape, len(matrix.data), kind, counted, changed)

@@ -1,149 +1,187 @@
-"""Matrix files from sources, and counted corpora from matrix files."""
+"""Matrix files of sources, and models of matrices."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict, fields, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import MAX_COUNTED, count_classes
 from nbtext.bayes.settings import ModelSettings
-from nbtext.documents.batch import Batch, check_label
+from nbtext.documents.batch import Batch
+from nbtext.documents.fields import Label
 from nbtext.documents.matrix import Matrix
-from nbtext.errors import InputError, NbtextError
-from nbtext.features.analyzer import TOO_LONG
-from nbtext.features.hashing import bucket_hashes, count_matrix, vocabulary_hashes
+from nbtext.documents.settings import ModelInput
+from nbtext.errors import InputError, ModelError
+from nbtext.features.matrix_counter import matrix_features, matrix_vocabulary, matrix_weighting, require_counts
 from nbtext.features.selection import is_selective
-from nbtext.features.settings import FeatureSettings, find_invalid_field
-from nbtext.features.vectorizer import Vectorizer
+from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
-from nbtext.features.weighting import Weighting, document_frequencies
-from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.fitted_model import TrainedModel
-from nbtext.model.source_counting import OnBatch, read_batches
+from nbtext.features.weighting import Weighting
+from nbtext.model.corpus_counts import align_documents
+from nbtext.model.fitted_model import FittedModel, TrainedModel
+from nbtext.model.fitting import select_features
+from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor, source_features
 from nbtext.model.training import check_hashing, sample_size, train_on_counts
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
 
-LARGEST_COUNT = np.iinfo(np.int32).max
+MAX_ROWS = 1 << 32  # documents of a block
 
 
-def vectorize_source(source: Source, features: FeatureSettings, *, on_batch: OnBatch | None = None) -> Matrix:
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The columns of a matrix that is to be like a model, or like another matrix.
+
+    settings    of the features
+    vocabulary  the feature of each column; None if features are hashed
+    weighting   how counts are weighted
+    labels      the names of the labels 0, 1, … of svmlight; None: those of the documents
+    input       what the documents were, and are
+    """
+
+    settings: FeatureSettings
+    vocabulary: Vocabulary | None
+    weighting: Weighting
+    labels: Sequence[str] | None
+    input: ModelInput
+
+    @classmethod
+    def of_model(cls, model: FittedModel) -> Columns:
+        """Return the features of a model. Weights are counts if the model makes its weights of counts.
+
+        raises  ModelError: the model has no features of texts
+        """
+        model.check_takes_texts()
+        (features, _), weighting = model.requested_settings, model.weighting
+        if weighting.is_counting and not features.is_counting:
+            if features.view:
+                what = "the model has views with weights, and is fitted to counts"
+                raise ModelError(what, where="--like", hint="train it without the weights of its views")
+            features = replace(features, tf="count", idf="none", norm="none")
+        features = replace(
+            features, min_df=1, max_df=1.0, max_features=None, select=None, vocabulary=None
+        )  # the columns are known
+        if weighting.is_counting and all(each.tf == "count" for each in features.of_views):
+            weighting = Weighting()
+        return cls(features, model.vocabulary, weighting, model.labels, model.input)
+
+    @classmethod
+    def of_matrix(cls, matrix: Matrix) -> Columns:
+        """Return the features of a matrix.
+
+        raises  InputError: it does not have the document frequencies of its weights
+        """
+        vocabulary = matrix_vocabulary(matrix)
+        features = replace(matrix_features(matrix), min_df=1, max_df=1.0, max_features=None, select=None)
+        weighting = matrix_weighting(matrix)
+        if weighting is None:
+            if not matrix.is_whole:
+                what = "the matrix is of an older nbtext, which did not store the document frequencies of its weights"
+                raise InputError(what, where="--like", hint="make it again")
+            none = np.zeros(matrix.n_features, dtype=np.int64)
+            weighting = Weighting.of_counts(features, vocabulary, none, lambda: none, n_documents=1)
+        features = replace(features, vocabulary=None)
+        labels = {label for given in matrix.labels for label in ((given,) if isinstance(given, str) else given or ())}
+        return cls(features, vocabulary, weighting, sorted(labels) or None, matrix.input)
+
+
+def vectorize_source(
+    source: Source, features: FeatureSettings, *, like: Columns | None = None, jobs: int = 1,
+    on_batch: OnBatch | None = None,
+) -> Matrix:  # fmt: skip
     """Return a sparse matrix with one row for each document of a source, in order. It is held in memory.
 
-    raises  InputError: a document cannot be read; ModelError: there is no feature
+    Parameters
+    ----------
+    like
+        The columns of the matrix and their weights, instead of those of `features`.
+
+    Raises
+    ------
+    InputError
+        A document cannot be read, or there is none.
+    ModelError
+        There is no feature.
     """
-    ids: list[str] = []
-    labels: list[str | None] = []
+    features = source_features(source, features) if like is None else like.settings
+    features.check_hash_bits()
+    read: dict[int, tuple[Sequence[str], list[Label]]] = {}
 
-    def batches() -> Iterator[Batch]:
-        for batch in read_batches(source, on_batch):
-            ids.extend(batch.ids)
-            labels.extend(batch.single_labels())
-            yield batch
+    def keep(number: int, batch: Batch) -> Batch:
+        """Keep the ids and labels of a block, and number its documents."""
+        if batch.problems:
+            raise batch.refusal(min(batch.problems))
+        if batch.matrix is not None:
+            require_counts(batch.features, "vectorize")
+        read[number] = batch.ids, list(batch.label_lists or batch.labels)
+        return replace(batch, groups=[str(number * MAX_ROWS + row) for row in range(len(batch))])
 
-    features = replace(features, fields=source.field_names)
-    vectorizer = Vectorizer(features)
-    matrix = vectorizer.fit_transform(batches())
-    if vectorizer.n_too_long_:
-        source.skipped[TOO_LONG] += vectorizer.n_too_long_
-    names = vectorizer.features_ if vectorizer.features_ is not None else Vocabulary.from_terms(())
-    given = () if features.vocabulary is not None else None  # the names of the columns are its words
-    return Matrix(
-        matrix.data, matrix.indices, matrix.indptr, matrix.shape[1], names.blob, names.offsets, ids, labels,
-        asdict(replace(features, vocabulary=given)),
+    blocks = (block.map(partial(keep, number)) for number, block in enumerate(source.blocks()))
+    task = CountingTask(features, None, is_labeled=features.select is not None)
+    counts = ThreadExecutor(jobs if source.first_matrix() is None else 1).count_blocks(blocks, task, on_batch)
+    if not counts.statistics.n_documents:
+        raise InputError("no documents to train on" if like is None else "no documents to vectorize")
+    sample = counts.sample
+    assert sample.groups is not None  # `keep` makes them
+    order = np.argsort(sample.groups.astype(np.int64))
+    counts = replace(counts, sample=replace(sample.take(order), groups=None))
+    ids = [identity for number in sorted(read) for identity in read[number][0]]
+    labels = [label for number in sorted(read) for label in read[number][1]]
+    everything = counts.sample, counts.vocabulary
+    if like is None:
+        selected, _ = select_features(counts, features)
+        rows, vocabulary, weighting = selected.sample, selected.vocabulary, selected.fit_weighting(features)
+    else:
+        rows, vocabulary = align_documents(*everything, like.vocabulary), like.vocabulary
+        weighting = like.weighting
+    is_given = vocabulary is not None and (like is not None or features.vocabulary is not None)
+    columns = _Columns(vocabulary, 1 << (features.hash_bits or 0))
+    listed: tuple[str, ...] | None = () if is_given else None  # the names of the columns are its words
+    listed = features.vocabulary if is_given and is_selective(features) else listed
+    data = weighting.weights(rows.indptr, rows.indices, rows.counts)
+    matrix = Matrix(
+        data, rows.indices, rows.indptr, *columns.named, ids, labels,
+        asdict(replace(features, vocabulary=listed)),
+        input=source.model_input if like is None else like.input,
     )  # fmt: skip
+    if not weighting.is_counting:
+        views = getattr(weighting, "views", ()) or (weighting,)
+        parameters = [dict(each.parameters) for each in views]
+        matrix = replace(matrix, idf=weighting.list_idf(matrix.n_features), parameters=parameters)
+    if data is rows.counts and not is_given and not is_selective(features):
+        return matrix
+    rows, vocabulary = everything
+    columns = _Columns(vocabulary, matrix.n_features)
+    return replace(
+        matrix, counted=Matrix(rows.counts, rows.indices, rows.indptr, *columns.named, ids, labels, matrix.settings)
+    )
 
 
-def matrix_features(matrix: Matrix) -> FeatureSettings:
-    """Return the settings that turn texts into rows of a matrix.
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """The features of columns; None if they are hashed, into n_hashed columns."""
 
-    The features are already selected: if only some features of the documents are columns of the matrix, these columns
-    become the vocabulary.
+    vocabulary: Vocabulary | None
+    n_hashed: int
 
-    raises  InputError: the matrix does not hold its settings
-    """
-    settings = matrix_settings(matrix)
-    known = {field.name for field in fields(FeatureSettings)}
-    if unknown := sorted(settings.keys() - known):
-        what = f"the matrix file was written by a newer nbtext: this one does not know its setting {unknown[0]!r}"
-        raise InputError(what, hint="update nbtext: pip install --upgrade nbtext")
-    try:
-        if find_invalid_field(FeatureSettings, settings) is not None:
-            raise TypeError
-        features = FeatureSettings(**settings)
-        names = Vocabulary(matrix.feature_blob, matrix.feature_offsets)
-        if matrix.n_features != (len(names) if features.hash_bits is None else 1 << features.hash_bits):
-            raise ValueError
-        only = tuple(names.terms) if features.vocabulary is not None or is_selective(features) else None
-        only = only if features.hash_bits is None else None
-        return replace(features, min_df=1, max_df=1.0, max_features=None, select=None, vocabulary=only)
-    except (NbtextError, TypeError, ValueError):
-        what = "the matrix file does not contain valid feature settings"
-        raise InputError(what, hint="make it with nbtext vectorize") from None
-
-
-def matrix_settings(matrix: Matrix) -> dict[str, Any]:
-    """Return the settings of features that a matrix was made with; a given vocabulary is that of its columns."""
-    # a matrix file that is older than a setting lacks it
-    defaults: dict[str, Any] = {field.name: field.default for field in fields(FeatureSettings)}
-    settings = defaults | {name: _freeze(value) for name, value in matrix.settings.items()}
-    if settings["vocabulary"] is not None:
-        settings["vocabulary"] = tuple(Vocabulary(matrix.feature_blob, matrix.feature_offsets).terms)
-    return settings
+    @property
+    def named(self) -> tuple[int, NDArray[np.uint8], NDArray[np.int64]]:
+        """The number of columns, and their names."""
+        if self.vocabulary is None:
+            return self.n_hashed, np.zeros(0, dtype=np.uint8), np.zeros(1, dtype=np.int64)
+        return len(self.vocabulary), self.vocabulary.blob, self.vocabulary.offsets
 
 
 def train_on_matrix(matrix: Matrix, model_settings: ModelSettings) -> TrainedModel:
     """Train on a matrix of documents; its settings make features of the texts to predict."""
     features = matrix_features(matrix)
     check_hashing(features, model_settings)
-    counts = matrix_counts(matrix, features, keep_sample=model_settings.keep_sample)
-    size = None if counts.weighting is not None else sample_size(features, model_settings)
-    if size is not None:  # the documents that training on the texts retains, for any order of the rows
-        counts = replace(counts, sample=counts.sample.slice(0, min(size, len(counts.sample))))
-    return train_on_counts(counts, features, model_settings)
-
-
-def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int | None = None) -> CorpusCounts:
-    """Return the counts of a matrix, with all of its documents retained.
-
-    keep_sample  number of documents that the model retains; None: all, but documents of another model cannot be added
-                 to them
-    raises       InputError: a document has no label, or the matrix does not hold the counts of its documents
-    """
-    if None in matrix.labels:
-        raise InputError("the document has no label", where=matrix.ids[matrix.labels.index(None)])
-    for label, identity in zip(matrix.labels, matrix.ids, strict=True):
-        check_label(label or "", where=identity)
-    labels, classes = np.unique(np.array(matrix.labels, dtype=object), return_inverse=True)
-    if matrix.data.min(initial=0) < 0:
-        hint = "train on the texts, or weight with another --idf"
-        raise InputError("the matrix contains negative numbers", hint=hint)
-    n_documents, n_features = matrix.shape
-    is_counted = matrix.data.dtype.kind in "iu"
-    if is_counted and matrix.data.max(initial=0) > LARGEST_COUNT:
-        raise InputError(f"the matrix contains a count above {LARGEST_COUNT:,}, the largest that is allowed")
-    maximum = MAX_COUNTED / max(1, len(matrix.data))
-    if not is_counted and matrix.data.max(initial=0) > maximum:
-        raise InputError(f"the matrix contains a weight above {maximum:g}, so that sums could overflow")
-    if keep_sample is not None and (not is_counted or features.tf == "binary" or features.vocabulary is not None):
-        what = "--keep-sample needs the counts of all features, and this matrix contains weights or selected features"
-        raise InputError(what, hint="train on the texts, or on a matrix of the counts of all features")
-    vocabulary = Vocabulary(matrix.feature_blob, matrix.feature_offsets) if features.hash_bits is None else None
-    buckets = np.arange(n_features, dtype=np.int32)
-    hashes = vocabulary_hashes(vocabulary) if vocabulary is not None else bucket_hashes(buckets)
-    sample = count_matrix(matrix.indptr, matrix.indices, matrix.data, classes, hashes).with_empty_last().smallest(None)
-    frequencies = document_frequencies(sample.indices, n_features=n_features)
-    statistics = count_classes(sample, n_features, len(labels))
-    if keep_sample is not None:
-        sample = sample.slice(0, min(keep_sample, len(sample)))
-    weighting = None if is_counted else Weighting.fitted(features, frequencies, n_documents=n_documents)
-    return CorpusCounts(tuple(labels.tolist()), vocabulary, statistics, sample, keep_sample or 0, weighting)
-
-
-def _freeze(value: Any) -> Any:
-    """Return a value of settings, with tuples for the lists that JSON made of them."""
-    return tuple(map(_freeze, value)) if isinstance(value, list) else value
+    task = CountingTask(features, sample_size(features, model_settings))
+    counts = task.count(matrix.blocks(), lambda _block, _batch: None)
+    model = train_on_counts(counts, features, model_settings)
+    return replace(model, fitted=replace(model.fitted, input=matrix.input))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from threading import Lock
 from typing import Any, NamedTuple
@@ -14,11 +15,14 @@ from numpy.typing import NDArray
 from nbtext.bayes.conformal import log_likelihood_per_token, typicality, with_unknown_tokens
 from nbtext.bayes.scorer import Floats
 from nbtext.documents.batch import Batch
+from nbtext.documents.matrix import Matrix
 from nbtext.documents.names import find_terms
+from nbtext.errors import InputError
 from nbtext.features.analyzer import TOO_LONG, refuse_long_texts
 from nbtext.features.counting import Counter, counter
-from nbtext.features.csr import running_sums
 from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.matrix_counter import MatrixCounter, document_rows, known_tokens, name_numbered
+from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.fitted_model import Evidence, FittedModel
 from nbtext.model.predictions import NO_KNOWN_WORD, NO_TOKEN, Labels, Predictions
 from nbtext.model.settings import DecisionSettings
@@ -55,7 +59,6 @@ class Predictor:
     """
 
     def __init__(self, model: FittedModel, *, is_brief: bool = False) -> None:
-        model.check_takes_texts()
         self.model = model
         self._is_first, self._lock, self._n_too_long = is_brief, Lock(), 0
         if not is_brief:
@@ -65,8 +68,15 @@ class Predictor:
     def _counter(self) -> Counter:
         return counter(self.model.feature_settings, self.model.vocabulary)
 
-    def score(self, columns: Sequence[Sequence[str]]) -> Scores:
-        """Return the scores of texts, given as one list for each text field."""
+    @cached_property
+    def _matrix_counter(self) -> MatrixCounter:
+        return MatrixCounter(self.model.feature_settings, self.model.vocabulary)
+
+    def score(self, columns: Sequence[Sequence[str]] | Matrix) -> Scores:
+        """Return the scores of texts, given as one list for each text field, or of the rows of a matrix."""
+        if isinstance(columns, Matrix):
+            return self.score_rows(self.count(columns))[0]
+        self.model.check_takes_texts()
         scorer, weighting = self.model.scorer, self.model.weighting
         if scorer.derivation is not None or not weighting.is_compiled:
             return self.score_rows(self.count(columns))[0]
@@ -96,14 +106,27 @@ class Predictor:
         self._n_too_long += part.take_too_long()
         return Scores(*scores)
 
-    def count(self, columns: Sequence[Sequence[str]]) -> DocumentCounts:
-        """Return the counts of texts over the features of the model."""
-        return self._counter.rows(columns)
+    def count(self, columns: Sequence[Sequence[str]] | Matrix) -> DocumentCounts:
+        """Return the counts of texts, or of the rows of a matrix, over the features of the model."""
+        if not isinstance(columns, Matrix):
+            self.model.check_takes_texts()
+            return self._counter.rows(columns)
+        of_matrix = self.model.input.matrix_columns
+        if of_matrix is None or self.model.vocabulary is None or not columns.is_numbered:
+            return self._matrix_counter.rows(columns)
+        # the names of the features of the model are numbers of columns
+        if columns.n_features > of_matrix:
+            what = f"the matrix has {columns.n_features:,} columns, and that of the model had {of_matrix:,}"
+            raise InputError(what, hint="give a matrix with the same columns")
+        kept = np.array(list(map(int, self.model.vocabulary.terms)), dtype=np.int64)
+        names = Vocabulary.from_terms(f"{column:0{len(str(max(0, of_matrix - 1)))}d}" for column in range(of_matrix))
+        rows = document_rows(name_numbered(columns, names), names).restrict(kept, of_matrix)
+        return replace(rows, n_tokens=known_tokens(rows))
 
     def score_rows(self, rows: DocumentCounts) -> tuple[Scores, NDArray[Any]]:
         """Return the scores of counted texts, and the weight of each entry."""
-        weights = self.model.weighting.weights(rows.indptr, rows.indices, rows.counts)
-        n_known = np.diff(running_sums(rows.counts)[rows.indptr])
+        weights = self.model.weigh(rows.indptr, rows.indices, rows.counts)
+        n_known = known_tokens(rows)
         scores = self.model.scorer.scores(rows.indptr, rows.indices, weights)
         return Scores(scores, np.asarray(rows.n_tokens), n_known), weights
 
@@ -117,7 +140,7 @@ class Predictor:
     def score_batch(self, batch: Batch) -> Scores:
         """Return the scores of a batch; texts that are too long for a token pattern become problems of the batch."""
         refuse_long_texts(batch, self.model.feature_settings)
-        return self.score(batch.columns)
+        return self.score(batch.features)
 
     def log_probabilities(self, scores: Scores) -> Floats:
         """Return calibrated log-probabilities, shape (n_documents, n_classes); of several labels, of each alone."""

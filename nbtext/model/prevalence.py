@@ -110,7 +110,7 @@ class _Estimator:
         if not self._compares_words:
             return self._predictor.predict_batch(batch), None, batch.groups
         refuse_long_texts(batch, self._fitted.feature_settings)
-        documents = self._predictor.count(batch.columns)
+        documents = self._predictor.count(batch.features)
         scores, weights = self._predictor.score_rows(documents)
         scaling = self._fitted.calibration.temperature
         temperatures = np.ones(len(batch)) if scaling is None else scaling.temperature(scores.n_known)

@@ -21,6 +21,7 @@ from nbtext.documents.text_kind import describe_non_text
 from nbtext.errors import InputError, ModelError
 from nbtext.features.csr import Floats, Integers, entries_of, running_sums, select_class
 from nbtext.features.document_counts import DocumentCounts, concatenate, number_contents
+from nbtext.features.matrix_counter import require_counts
 from nbtext.features.near_duplicates import NearDuplicates, find_near_duplicates
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -85,10 +86,16 @@ def describe_document(batch: Batch, row: int, *, is_other: bool = False) -> Revi
     if batch.are_files or not is_line:
         file, line = place, ""
     problem = batch.problems[row].what if row in batch.problems else None
-    if problem is None:
+    if problem is None and batch.matrix is None:
         problem = describe_non_text("\n".join(texts[row] for texts in batch.columns))
     number = int(line) if line.isdecimal() else None
     return ReviewedDocument(batch.ids[row], file, number, labels, is_other, problem)
+
+
+def _check_counts(batch: Batch) -> Batch:
+    if batch.matrix is not None:
+        require_counts(batch.features, "the review")
+    return batch
 
 
 class ReviewReader:
@@ -105,7 +112,7 @@ class ReviewReader:
 
     def read(self, source: Source, on_batch: OnBatch | None = None) -> None:
         """Count the documents of a source: first of the one that is reviewed, then of the one that is compared."""
-        numbered = enumerate(source.blocks(), len(self._parts) * MAX_BLOCKS)
+        numbered = enumerate((block.map(_check_counts) for block in source.blocks()), len(self._parts) * MAX_BLOCKS)
         blocks = (block.map(partial(self._describe, number)) for number, block in numbered)
         self._parts.append(self._executor.count_blocks(blocks, self._task, on_batch))
 

@@ -25,7 +25,7 @@ from nbtext.model.corpus_counts import CorpusCounts, unite_vocabularies
 from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
 from nbtext.model.fitting import align_to_vocabulary, fit_model
 from nbtext.model.settings import UnlabeledSettings
-from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor, count_source
+from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor, count_source, source_features
 from nbtext.model.task import OneLabel
 from nbtext.model.training import sample_size, train_on_counts
 
@@ -82,7 +82,7 @@ def count_unlabeled(
 
     raises  InputError: a document cannot be read, or there is none
     """
-    features = replace(features, fields=source.field_names)
+    features = source_features(source, features)
     counts = ThreadExecutor(jobs).count(source, CountingTask(features, None, is_labeled=False), on_batch)
     if not counts.statistics.n_documents:
         raise InputError("the source has no documents to train on", where="--unlabeled")
@@ -111,7 +111,7 @@ def train_with_unlabeled(  # noqa: PLR0913 - two corpora and three records of se
     ModelError
         No feature is left.
     """
-    features = replace(features, fields=source.field_names)
+    features = source_features(source, features)
     size = sample_size(features, model_settings)
     labeled = count_source(source, features, jobs=jobs, sample_size=size, on_batch=on_batch)
     if not labeled.statistics.n_documents:

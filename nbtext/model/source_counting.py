@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 from nbtext.documents.batch import Batch
-from nbtext.errors import SettingsError
+from nbtext.documents.fields import Label
+from nbtext.errors import InputError, SettingsError
 from nbtext.features.analyzer import has_own_pattern
+from nbtext.features.matrix_counter import matrix_features
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.stored_documents import Spill
 from nbtext.model.corpus_counts import Bound, CorpusCounter, CorpusCounts, add_counts
 from nbtext.parallel import return_memory, take, thread_pool
 from nbtext.records import dataclass
-from nbtext.settings import join_list
+from nbtext.settings import join_list, refuse
 
 if TYPE_CHECKING:
     from nbtext.documents.batch import Block
@@ -54,14 +57,14 @@ class CountingTask:
             batch = block.batch()
             if not self.is_labeled:
                 batch.labels, batch.label_lists = [""] * len(batch), None
+            if corpus_counter.is_full(batch):
+                part = corpus_counter.finish()
+                corpus_counter, counts = start(), part if counts is None else counts + part
             corpus_counter.add(batch)
             on_batch(block, batch)
             if self.spill is not None:
                 self.spill.read(block.size)
             del batch  # its texts, before the next block is read
-            if corpus_counter.is_full:
-                part = corpus_counter.finish()
-                corpus_counter, counts = start(), part if counts is None else counts + part
         return corpus_counter.finish() if counts is None else counts + corpus_counter.finish()
 
 
@@ -84,7 +87,8 @@ class ThreadExecutor:
 
     def count(self, source: Source, task: CountingTask, on_batch: OnBatch | None = None) -> CorpusCounts:
         """See Executor. A user's token pattern is matched in the main thread, where it can time out."""
-        return self.count_blocks(source.blocks(), task, on_batch)
+        jobs = self.jobs if source.first_matrix() is None else 1  # weights are counted together
+        return ThreadExecutor(jobs).count_blocks(source.blocks(), task, on_batch)
 
     def count_blocks(self, blocks: Iterator[Block], task: CountingTask, on_batch: OnBatch | None) -> CorpusCounts:
         """Count blocks; see `count`."""
@@ -121,18 +125,57 @@ class ThreadExecutor:
 
 def count_source(
     source: Source, settings: FeatureSettings, *, jobs: int, sample_size: int | None, on_batch: OnBatch | None = None,
-    has_several: bool | None = False,
+    has_several: bool | None = False, change: Callable[[Batch], Batch] | None = None,
 ) -> CorpusCounts:  # fmt: skip
     """Return the counts of all documents of a source, counted in `jobs` threads; see Executor.
 
     has_several  whether documents have several labels, or none; None: if one has
+    change       is called with each batch, and returns what is counted
     raises       InputError: some have, and they should not
     """
     blocks = source.blocks()
     if has_several is not None:
         prepare = _set_several_labels if has_several else _set_single_labels
         blocks = (block.map(prepare) for block in blocks)
+    if change is not None:
+        blocks = (block.map(change) for block in blocks)
+    jobs = jobs if source.first_matrix() is None else 1
     return ThreadExecutor(jobs).count_blocks(blocks, CountingTask(settings, sample_size), on_batch)
+
+
+def source_features(source: Source, features: FeatureSettings) -> FeatureSettings:
+    """Return the settings of the features of a source: those given, with its text fields; of a matrix, its own.
+
+    raises  SettingsError: settings are given for a matrix, whose features are already extracted
+    """
+    matrix = source.first_matrix()
+    if matrix is None:
+        return replace(features, fields=source.field_names)
+    for each in fields(FeatureSettings):
+        if getattr(features, each.name) != each.default:
+            raise refuse(each.name, "SOURCE is a matrix, whose features are already extracted")
+    return matrix_features(matrix)
+
+
+def label_numbered(batch: Batch, labels: Sequence[str]) -> Batch:
+    """Return a batch whose labels are numbers with their names among the labels of a model; others as they are.
+
+    raises  InputError: there are fewer labels
+    """
+    if batch.matrix is None or not batch.features.is_numbered:
+        return batch
+    names = {str(number): label for number, label in enumerate(labels)}
+    for row, own in enumerate(batch.list_labels()):
+        for label in own or ():
+            if label not in names:
+                what = f"the label {label} is no number of a label of the model, which are 0 to {len(labels) - 1:,}"
+                raise InputError(what, where=batch.place(row), hint="make the matrix with vectorize --like MODEL")
+    named: list[Label] = [
+        tuple(map(names.__getitem__, given)) if isinstance(given, tuple) else names.get(given or "")
+        for given in batch.label_lists or batch.labels
+    ]
+    batch.set_labels(named)
+    return batch
 
 
 def _set_single_labels(batch: Batch) -> Batch:

@@ -16,7 +16,7 @@ from nbtext.features.settings import MAX_HASH_BITS, FeatureSettings
 from nbtext.features.stored_documents import Spill
 from nbtext.kernel import HAS_KERNEL
 from nbtext.model.corpus_counts import SAMPLE_SIZE, SELECTION_SIZE, CorpusCounts
-from nbtext.model.source_counting import CountingTask, Executor, OnBatch, ThreadExecutor
+from nbtext.model.source_counting import CountingTask, Executor, OnBatch, ThreadExecutor, source_features
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
@@ -51,8 +51,9 @@ def train_on_source(  # noqa: PLR0913 - what to train on, what to fit, and how t
         Where documents go that are too many for memory, if the model needs all of them and can be fitted to documents
         in blocks. None: in temporary files of the system.
     """
+    features = source_features(source, features)
     check_hashing(features, model_settings)
-    features, size = replace(features, fields=source.field_names), sample_size(features, model_settings)
+    size = sample_size(features, model_settings)
     is_selected = model_settings.model in (AUTO, COMBINED) and model_settings.keep_sample is None
     # the more documents, the less strict a threshold must be
     is_selected &= features.is_counting and not model_settings.has_targets
@@ -73,7 +74,17 @@ def train_on_source(  # noqa: PLR0913 - what to train on, what to fit, and how t
     if model_settings.model == COMBINED:
         source.keep_documents()
     try:
-        features, counts = count_for_model(count, features, model_settings, on_batch)
+        if source.first_matrix() is None:
+            features, counts = count_for_model(count, features, model_settings, on_batch)
+        else:
+            counts = count(features, on_batch)
+            if model_settings.keep_sample is not None and (
+                features.vocabulary is not None or counts.weighting is not None
+            ):
+                what = (
+                    "--keep-sample needs the counts of all features, and this matrix contains weights or selected ones"
+                )
+                raise InputError(what, hint="train on the texts, or on a matrix of the counts of all features")
         if not counts.statistics.n_documents:
             raise InputError("SOURCE has no documents to train on")
         counts = counts.retain(n_retained)

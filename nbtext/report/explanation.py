@@ -134,7 +134,7 @@ def part_weights(explanation: Explanation, locate: Locator) -> list[list[float]]
 
     The contribution of a feature is shared equally by its occurrences, and that of an occurrence by its pieces.
     """
-    of_one = {part.feature: part.log_odds / part.count for part in explanation.contributions}
+    of_one = {part.feature: part.log_odds / (part.count or 1) for part in explanation.contributions}
     return [
         add_weights(text, ((of_one.get(feature, 0.0) / max(1, len(spans)), spans) for feature, spans in locate(text)))
         for text in explanation.texts
@@ -216,7 +216,8 @@ def _table(explanation: Explanation, n_features: int) -> RenderableType:
         left = part.log_odds < 0
         drawing = Text(f"{bar:>{BAR // 2}}{'':{BAR // 2}}" if left else f"{'':{BAR // 2}}{bar:<{BAR // 2}}")
         drawing.stylize(STYLES[-1] if left else STYLES[1])
-        table.add_row(feature, f"{part.count:,}", f"{part.log_odds:+.3f}", drawing)
+        count = "" if part.count is None else f"{part.count:,}"
+        table.add_row(feature, count, f"{part.log_odds:+.3f}", drawing)
     if len(shown) < len(explanation.contributions):
         table.add_row(f"({len(explanation.contributions) - len(shown):,} others)", "", f"{others:+.3f}", "")
     return table

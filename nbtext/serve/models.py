@@ -71,6 +71,7 @@ class LocalEngine:
 
     def __init__(self, fitted: FittedModel) -> None:
         self._fitted = fitted
+        fitted.check_takes_texts()
         self._predictor = Predictor(fitted)
 
     def predict(self, batch: Batch, decisions: DecisionSettings) -> Predictions:

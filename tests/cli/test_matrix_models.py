@@ -53,13 +53,3 @@ def test_negative_idf_is_refused(nbtext: Any, tmp_path: Path) -> None:
         "text\tlabel\nred one\ta\nred two\tb\nred three\ta\nred four\tb\n", encoding="utf-8"
     )
     nbtext("train", "a.tsv", "--idf", "plus-one", "-o", "m.joblib").refused(1, "multinomial needs weights >= 0")
-
-
-@pytest.mark.parametrize("suffix", ["svmlight", "mtx"])
-def test_a_matrix_of_numbers_is_not_read_as_lines_of_text(nbtext: Any, letters: Path, suffix: str) -> None:
-    """Only .npz has the names of features; --input-format lines reads the others all the same."""
-    nbtext("train", str(letters / "train"), "-o", "m.joblib").ok()
-    nbtext("vectorize", str(letters / "test"), "-o", f"x.{suffix}").ok()
-    for command in (("predict", f"x.{suffix}", "-m", "m.joblib"), ("train", f"x.{suffix}", "-o", "n.joblib")):
-        nbtext(*command).refused(1, f"x.{suffix}: holds a matrix, not text", "vectorize -o FILE.npz")
-    nbtext("predict", f"x.{suffix}", "-m", "m.joblib", "--input-format", "lines").ok()

@@ -134,7 +134,7 @@ LIES: list[tuple[str, dict[str, Any], str]] = [
     ("rows end after the entries", {"indptr": np.array([0, 2, 2, 5])}, "should ascend from 0 to 4"),
     ("rows begin before the entries", {"indptr": np.array([-1, 2, 2, 4])}, "should ascend from 0 to 4"),
     ("more ids than rows", {"ids": ["a"] * 4, "labels": [None] * 4}, "in `shape` are wrong"),
-    ("fewer labels than rows", {"labels": ["x"]}, "it has 1 labels for 3 documents"),
+    ("fewer labels than rows", {"labels": ["x"]}, "does not have one number for each document"),
     ("a column that is not there", {"indices": np.array([0, 5, 1, 2], np.int32)}, "column number is out of range"),
     ("a negative column", {"indices": np.array([-1, 4, 1, 2], np.int32)}, "column number is out of range"),
     ("unsorted columns", {"indices": np.array([4, 0, 1, 2], np.int32)}, "columns of a row should ascend"),
@@ -224,7 +224,7 @@ EDITS: list[tuple[str, Callable[[dict[str, bytes]], Any], str]] = [
     ("ids that are not UTF-8", put("document_ids", (b"\xed\xb3\xbf", b"\xff\xff\xff")), "ids are not valid UTF-8"),
     ("another format", put("format", npy(np.array(b"csc"))), "not sparse by rows"),
     ("another kind of file", put("nbtext", about(format="x")), "not written by nbtext"),
-    ("a newer version", put("nbtext", about(version=2)), "version 2, this nbtext reads up to 1; upgrade nbtext"),
+    ("a newer version", put("nbtext", about(version=3)), "version 3, this nbtext reads up to 2; upgrade nbtext"),
     ("settings that are a list", put("nbtext", about(settings=[])), "lacks valid settings"),
     ("settings too deep", put("nbtext", npy(np.frombuffer(b"[" * 100_000, np.uint8))), "lacks valid settings"),
 ]

@@ -1,0 +1,247 @@
+"""Matrices go through every command: what a command says of texts, it says of their matrix, in each format."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# what each command with a SOURCE does with a matrix in its place; an output is compared, or the model that is written
+JOBS = {
+    "predict": "predict SOURCE -m m.joblib --to jsonl",
+    "evaluate": "evaluate SOURCE -m m.joblib --to json",
+    "explain": "explain SOURCE -m m.joblib --to jsonl",
+    "prevalence": "prevalence SOURCE -m m.joblib --to json",
+    "compare": "compare SOURCE -m m.joblib -m o.joblib --to json",
+    "review": "review SOURCE --to json",
+    "train": "train SOURCE -o out",
+    "update": "update m.joblib SOURCE -o out",
+    "forget": "forget m.joblib SOURCE -o out",
+    "calibrate": "calibrate m.joblib SOURCE -o out",
+    "vectorize": "vectorize SOURCE --like m.joblib -o out",
+}
+REFUSED = {"label", "sample", "demo"}  # labeling shows texts; these write some
+WITH_NUMBERS = ["predict", "evaluate", "explain", "prevalence"]  # what columns without names allow
+
+
+def numbers_apart(text: str) -> tuple[str, list[float]]:
+    """The text of a result without its numbers, and these; times are left out."""
+    plain = re.sub(r'"seconds": [^,}]*', "", text)
+    pattern = r"-?\b\d+\.\d+(?:e-?\d+)?\b"
+    return re.sub(pattern, "#", plain), [float(number) for number in re.findall(pattern, plain)]
+
+
+def assert_alike(one: str, other: str) -> None:
+    """Equal but for the last digits, because sums of floats have another order."""
+    words, numbers = numbers_apart(one)
+    other_words, other_numbers = numbers_apart(other)
+    assert words == other_words
+    assert numbers == pytest.approx(other_numbers, rel=1e-9, abs=1e-12)
+
+
+@pytest.fixture
+def project(nbtext: Any, letters: Path, tmp_path: Path) -> Path:
+    """A model of the training letters and some test letters, another one, and matrices of the test letters."""
+    nbtext("train", str(letters / "train"), str(letters / "test"), "--keep-sample", "500", "-o", "m.joblib").ok()
+    nbtext("train", str(letters / "train"), "--model", "bernoulli", "-o", "o.joblib").ok()
+    for suffix in ("npz", "svmlight", "mtx"):
+        nbtext("vectorize", str(letters / "test"), "--like", "m.joblib", "-o", f"x.{suffix}").ok()
+    return tmp_path
+
+
+def test_no_command_is_left_out(nbtext: Any) -> None:
+    """Each command with a SOURCE is in the walk."""
+    commands = set(re.findall(r"^  ([a-z]+) ", nbtext("--help").ok().out, re.MULTILINE))
+    with_source = {name for name in commands if "SOURCE..." in nbtext(name, "-h").out[:200]}
+    assert with_source - REFUSED == set(JOBS)
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_matrix_says_what_its_texts_say(nbtext: Any, letters: Path, project: Path, job: str) -> None:
+    """From a file and from a pipe; models and matrices have the same bytes."""
+    found = []
+    for source, given in ((str(letters / "test"), b""), ("x.npz", b""), ("-", (project / "x.npz").read_bytes())):
+        done = nbtext(*JOBS[job].replace("SOURCE", source).split(), "-q", input=given).ok()
+        written = (project / "out").read_bytes() if (project / "out").exists() else b""
+        found.append((done.out, written))
+    for out, written in found[1:]:
+        if job != "train":  # on columns that were chosen before; see below
+            assert written == found[0][1]
+        assert_alike(out, found[0][0])
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["", "--weighting tfidf", "--weighting tfidf --model nbsvm", "--min-df 3 --max-features 200 --ngrams 1,2",
+     "--select chi2:50 --weighting tfidf", "--view word:1 --view char_wb:2,3:tfidf --model svm", "--tf binary",
+     "--hash-bits 12"],
+)  # fmt: skip
+def test_a_model_of_a_matrix_is_that_of_its_texts(nbtext: Any, letters: Path, tmp_path: Path, options: str) -> None:
+    """To the byte, through a pipe, however the features are selected and weighted."""
+    features, _, model = options.partition(" --model ")
+    chosen = ("--model", model) if model else ()
+    train = str(letters / "train")
+    nbtext("train", train, *features.split(), *chosen, "-o", "texts.joblib").ok()
+    nbtext("vectorize", train, *features.split(), "-o", "x.npz").ok()
+    nbtext("train", "-", *chosen, "-o", "matrix.joblib", input=(tmp_path / "x.npz").read_bytes()).ok()
+    assert (tmp_path / "matrix.joblib").read_bytes() == (tmp_path / "texts.joblib").read_bytes()
+    test = str(letters / "test")
+    nbtext("vectorize", test, "--like", "texts.joblib", "-o", "a.npz").ok()
+    nbtext("vectorize", test, "--like", "x.npz", "-o", "b.npz").ok()
+    if not model:  # linear models round what they store
+        assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+    expected = nbtext("predict", test, "-m", "texts.joblib", "--to", "jsonl").ok().out
+    assert_alike(nbtext("predict", "a.npz", "-m", "texts.joblib", "--to", "jsonl").ok().out, expected)
+
+
+@pytest.mark.parametrize("suffix", ["svmlight", "mtx"])
+@pytest.mark.parametrize("job", WITH_NUMBERS)
+def test_columns_with_numbers(nbtext: Any, letters: Path, project: Path, job: str, suffix: str) -> None:
+    """Columns are matched by number: the labels and probabilities are the same; a warning says what is not known."""
+    if suffix == "mtx" and job == "evaluate":
+        done = nbtext(*JOBS[job].replace("SOURCE", "x.mtx").split())
+        assert (done.status, "the document has no label" in done.err) == (1, True)
+        return
+    of_texts = nbtext(*JOBS[job].replace("SOURCE", str(letters / "test")).split()).ok().out
+    done = nbtext(*JOBS[job].replace("SOURCE", f"x.{suffix}").split(), PYTHONWARNINGS="default").ok()
+    assert "columns are matched by their numbers" in done.err
+    if job in ("predict", "explain"):
+        for line, other in zip(of_texts.splitlines(), done.out.splitlines(), strict=True):
+            mine, theirs = json.loads(line), json.loads(other)
+            assert (mine["label"], mine["probability"]) == (theirs["label"], pytest.approx(theirs["probability"]))
+    else:
+        assert_alike(done.out, of_texts)
+
+
+def test_a_model_of_columns_with_numbers(nbtext: Any, project: Path) -> None:
+    """It is trained on svmlight, updated by it, and predicts it."""
+    quiet = {"PYTHONWARNINGS": "ignore"}
+    nbtext("train", "x.svmlight", "-o", "n.joblib", **quiet).ok()
+    nbtext("update", "n.joblib", "x.svmlight", "-o", "u.joblib", **quiet).ok()
+    nbtext("forget", "u.joblib", "x.svmlight", "-o", "f.joblib", **quiet).ok()
+    assert nbtext("evaluate", "x.svmlight", "-m", "n.joblib", "--to", "json", **quiet).ok().json["accuracy"] > 0.95
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("train x.npz --model best -o n.joblib", "best needs texts, but SOURCE is a matrix"),
+        ("evaluate x.npz --folds 2 --model best", "best needs texts, but SOURCE is a matrix"),
+        ("train x.npz --ngrams 1,2 -o n.joblib", "--ngrams: does not apply: SOURCE is a matrix"),
+        ("predict x.npz -m m.joblib --text-field body", "--text-field: does not apply: SOURCE is a matrix"),
+        ("review x.npz --report r.html", "--report: does not apply: it shows the texts"),
+        ("predict x.npz -m m.joblib --add-columns", "columns can be added only to"),
+        ("prevalence x.npz -m m.joblib --group-field month", "has no field `month`"),
+        ("vectorize x.npz --like m.joblib --min-df 2 -o y.npz", "--min-df: does not apply"),
+        ("predict two.npz -m m.joblib", "different settings: --ngrams is (1, 2) and (1, 1)"),
+        ("update m.joblib weights.svmlight -o n.joblib", "needs counts, and the matrix holds weights"),
+        ("predict wide.svmlight -m m.joblib", "columns without names, and the model has"),
+    ],
+)  # fmt: skip
+def test_what_a_matrix_cannot_do(nbtext: Any, letters: Path, project: Path, command: str, says: str) -> None:
+    """It is refused in one line with the reason."""
+    nbtext("vectorize", str(letters / "test"), "--ngrams", "1,2", "-o", "two.npz").ok()
+    (project / "weights.svmlight").write_text("0 1:0.5 3:0.25\n1 2:0.5\n")
+    (project / "wide.svmlight").write_text("0 1:1 99999:1\n")
+    done = nbtext(*command.split())
+    lines = [line for line in done.err.splitlines() if "warning" not in line]
+    assert (done.status in (1, 2), len(lines), done.out) == (True, 1, "")
+    assert says in lines[0]
+
+
+def test_a_matrix_of_several_labels_and_of_a_smaller_model(nbtext: Any, tmp_path: Path) -> None:
+    """Several labels of a document go through .npz and svmlight; a model that was made smaller has columns, too."""
+    lines = [
+        {"text": f"{'red ' * (n % 3)}{'blue ' * (n % 2)}word{n % 7} word{n % 5}",
+         "label": ["red"] * (n % 3 > 0) + ["blue"] * (n % 2)}
+        for n in range(60)
+    ]  # fmt: skip
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    nbtext("train", "t.jsonl", "-o", "m.joblib").ok()
+    nbtext("train", "t.jsonl", "--max-model-bytes", "20KB", "-o", "s.joblib").ok()
+    for model in ("m.joblib", "s.joblib"):
+        for suffix in ("npz", "svmlight"):
+            nbtext("vectorize", "t.jsonl", "--like", model, "-o", f"x.{suffix}").ok()
+            found = [
+                nbtext("evaluate", source, "-m", model, "--to", "json", PYTHONWARNINGS="ignore").ok().out
+                for source in ("t.jsonl", f"x.{suffix}")
+            ]
+            assert_alike(*found)
+
+
+def test_sources_of_both_kinds(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """Several matrices, and texts beside them, make the model of all documents."""
+    folders = [str(letters / "train"), str(letters / "test")]
+    nbtext("train", *folders, "-o", "texts.joblib").ok()
+    for name, folder in zip("ab", folders, strict=True):
+        nbtext("vectorize", folder, "-o", f"{name}.npz").ok()
+    nbtext("train", "a.npz", "b.npz", "-o", "matrices.joblib").ok()
+    nbtext("train", folders[0], "b.npz", "-j", "2", "-o", "mixed.joblib").ok()
+    assert (tmp_path / "matrices.joblib").read_bytes() == (tmp_path / "texts.joblib").read_bytes()
+    figures = [nbtext("evaluate", folders[1], "-m", f"{name}.joblib").ok().out for name in ("texts", "mixed")]
+    assert figures[0] == figures[1]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"0 1:x\n", b"0 0:1\n", b"a 1:1\n", b"0 1:nan\n", b"0 99999999999:1\n", b"\xff\xfe 1:1\n", b"0 1\n"],
+)  # fmt: skip
+def test_broken_svmlight(nbtext: Any, tmp_path: Path, content: bytes) -> None:
+    """One line names the file."""
+    (tmp_path / "x.svmlight").write_bytes(content)
+    nbtext("train", "x.svmlight", "-o", "m.joblib", PYTHONWARNINGS="ignore").refused(1, "x.svmlight")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"%%MatrixMarket matrix array real general\n1 1\n1\n", b"%%MatrixMarket matrix coordinate real general\n1 1 2\n",
+     b"%%MatrixMarket matrix coordinate real general\n99999999999 1 0\n",
+     b"%%MatrixMarket matrix coordinate real general\n1 1 1\n2 1 1\n",
+     b"%%MatrixMarket matrix coordinate real general\n1 1 1\n1 2 1\n"],
+)  # fmt: skip
+def test_broken_matrix_market(nbtext: Any, tmp_path: Path, content: bytes) -> None:
+    """One line names the file; a header that claims much allocates nothing."""
+    (tmp_path / "x.mtx").write_bytes(content)
+    nbtext("train", "x.mtx", "--label", "a", "-o", "m.joblib", PYTHONWARNINGS="ignore").refused(1, "x.mtx")
+
+
+def test_vectorize_selects_what_train_selects(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """A given vocabulary is selected from, as by `train`."""
+    words = ["noise", "permit", "street", "trash", "zzz"]
+    (tmp_path / "words.txt").write_text("\n".join(words) + "\n")
+    features = ("--vocabulary", "words.txt", "--max-features", "2")
+    nbtext("vectorize", str(letters / "train"), *features, "-o", "x.mtx").ok()
+    nbtext("train", str(letters / "train"), *features, "-o", "m.joblib").ok()
+    assert (tmp_path / "x.mtx").read_text().splitlines()[2].split()[1] == "2"
+    nbtext("vectorize", str(letters / "train"), *features, "-o", "x.npz").ok()
+    nbtext("train", "x.npz", "-o", "n.joblib").ok()
+    assert (tmp_path / "m.joblib").read_bytes() == (tmp_path / "n.joblib").read_bytes()
+
+
+def test_make_builds_each_step_once(letters: Path, tmp_path: Path) -> None:
+    """The Makefile of the guide, with files between the steps: two jobs, twice, and with a changed document."""
+    import os
+    import shutil
+
+    guide = (Path(__file__).parents[2] / "nbtext/guides/makefile-project.md").read_text()
+    block = next(each for each in re.findall(r"^```make\n(.*?)^```$", guide, re.M | re.S) if "vectorize" in each)
+    (tmp_path / "Makefile").write_text(block)
+    shutil.copytree(letters, tmp_path / "letters")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+
+    def make() -> str:
+        command = ["make", "-j2"]
+        done = subprocess.run(command, env=environment | {"PATH": path}, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert make().count("nbtext ") == 4
+    assert "nbtext " not in make()
+    changed = next((tmp_path / "letters" / "test").rglob("*.txt"))
+    changed.write_text("the bins were not emptied\n")
+    again = make()
+    assert re.findall(r"nbtext \w+", again) == ["nbtext vectorize", "nbtext evaluate"]
