@@ -134,7 +134,7 @@ LIES: list[tuple[str, dict[str, Any], str]] = [
     ("rows end after the entries", {"indptr": np.array([0, 2, 2, 5])}, "should ascend from 0 to 4"),
     ("rows begin before the entries", {"indptr": np.array([-1, 2, 2, 4])}, "should ascend from 0 to 4"),
     ("more ids than rows", {"ids": ["a"] * 4, "labels": [None] * 4}, "in `shape` are wrong"),
-    ("fewer labels than rows", {"labels": ["x"]}, "does not have one number for each document"),
+    ("fewer labels than rows", {"labels": ["x"]}, "does not have one value for each document"),
     ("a column that is not there", {"indices": np.array([0, 5, 1, 2], np.int32)}, "column number is out of range"),
     ("a negative column", {"indices": np.array([-1, 4, 1, 2], np.int32)}, "column number is out of range"),
     ("unsorted columns", {"indices": np.array([4, 0, 1, 2], np.int32)}, "columns of a row should ascend"),
