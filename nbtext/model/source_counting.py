@@ -168,7 +168,7 @@ def label_numbered(batch: Batch, labels: Sequence[str]) -> Batch:
     for row, own in enumerate(batch.list_labels()):
         for label in own or ():
             if label not in names:
-                what = f"the label {label} is no number of a label of the model, which are 0 to {len(labels) - 1:,}"
+                what = f"the label {label} is not the number of a label of the model, from 0 to {len(labels) - 1:,}"
                 raise InputError(what, where=batch.place(row), hint="make the matrix with vectorize --like MODEL")
     named: list[Label] = [
         tuple(map(names.__getitem__, given)) if isinstance(given, tuple) else names.get(given or "")
