@@ -30,7 +30,7 @@ MAX_FILE = 1_000_000  # bytes of a hostile file
 MAX_MEGABYTES = 1000  # that a command may take for it
 MAX_SECONDS = 60.0  # that a command may take for it
 PACKED = 10_000_000  # bytes of a file of many small things; fewer where each is a document, which takes time only
-MANY_DOCUMENTS = ("mails.mbox", "objects.jsonl", "bad.jsonl", "items.json", "empty.txt")
+MANY_DOCUMENTS = ("mails.mbox", "objects.jsonl", "bad.jsonl", "items.json", "quotes.csv", "empty.txt")
 MAX_TEXT, N_LONG = 100_000_000, 6  # bytes of a document, and such documents of a file
 LONG_VIEW = f"""with recursive c(x) as (select 1 union all select x + 1 from c)
     select hex(zeroblob({MAX_TEXT // 2 - 100})) as text, 'a' as label from c limit {N_LONG}"""
