@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy.stats import binomtest
 
 from nbtext import load_model
 from nbtext.errors import InputError
@@ -361,3 +362,18 @@ def test_group_fields_that_cannot_be_used(nbtext: Any, words_by_group: Path, tmp
         (("--group-field", "g"), "--group-field: the field has more than 1,000 values; name a field with fewer groups"),
     ):
         nbtext("prevalence", "many.jsonl", "-m", str(words_by_group / "m"), *options).refused(2, message)
+
+
+def test_no_interval_is_narrower_than_that_of_counting(nbtext: Any, spam: Path, tmp_path: Path) -> None:
+    """Also of a label that no document has, of each group: a share of n documents is not known better than that."""
+    ham = [json.loads(line) for line in (spam / "new.jsonl").read_text().splitlines() if '"ham"' in line]
+    sizes = {"one": 3, "two": 40, "three": 400}
+    rows = [{"text": ham[i]["text"], "group": name} for name, n in sizes.items() for i in range(n)]
+    (tmp_path / "ham.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    asked = ("prevalence", "ham.jsonl", "-m", str(spam / "m"), "--group-field", "group", "--to", "jsonl")
+    found = nbtext(*asked).ok().records
+    assert len(found) == 6
+    for each in found:
+        n = sizes[each["group"]]
+        counted = binomtest(round(each["share"] * n), n).proportion_ci(0.95, method="wilson")
+        assert each["high"] - each["low"] >= 0.95 * (counted.high - counted.low)
