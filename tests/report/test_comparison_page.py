@@ -39,7 +39,7 @@ def comparison(*names: str) -> Comparison:
         for k, (one, other) in enumerate(combinations(names, 2))
     )
     compared = tuple(metric for metric in METRICS.values() if metric.is_compared)
-    return Comparison(84, ("calm", HOSTILE), results, tests, compared, "accuracy")
+    return Comparison(84, ("calm", HOSTILE), 0, results, tests, compared, "accuracy")
 
 
 def learning(*models: str) -> LearningCurves:
