@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nbtext.cli import options, running
 from nbtext.cli.command import MODEL_FORMAT as MODEL
-from nbtext.cli.command import command
+from nbtext.cli.command import command, refuse_settings
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError
 from nbtext.export.formats import EXPORTERS, format_of
@@ -67,6 +67,8 @@ def export(given: Export) -> None:
         raise SettingsError(what, where="--to", hint="give --max-model-bytes, or copy the file")
     if given.result.spreadsheet_safe and chosen != "csv":
         raise refuse("spreadsheet_safe", f"the format is {chosen}, not csv")
+    if not given.documents:
+        refuse_settings(InputSettings, because="there are no --documents to read")
     escape = escape_formulas if given.result.spreadsheet_safe else None
     target, trained = running.binary_output(given.output), load_model(given.model)
     if given.max_model_bytes is not None:

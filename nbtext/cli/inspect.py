@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbtext.cli import options, running
-from nbtext.cli.command import command
+from nbtext.cli.command import command, refuse_settings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import is_matrix
 from nbtext.model.settings import CRITERIA
 from nbtext.records import dataclass
-from nbtext.settings import refuse, setting
+from nbtext.settings import setting
 
 if TYPE_CHECKING:
-    from nbtext.documents.settings import InputSettings
     from nbtext.model.inspection import Names
 
 
@@ -59,9 +59,8 @@ def inspect(given: Inspect) -> None:
 
     chosen = running.result_format(given.result)
     if is_matrix(given.model):
-        for name in ("by", "label", "word", "words_from"):
-            if getattr(given, name):
-                raise refuse(name, "the file is a matrix, not a model")
+        because = "the file is a matrix, not a model"
+        refuse_settings(Inspect, InputSettings, because=because, but=("model",))
         from nbtext.documents.matrix import load_matrix
         from nbtext.model.inspection import inspect_matrix
 
@@ -72,6 +71,8 @@ def inspect(given: Inspect) -> None:
     from nbtext.model.inspection import invert_hashes
 
     trained = load_model(given.model)
+    if given.words_from is None:
+        refuse_settings(InputSettings, because="there are no documents of --words-from to read")
     names: Names | None = None
     if given.words_from is not None:
         trained_on = trained.fitted.input

@@ -140,6 +140,9 @@ def _apply(given: Review, decisions: str) -> None:
     from nbtext.model.review_decisions import apply_decisions, list_records, read_decisions
     from nbtext.report.records import format_json, write_text
 
+    refuse_settings(FeatureSettings, because="--apply searches no findings")
+    if given.result.spreadsheet_safe:
+        raise refuse("spreadsheet_safe", "the documents keep their cells")
     output, output_format = given.result.output, given.result.to
     if output_format not in (None, "jsonl"):
         what = f"--apply cannot write {output_format}, only the format of SOURCE or JSON lines"
