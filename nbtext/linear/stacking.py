@@ -38,8 +38,8 @@ from nbtext.parallel import return_memory
 NONE, SMOOTH = "none", "smooth"  # inverse document frequencies
 TWO = 2  # labels, of which complement Naive Bayes is the multinomial model
 # Naive Bayes models, of which each view has the most accurate one, and their smoothing in units of the mean entry. With
-# two labels, complement Naive Bayes is the multinomial model.
-BAYES_OF_TWO, BAYES = (("multinomial", 1.0),), (("multinomial", 0.1), ("complement", 0.1))
+# two labels, complement Naive Bayes is the multinomial model, and the first one stands for both.
+BAYES = (("multinomial", 0.1), ("complement", 0.1))
 LINEAR_PARTS: dict[str, type[OneVsRest]] = {"nbsvm": NbSvm, "svm": OneVsRest}
 MIN_WEIGHT = 3e-4  # of the largest weight of a part; smaller ones are left out
 # Inverse regularization strength of NB-SVM over characters, whose n-grams overlap. With 0.5, not 1, the log-loss of
@@ -86,7 +86,7 @@ class Stack:
         self._fitted: list[Fitted] = []
         for name, start, stop in zip(data.views or ("",), self._bounds[:-1], self._bounds[1:], strict=True):
             whole = of_words = _make_view(data, name, np.arange(start, stop, dtype=np.int32))
-            bayes = Part(name, *(BAYES_OF_TWO if data.n_classes == TWO else BAYES)[0])  # until one is chosen
+            bayes = Part(name, *BAYES[0])  # until one is chosen
             words = np.zeros(0, np.int64) if data.words is None or data.n_classes == TWO else data.words
             words = words[(words >= start) & (words < stop)]
             if len(words):
@@ -184,7 +184,7 @@ class Stack:
             return own.sum_entries(own.counts * (frequencies[own.indices] <= part.all_copies[own.entry_documents]))
 
         unseen = np.concatenate([count_unseen(part) for part in left_out.split(FEW_AT_ONCE)])[:, None]
-        for name, smoothing in BAYES_OF_TWO if view.data.n_classes == TWO else BAYES:
+        for name, smoothing in BAYES[:1] if view.data.n_classes == TWO else BAYES:
             model, pseudo_count = EVENT_MODELS[name], _scale(smoothing, view.data)
             judged = replace(corpus, model=model)
             judged.__dict__.update(rows=corpus.rows, left_out=left_out)  # not copied for each model
