@@ -122,7 +122,7 @@ def _matrix(settings: FeatureSettings) -> bytes:
     file = io.BytesIO()
     with targets.file_of(text.encode()) as path:
         source = open_source([path], InputSettings(input_format="jsonl"))
-        write_matrix(vectorize_source(source, settings), file, form="npz")
+        write_matrix(vectorize_source(source, settings), file, output_format="npz")
     return file.getvalue()
 
 
