@@ -305,7 +305,9 @@ def test_a_signal_during_demo(forker: Any, tmp_path: Path, number: signal.Signal
     """The corpus is there completely or not at all, and nothing beside it."""
     for share in range(1, 8):
         at_a_file = f"""if True:
-            import os, shutil
+            import os, shutil, signal
+            # what started the tests may ignore the signal
+            signal.signal({int(number)}, signal.{"default_int_handler" if number == signal.SIGINT else "SIG_DFL"})
             copy, n_copied = shutil.copyfile, 0
 
             def count(*arguments):

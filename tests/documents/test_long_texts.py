@@ -10,10 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from nbtext.documents import mail
-from nbtext.documents.decoding import Encoding
-from nbtext.documents.mail import parse_mail
-
 N, SIZE = 6, 24_000_000  # texts, and bytes of each
 TEXT = b"word " * (SIZE // 5)
 MEASURED = """
@@ -107,17 +103,3 @@ def test_memory(tmp_path: Path, model: Path, name: str) -> None:
     if name in ("t.jsonl", "t.mbox", "t.parquet"):  # the other formats give threads their blocks in the same way
         assert _run(tmp_path, "predict", name, "-m", str(model), "-o", "o.jsonl", *options) < most
         assert len((tmp_path / "o.jsonl").read_text().splitlines()) == N
-
-
-@pytest.mark.parametrize("head", [
-    b"Subject: one\nX: two\n\n", b"From a@b.c\r\nSubject: one\r\n\r\n", b"", b"Subject: one\nno header\n", b"\n",
-    b"Subject: one\n two\n\tthree\nContent-Type: text/plain; charset=latin-1\nContent-Transfer-Encoding: 8BIT\n\n",
-    b"Subject: one\rX: two\r\r", b"Content-Type: text/html\n\n<p>three</p>", b"Content-Transfer-Encoding: base64\n\n",
-    b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\n",
-])  # fmt: skip
-def test_a_large_mail_is_a_small_one_of_more_words(monkeypatch: pytest.MonkeyPatch, head: bytes) -> None:
-    """Its headers end where the library says, and it has the same text, whether or not the library reads it."""
-    content = head + "caf\xe9 au lait\r\nFrom here: on\n\n".encode("latin-1") * 3
-    expected = parse_mail(content, {"subject", "x"}, Encoding("utf-8"))
-    monkeypatch.setattr(mail, "LARGE_BYTES", 1)
-    assert parse_mail(content, {"subject", "x"}, Encoding("utf-8")) == expected

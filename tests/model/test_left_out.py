@@ -156,7 +156,7 @@ def test_class_weight_is_saved(model: str, tmp_path: Path) -> None:
         ({"min_df": 100}, "min_df"),
         ({"min_df": 3, "max_df": 1}, "but min_df 3 needs 3; raise max_df, or lower min_df"),
         ({"idf": "plus-one", "token_pattern": "apple|b"}, ""),
-        ({"token_pattern": "x{9}"}, "see token_pattern"),
+        ({"token_pattern": "x{9}"}, "token_pattern matches nothing"),
         ({"min_recall": {"a": 0.999}}, "min_recall: recall 0.999 of a"),
         ({"hash_bits": 30, "model": "categorical"}, "hash_bits: 30"),
         ({"model": "gaussian", "keep_sample": None, "select": ("mi", 0)}, "select"),

@@ -23,7 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
-from nbtext.documents.decoding import text_codec
+from nbtext.documents.charsets import text_codec
 from nbtext.documents.jsonl import has_more_values
 from nbtext.documents.settings import InputSettings
 from nbtext.serve.batching import Batcher
