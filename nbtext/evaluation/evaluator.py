@@ -144,7 +144,8 @@ class Evaluation:
 def without_probabilities(evaluation: Evaluation) -> Evaluation:
     """Return the evaluation of predictions that are labels alone: without what is computed from probabilities."""
     names = [name for name in evaluation.metrics if not ALL_METRICS[name].of_probability]
-    return replace(evaluation, metrics={name: evaluation.metrics[name] for name in names}, reliability=None)
+    metrics = {name: evaluation.metrics[name] for name in names}
+    return replace(evaluation, metrics=metrics, reliability=None, unknown_label=None)
 
 
 class Evaluator:

@@ -143,3 +143,11 @@ def test_learning_curves(nbtext: Any) -> None:
     assert (small["unknown_label"], whole["unknown_label"]) == (2, 0)
     assert small["log_loss"] < 3
     assert "left out of the log-loss" in " ".join(nbtext(*how, "--to", "table").ok().out.split())
+
+
+def test_labels_alone(nbtext: Any) -> None:
+    """Predicted labels without probabilities are of no model, so none of the true ones is unknown to it."""
+    Path("t.csv").write_text("true,guess,text\na,a,x\nb,a,y\nc,a,z\n")
+    found = nbtext("evaluate", "t.csv", "--label-field", "true", "--predicted-field", "guess", "--to", "json").ok().json
+    assert "unknown_label" not in found
+    assert found["macro_f1"] == pytest.approx((0.5 + 0 + 0) / 3)
