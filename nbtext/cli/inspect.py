@@ -72,7 +72,8 @@ def inspect(given: Inspect) -> None:
 
     trained = load_model(given.model)
     if given.words_from is None:
-        refuse_settings(InputSettings, because="there are no documents of --words-from to read")
+        but = ("label",)  # which is one of the model
+        refuse_settings(InputSettings, because="there are no documents of --words-from to read", but=but)
     names: Names | None = None
     if given.words_from is not None:
         trained_on = trained.fitted.input
