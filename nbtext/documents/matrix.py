@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from nbtext.documents.batch import Batch, Block
 from nbtext.documents.blocks import ReadOptions, read_line_blocks, read_raw_blocks
-from nbtext.documents.fields import Label
+from nbtext.documents.fields import Label, name_of
 from nbtext.documents.formats import INPUT_UNITS
 from nbtext.documents.names import are_ascending, are_offsets, are_utf8, find_row_error, pack_names, unpack_names
 from nbtext.documents.recognition import BROKEN_ZIP, MATRIX, recognize
@@ -162,9 +162,13 @@ class Matrix:
         return counts.indices[entries].astype("<i8").tobytes() + counts.data[entries].astype("<f8").tobytes()
 
     def batch(self) -> Batch:
-        """Return the documents as a batch, whose texts are empty."""
+        """Return the documents as a batch, whose texts are empty, with labels as other formats give them: trimmed."""
         batch = Batch(self.ids, ([""] * len(self.ids),), [], matrix=self)
-        batch.set_labels([label or None if isinstance(label, str) else label for label in self.labels])
+        labels: list[Label] = [
+            tuple(dict.fromkeys(filter(None, map(name_of, label)))) if isinstance(label, tuple) else name_of(label)
+            for label in self.labels
+        ]
+        batch.set_labels(labels)
         return batch
 
     def blocks(self, size: int = 0) -> Iterator[Block]:

@@ -533,7 +533,7 @@ def inspect_matrix(matrix: Matrix) -> MatrixInspection:
     from nbtext.features.settings import FeatureSettings
 
     defaults = FeatureSettings()
-    lists = ((label,) if isinstance(label, str | None) else label for label in matrix.labels)
+    lists = ((None,) if labels is None else labels for labels in matrix.batch().list_labels())
     labels = Counter(label for own in lists for label in own)
     named = sorted((label, number) for label, number in labels.items() if label is not None)
     counted = (*named, *((None, labels[None]) for _ in range(None in labels)))

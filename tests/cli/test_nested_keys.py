@@ -99,8 +99,8 @@ def test_a_nested_label_is_corrected_in_its_place(nbtext: Callable[..., Any], tm
     assert rows == expected
 
 
-def test_the_service_reads_nested_keys(tmp_path: Path, nbtext: Callable[..., Any]) -> None:
-    """An object label says which key to name."""
+def test_a_label_that_is_an_object(tmp_path: Path, nbtext: Callable[..., Any]) -> None:
+    """The error says which key to name."""
     write(tmp_path / "t.jsonl", [{"text": "red", "label": {"choices": ["a"]}}])
     nbtext("train", "t.jsonl", "-o", "m.joblib").refused(
         1, "t.jsonl:1: `label` is an object", "--label-field label.choices"

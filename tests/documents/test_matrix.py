@@ -84,6 +84,14 @@ def test_any_matrix_is_read_back(tmp_path_factory: pytest.TempPathFactory, data:
     assert np.array_equal(load_matrix(str(path)).csr().toarray(), dense)
 
 
+def test_labels_are_trimmed() -> None:
+    """Labels are those of other formats: without white space at their ends, and missing if blank."""
+    one_each = example(labels=[" a\r\n", "\u00a0", None]).batch()
+    assert one_each.list_labels() == [("a",), None, None]
+    lists = example(labels=[(" a", "a\t", " "), ("b",), None]).batch()
+    assert lists.list_labels() == [("a",), ("b",), None]
+
+
 def test_scipy_opens_it(tmp_path: Path) -> None:
     """scipy.sparse.load_npz opens the file as it is."""
     (tmp_path / "x.npz").write_bytes(written(example()))

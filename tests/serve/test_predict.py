@@ -51,6 +51,22 @@ def test_an_object_and_an_array(service: Running, model: Path) -> None:
     assert service.post("/v1/predict", []).value == []
 
 
+def test_nested_keys(start: Start, tmp_path: Path) -> None:
+    """A model of nested keys finds them in objects and in lines, beside the whole name, `text` and texts alone."""
+    rows = [{"data": {"text": text}, "meta": {"label": text[0]}} for text in ("red round", "yellow long") * 5]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    nested = ["--text-field", "data.text", "--label-field", "meta.label", "-o", "m.joblib"]
+    train = [sys.executable, "-m", "nbtext", "train", "t.jsonl", *nested]
+    subprocess.run(train, cwd=tmp_path, check=True, capture_output=True, env={**os.environ, "PYTHONPATH": str(TOP)})
+    service = start("-m", tmp_path / "m.joblib")
+    plain = service.post("/v1/predict", "red", content_type="text/plain").value
+    assert plain["label"] == "r"
+    for body in ({"data": {"text": "red"}}, {"data.text": "red"}, {"text": "red"}):
+        assert service.post("/v1/predict", body).value == plain
+        assert service.post("/v1/predict", [body]).value == [plain]
+        assert service.post("/v1/predict", json.dumps(body), **JSONL).lines == [plain]
+
+
 def test_json_lines(service: Running, model: Path) -> None:
     """Lines are answered by lines as the command answers them, whatever is wrong with one of them."""
     answer = service.post("/v1/predict", ODD_LINES, **JSONL)
