@@ -128,8 +128,15 @@ def read_counts(stored: Record) -> CorpusCounts:
     return Reader().read_record(CorpusCounts, stored, "counts")
 
 
-def load_model(path: str | os.PathLike[str]) -> TrainedModel:
+def load_model(path: str | os.PathLike[str], *, is_file: bool = False) -> TrainedModel:
     """Return the model of a file, "-" for standard input; no code of the file is executed.
+
+    Parameters
+    ----------
+    path
+        The model file.
+    is_file
+        Whether anything but a regular file is refused at once, such as a FIFO, whose writer may never come.
 
     Raises
     ------
@@ -139,7 +146,7 @@ def load_model(path: str | os.PathLike[str]) -> TrainedModel:
         The path has another type.
     """
     path = _check_path(path)
-    record = load(path)
+    record = load(path, is_file=is_file)
     with name_errors(path):
         fitted = _read_fitted_model(record)
         counts = record.get("counts")

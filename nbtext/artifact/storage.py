@@ -37,7 +37,7 @@ from zlib import error as zlib_error
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.documents.streams import is_broken_link, similar_path, take_opened
+from nbtext.documents.streams import READ, READ_NOW, is_broken_link, similar_path, take_opened
 from nbtext.errors import ArtifactError
 from nbtext.records import dataclass
 
@@ -157,12 +157,12 @@ class Content:
 
     data_start = 0
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, is_file: bool) -> None:
         self._descriptor, self._held, self._lock = -1, bytearray(), Lock()
         if (opened := take_opened(path)) is not None:
             self._file: Any = opened
         elif path != "-":
-            self._descriptor = os.open(path, os.O_RDONLY)
+            self._descriptor = os.open(path, READ_NOW if is_file else READ)
             self._file = open(self._descriptor, "rb", closefd=False)  # noqa: SIM115 - it need not be closed
         elif sys.stdin is None:
             raise ArtifactError("is closed", hint="name the model's file instead of -")
@@ -171,9 +171,11 @@ class Content:
             with suppress(OSError):  # standard input may be replaced by an object without a descriptor
                 self._descriptor = os.dup(self._file.fileno())
         status = os.fstat(self._descriptor) if self._descriptor >= 0 else None
-        is_file = status is not None and stat.S_ISREG(status.st_mode)
-        self._start = self._file.tell() if is_file else 0
-        self.n_bytes = status.st_size - self._start if status is not None and is_file else None
+        is_regular = status is not None and stat.S_ISREG(status.st_mode)
+        if is_file and not is_regular:
+            raise ArtifactError("is not a regular file", hint="copy the model there")
+        self._start = self._file.tell() if is_regular else 0
+        self.n_bytes = status.st_size - self._start if status is not None and is_regular else None
 
     def __del__(self) -> None:
         if self._descriptor >= 0:
@@ -315,10 +317,11 @@ def _unpack(packed: NDArray[np.uint8], n_bytes: int) -> NDArray[np.uint8]:
     return np.frombuffer(found, dtype=np.uint8)
 
 
-def load(path: str) -> Record:
+def load(path: str, *, is_file: bool = False) -> Record:
     """Return the record that `save` wrote to `path`, "-" for standard input, with StoredArrays in the place of arrays.
 
     Its form is right, it has this version, and its arrays lie where they should. The caller checks the values.
+    With `is_file`, anything but a regular file is refused, and no writer of a FIFO is waited for.
 
     Raises
     ------
@@ -326,7 +329,7 @@ def load(path: str) -> Record:
         The file cannot be read, is not a model, has another version, or is damaged.
     """
     with name_errors(path):
-        content = Content(path)
+        content = Content(path, is_file=is_file)
         _check_start(content.peek(0, HEAD_BYTES).tobytes())
         n_before = len(START) + LENGTH_BYTES
         n_header = int.from_bytes(content.take(len(START), n_before).tobytes(), "little")

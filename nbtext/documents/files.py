@@ -41,7 +41,6 @@ ABOUT_FILE = "file about the directory, such as README or LICENSE"
 ABOUT_NAME = r"(?i)(?:readme|licen[cs]e|copying|authors|changelog|notice|contributing)(?:\.\w+)*"
 
 READ_BYTES = 1 << 20
-READ_NOW = streams.READ | getattr(os, "O_NONBLOCK", 0)  # does not wait for the writer of a FIFO
 BLOCK_FILES = 256
 BLOCK_BYTES = 8 << 20
 UNPACKED_RATIO = 20  # assumed ratio of the decompressed size to the size of a compressed file
@@ -312,7 +311,7 @@ def read_files_plainly(paths: list[bytes], limit: int) -> list[bytes | int]:
 
 def _read_file(path: bytes, limit: int) -> bytes | int:
     try:
-        handle = os.open(path, READ_NOW)
+        handle = os.open(path, streams.READ_NOW)
     except (OSError, ValueError) as error:  # ValueError: a NUL byte
         return error.errno or errno.EIO if isinstance(error, OSError) else errno.EINVAL
     try:

@@ -23,6 +23,7 @@ from nbtext.errors import InputError, MissingExtra, NbtextError
 
 STANDARD_INPUT = "-"
 READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_BINARY", "O_CLOEXEC", "O_NOCTTY"))  # if there is the flag
+READ_NOW = READ | getattr(os, "O_NONBLOCK", 0)  # does not wait for the writer of a FIFO
 RAW_BYTES = 1 << 21  # bytes that are read at a time
 MAX_ENTRIES = 1000  # names in a folder that are compared with a mistyped name
 KIND_BYTES = 256  # that tell the kind of a binary file

@@ -18,11 +18,11 @@ def read_keywords(path: str) -> dict[str, tuple[str, ...]]:
     raises  InputError: the file cannot be read, a line is wrong, or there is only one label
     """
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            text = file.read()
-    except UnicodeDecodeError:  # a program or an image, or text in another encoding
         with open(path, "rb") as file:
-            head = file.read(HEAD_BYTES)
+            content = file.read()  # once: it may be a pipe
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:  # a program or an image, or text in another encoding
+        head = content[:HEAD_BYTES]
         kind = recognize(head) or (name_binary(head) if b"\0" in head else None)
         error = InputError("is not UTF-8", where=path, hint="save it as UTF-8") if kind is None else kind.refuse(path)
         raise error from None

@@ -92,17 +92,19 @@ def read_costs(path: str) -> Costs:
 def _rows(path: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the columns of each line that is not blank."""
     import csv
+    import io
 
     from nbtext.documents.tables import separator_of
 
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            first = next(filter(str.strip, file), "")
-            file.seek(0)
-            rows = csv.reader(file, delimiter=separator_of(first, frozenset(), COST_COLUMNS), strict=True)
-            for columns in rows:
-                if any(map(str.strip, columns)):
-                    yield rows.line_num, [column.strip() for column in columns]
+            text = file.read()  # once: it may be a pipe
+        first = next(filter(str.strip, io.StringIO(text, newline="")), "")
+        separator = separator_of(first, frozenset(), COST_COLUMNS)
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+        for columns in rows:
+            if any(map(str.strip, columns)):
+                yield rows.line_num, [column.strip() for column in columns]
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=path, hint="check the path") from None
     except UnicodeDecodeError as error:

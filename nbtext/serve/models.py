@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import signal
-import stat
 import threading
 import time
 import weakref
@@ -261,7 +260,7 @@ class ModelSlot:
         return True
 
     def _load(self) -> ServedModel:
-        fitted = load_model(self.file.path).fitted
+        fitted = load_model(self.file.path, is_file=True).fitted
         engine = ProcessEngine(fitted) if has_own_pattern(fitted.feature_settings) else LocalEngine(fitted)
         model = ServedModel(self.file.name, fitted, engine, time.time())
         columns = tuple([""] for _ in model.fitted.feature_settings.fields or ("text",))
@@ -274,8 +273,6 @@ def _read_state(path: str) -> FileState:
         status = os.stat(path)
     except OSError as error:
         raise ArtifactError(f"cannot be read: {(error.strerror or str(error)).lower()}", where=path) from None
-    if not stat.S_ISREG(status.st_mode):  # reading a FIFO or a device may take for ever
-        raise ArtifactError("is not a regular file", where=path, hint="copy the model there")
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 

@@ -6,69 +6,24 @@ import socket
 import stat
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
+from outputs import (
+    APPENDED,
+    COMMANDS,
+    EVERY,
+    OUTPUTS,
+    WAYS,
+    complete,
+    make_originals,
+    make_special,
+    received,
+    suffix_of,
+)
 
-from nbtext.cli.command import ROLES, FileType
-from nbtext.cli.main import LazyGroup, cli
-
-CSV = "id,text,label\n1,red round,apple\n2,yellow long,banana\n3,green round,apple\n4,long old,banana\n"
-COMMANDS = {  # of each command that names an output, what it needs beside it
-    "train": ["d.csv", "-q"],
-    "predict": ["d.csv", "-m", "m"],
-    "evaluate": ["d.csv", "-m", "m"],
-    "prevalence": ["d.csv", "-m", "m"],
-    "vectorize": ["d.csv"],
-    "label": ["d.csv"],
-    "inspect": ["m"],
-    "explain": ["d.csv", "-m", "m"],
-    "compare": ["d.csv", "-m", "m", "-m", "n"],
-    "diff": ["m", "n"],
-    "sample": ["m"],
-    "review": ["d.csv"],
-    "update": ["m", "e.csv"],
-    "forget": ["m", "one.csv"],
-    "merge": ["m", "n"],
-    "calibrate": ["m", "d.csv"],
-    "export": ["m", "--to", "csv"],
-}
-WAYS = [  # further ways to write a file
-    *(["predict", "d.csv", "-m", "m", "--to", form] for form in ("jsonl", "json", "csv", "markdown", "fasttext")),
-    *(["predict", f"d.{form}", "-m", "m", "--add-columns"] for form in ("csv", "jsonl", "db", "parquet", "arrow")),
-    ["vectorize", "d.csv", "--to", "svmlight"],
-    ["vectorize", "d.csv", "--to", "mtx"],
-    *(["export", "m", "--to", form] for form in ("c", "js", "sklearn-json")),
-    ["export", "m", "--to", "joblib", "--max-model-bytes", "9KB"],
-    ["review", "d.csv", "--apply", "decisions.jsonl"],
-    ["review", "d.parquet", "--apply", "decisions.jsonl"],
-    ["review", "d.db", "--apply", "decisions.jsonl"],
-]  # fmt: skip
-
-
-def list_outputs() -> list[tuple[str, str]]:
-    """Return each command with each of its options whose role is to be written, as the settings say."""
-    assert isinstance(cli, LazyGroup)
-    context = click.Context(cli)
-    found = []
-    for name in cli.list_commands(context):
-        command = cli.get_command(context, name)
-        assert command is not None
-        kinds = ((each.opts[-1], each.type) for each in command.params)
-        found += [(name, option) for option, kind in kinds if isinstance(kind, FileType) and kind.is_output]
-    return found
-
-
-OUTPUTS = list_outputs()
-OTHERS = {"--held-out": ["d.csv", "--folds", "2"]}  # of each option that the command cannot have as above
-EVERY = [[name, *OTHERS.get(option, COMMANDS.get(name, [])), option] for name, option in OUTPUTS]
-APPENDED = "label"  # it needs a terminal; its file must be a regular one, because it is read again
+from nbtext.cli.command import ROLES
 
 
 def test_all_outputs_are_tried() -> None:
@@ -80,29 +35,8 @@ def test_all_outputs_are_tried() -> None:
 @pytest.fixture(scope="module")
 def originals(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same documents in several formats, and two models."""
-    import sqlite3
-
-    import pyarrow as pa
-    from pyarrow import csv, feather, parquet
-
     folder = tmp_path_factory.mktemp("originals")
-    (folder / "d.csv").write_text(CSV)
-    (folder / "one.csv").write_text(CSV[: CSV.index("2,")])
-    (folder / "e.csv").write_text(CSV.replace("green", "blue"))
-    rows = [line.split(",") for line in CSV.splitlines()]
-    columns = '{"id": "%s", "text": "%s", "kind": "%s"}\n'
-    (folder / "d.jsonl").write_text("".join(columns % tuple(row) for row in rows[1:]))
-    table = csv.read_csv(folder / "d.csv").cast(pa.schema([(name, pa.string()) for name in rows[0]]))
-    parquet.write_table(table, folder / "d.parquet")
-    feather.write_feather(table, folder / "d.arrow")
-    connection = sqlite3.connect(folder / "d.db")
-    connection.execute("create table documents (id, text, kind)")
-    connection.executemany("insert into documents values (?, ?, ?)", rows[1:])
-    connection.commit()
-    connection.close()
-    (folder / "decisions.jsonl").write_text('{"id": "1", "decision": "relabel", "label": "banana"}\n')
-    for name, source in (("m", "d.csv"), ("n", "e.csv")):
-        nbtext("train", source, "--keep-sample", "9", "--model", "multinomial", "-q", "-o", name, cwd=folder).ok()
+    make_originals(folder, lambda *words: nbtext(*words, cwd=folder).ok())
     return folder
 
 
@@ -112,61 +46,11 @@ def folder(originals: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def complete(command: list[str], output: str) -> list[str]:
-    """Return a command with its output, which is the last word, or that of -o."""
-    words = command if command[-1].startswith("-") and len(command[-1]) > 2 else [*command, "-o"]
-    words = words if words[-1] not in ("--add-columns",) else [*words, "-o"]
-    if "--add-columns" in words:
-        words = [*words[:-1], "--column-prefix", "new_", words[-1]]
-    return [*words, output]
-
-
-def make_special(path: Path, kind: int, device: int) -> None:
+def make_device(path: Path, kind: int, device: int) -> None:
     try:
-        os.mknod(path, kind | 0o600, device)
-        with suppress_missing():
-            os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+        make_special(path, kind, device)
     except PermissionError:
         pytest.skip("device files cannot be made or opened here")
-
-
-@contextmanager
-def suppress_missing() -> Iterator[None]:
-    """Ignore that there is no device behind the file."""
-    try:
-        yield
-    except OSError as error:
-        if isinstance(error, PermissionError):
-            raise
-
-
-def received(path: Path, run: Callable[[], Any]) -> bytes:
-    """Return what a FIFO receives while a function runs."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    parts: list[bytes] = []
-    is_ended = threading.Event()
-
-    def drain() -> None:
-        while True:
-            was_ended = is_ended.is_set()
-            try:
-                data = os.read(handle, 1 << 16)
-            except BlockingIOError:
-                data = b""
-            parts.append(data)
-            if not data and was_ended:
-                return
-            time.sleep(0 if data else 0.002)
-
-    reader = threading.Thread(target=drain)
-    reader.start()
-    try:
-        run()
-    finally:
-        is_ended.set()
-        reader.join()
-        os.close(handle)
-    return b"".join(parts)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -181,7 +65,7 @@ def test_a_pipe_is_written_to(nbtext: Any, folder: Path, command: list[str]) -> 
         nbtext(*complete(command, "pipe"), cwd=folder).refused(2)
         assert stat.S_ISFIFO((folder / "pipe").lstat().st_mode)
         return
-    suffix = ".html" if command[-1] in ("--report", "--html") else ""
+    suffix = suffix_of(command)
     nbtext(*complete(command, f"file{suffix}"), cwd=folder).ok()
     expected = (folder / f"file{suffix}").read_bytes()
     (folder / f"file{suffix}").unlink()
@@ -200,9 +84,9 @@ def test_a_pipe_is_written_to(nbtext: Any, folder: Path, command: list[str]) -> 
 @pytest.mark.parametrize("command", [*EVERY, *WAYS], ids=" ".join)
 def test_a_character_device_is_written_to(nbtext: Any, folder: Path, command: list[str]) -> None:
     """A copy of the null device, and a link to it, stay what they are."""
-    suffix = ".html" if command[-1] in ("--report", "--html") else ""
+    suffix = suffix_of(command)
     device, link = folder / f"null{suffix}", folder / f"link{suffix}"
-    make_special(device, stat.S_IFCHR, os.makedev(1, 3))
+    make_device(device, stat.S_IFCHR, os.makedev(1, 3))
     link.symlink_to(device.name)
     before = contents(folder)
     for name in (device, link):
@@ -219,7 +103,7 @@ def test_a_character_device_is_written_to(nbtext: Any, folder: Path, command: li
 @pytest.mark.parametrize("command", [*EVERY, *WAYS], ids=" ".join)
 def test_anything_else_is_refused(nbtext: Any, folder: Path, command: list[str], kind: str) -> None:
     """One line says what it is; it stays, and so does all else."""
-    suffix = ".html" if command[-1] in ("--report", "--html") else ""
+    suffix = suffix_of(command)
     special, link = folder / f"special{suffix}", folder / f"link{suffix}"
     with socket.socket(socket.AF_UNIX) as server:
         if kind == "socket":
@@ -227,7 +111,7 @@ def test_anything_else_is_refused(nbtext: Any, folder: Path, command: list[str],
         elif kind == "directory":
             special.mkdir()
         else:
-            make_special(special, stat.S_IFBLK, os.makedev(240, 77))
+            make_device(special, stat.S_IFBLK, os.makedev(240, 77))
         link.symlink_to(special.name)
         before, status = contents(folder), special.stat()
         for name in (special, link):

@@ -122,6 +122,33 @@ def test_something_else_in_the_place_of_a_model(start: Start, tmp_path: Path, ki
     assert service.end() == 0
 
 
+def test_a_fifo_between_the_check_and_the_opening(start: Start, tmp_path: Path) -> None:
+    """A FIFO that takes the place of a new model just before it is opened is refused, and the watch goes on."""
+    path = tmp_path / "m.joblib"
+    RED.save(path)
+    before = (
+        "import os\n"
+        "from nbtext.serve import models\n"
+        "load, n_calls = models.load_model, []\n"
+        "def replace(path, **options):\n"
+        "    n_calls.append(path)\n"
+        "    if len(n_calls) == 2:\n"
+        "        os.unlink(path)\n"
+        "        os.mkfifo(path)\n"
+        "    return load(path, **options)\n"
+        "models.load_model = replace\n"
+    )
+    service = start("-m", path, before=before)
+    GREEN.save(path)
+    wait_until(lambda: service.get("/v1/models").value["models"][0]["error"] is not None)
+    assert "is not a regular file" in service.get("/v1/models").value["models"][0]["error"]
+    assert label_of(service) == "warm"
+    path.rename(tmp_path / "away")
+    GREEN.save(path)
+    wait_until(lambda: label_of(service) == "grün")
+    assert service.end() == 0
+
+
 def test_an_unexpected_error_while_a_model_is_loaded(start: Start, tmp_path: Path) -> None:
     """The thread that watches the files goes on after any error."""
     path = tmp_path / "m.joblib"
@@ -129,9 +156,9 @@ def test_an_unexpected_error_while_a_model_is_loaded(start: Start, tmp_path: Pat
     before = (
         "from nbtext.serve import models\n"
         "load, n_calls = models.load_model, []\n"
-        "def fail(path):\n"
+        "def fail(path, **options):\n"
         "    n_calls.append(path)\n"
-        "    return load(path) if len(n_calls) != 2 else {}[path]\n"
+        "    return load(path, **options) if len(n_calls) != 2 else {}[path]\n"
         "models.load_model = fail\n"
     )
     service = start("-m", path, before=before)

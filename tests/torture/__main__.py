@@ -6,7 +6,8 @@ python tests/torture flips N     every N-th bit of a small model flipped
 python tests/torture models N M  every N-th hostile model, and M pairs of changes
 python tests/torture races N     every pair of commands that replace a model, N times at once
 python tests/torture texts N     hostile texts, the largest of a thousand times N bytes
-python tests/torture foreign N   N foreign files, and databases, that commands find in their way
+python tests/torture foreign N   N foreign files, special files and databases that commands find in their way
+python tests/torture outputs N   every N-th pair of an output of a command and a FIFO, socket or device in its place
 python tests/torture tables N    hostile tables, mails, JSON and lines, and N changes of each of four honest ones
 python tests/torture requests N  hostile requests of about N bytes, beside which /healthz is asked
 """
@@ -105,14 +106,19 @@ def _texts(folder: Path) -> bool:
 
 def _seams(folder: Path, scale: float) -> bool:
     """Run them, with fewer files if the fuzzers run less."""
-    for name in ("f", "t", "r"):
+    for name in ("f", "o", "t", "r"):
         (folder / name).mkdir(parents=True)
     foreign = seams.protect(folder / "f", max(int(FOREIGN * scale), 14))
+    special = seams.replace_specials(folder / "o", max(round(1 / scale), 1))
     tables = seams.feed(folder / "t", max(int(CHANGED * scale), 10))
     asked = seams.ask(folder / "r", REQUEST)
-    for wrong in (*foreign["wrong"], *tables["wrong"], *asked["wrong"]):
+    for wrong in (*foreign["wrong"], *special["wrong"], *tables["wrong"], *asked["wrong"]):
         print(f"  {wrong}")  # noqa: T201
     is_well = row("foreign files met", foreign["tried"], "changed", foreign["changed"])
+    unavailable = f"device files that cannot be made here {special['unavailable']}" if special["unavailable"] else ""
+    is_well &= row("FIFOs, sockets, devices", special["tried"], "changed", special["changed"], unavailable)
+    n_bad = special["slow"] + special["failed"]
+    is_well &= row("  of them", special["tried"], "hangs, other bytes, crashes", n_bad)
     most = f"at most {tables['megabytes']:,} MB ({tables['worst']})"
     is_well &= row("small files read", tables["tried"], "over 1 GB", tables["large"], most)
     is_well &= row("  of them", tables["tried"], "hangs, crashes", tables["slow"] + tables["crashed"])
@@ -151,6 +157,8 @@ def main(what: str = "100000", number: str = "1", every: str = "1") -> int:
             found = list(texts.fed(folder, int(number)))
         elif what == "foreign":
             found = seams.protect(folder, int(number))
+        elif what == "outputs":
+            found = seams.replace_specials(folder, int(number))
         elif what == "tables":
             found = seams.feed(folder, int(number))
         elif what == "requests":

@@ -1,4 +1,4 @@
-"""Where nbtext meets files of others and clients: foreign files, hostile tables and databases, hostile requests."""
+"""Where nbtext meets files of others and clients: foreign files, devices, hostile tables, databases and requests."""
 
 from __future__ import annotations
 
@@ -13,18 +13,26 @@ import pty
 import random
 import re
 import shutil
+import signal
+import socket
 import sqlite3
+import stat
 import struct
 import subprocess
+import sys
 import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from kills import LETTERS, forker, run_nbtext
+from kills import LETTERS, TOP, forker, run_nbtext
+
+sys.path.insert(0, str(TOP / "tests" / "cli"))
+from outputs import APPENDED, EVERY, WAYS, complete, make_originals, make_special, received, suffix_of
 
 MAX_FILE = 1_000_000  # bytes of a hostile file
 MAX_MEGABYTES = 1000  # that a command may take for it
@@ -39,6 +47,16 @@ STEP = 0.02  # seconds between two questions
 
 SOONER = "from nbtext.documents import sql; sql.ROW_SECONDS = 3.0"  # of 300, in which an endless query gives no row
 BROKEN = re.compile(rb"Traceback|internal error|Segmentation")
+SPECIAL = {  # kinds of files that are neither regular nor directories, and how device files are made
+    "FIFO": (stat.S_IFIFO, 0),
+    "socket": (stat.S_IFSOCK, 0),
+    "null device": (stat.S_IFCHR, os.makedev(1, 3)),
+    "full device": (stat.S_IFCHR, os.makedev(1, 7)),
+    "zero device": (stat.S_IFCHR, os.makedev(1, 5)),
+    "block device": (stat.S_IFBLK, os.makedev(240, 77)),
+}
+WRITTEN = ("FIFO", "null device", "zero device")  # what takes an output
+TIMED = "compare"  # its result shows times
 
 
 # foreign files
@@ -99,6 +117,17 @@ def protect(folder: Path, n_files: int, seed: int = 1) -> dict[str, Any]:
         for words in (["update", "m.jsonl", str(LETTERS / "test")], ["predict", "m.jsonl", "-m", "m.jsonl"]):
             meet(" ".join(words), place, lambda words=words, place=place: run_nbtext(words, place))  # type: ignore[misc]
         shutil.rmtree(place)
+    for kind, is_link in product(SPECIAL, (False, True)):
+        place = folder / "special"
+        place.mkdir()
+        with ExitStack() as stack, suppress(PermissionError):
+            name = "target" if is_link else "m.jsonl"
+            stack.enter_context(closing(_place_special(place / name, kind)))
+            if is_link:
+                (place / "m.jsonl").symlink_to(name)
+            meet(f"label {kind}", place, lambda place=place: _label(folder, place / "m.jsonl"))  # type: ignore[misc]
+            meet(f"feedback {kind}", place, lambda place=place: _give_feedback(folder, place))  # type: ignore[misc]
+        shutil.rmtree(place)
     for number in range(max(2, n_files // 4)):
         place = folder / f"d{number}"
         place.mkdir()
@@ -120,7 +149,100 @@ def is_answers(content: bytes) -> bool:
 
 
 def _contents(place: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in place.iterdir()}
+    """Return what each file of a folder holds, and of a link or a special file what it is."""
+    found = {}
+    for path in place.iterdir():
+        status = path.lstat()
+        if stat.S_ISREG(status.st_mode):
+            found[path.name] = path.read_bytes()
+        elif not stat.S_ISDIR(status.st_mode):
+            target = os.readlink(path) if path.is_symlink() else ""
+            found[path.name] = repr((status.st_mode, status.st_ino, status.st_rdev, target)).encode()
+    return found
+
+
+def _place_special(path: Path, kind: str) -> socket.socket:
+    """Make a special file; return the socket that must stay open if it is one. PermissionError if it cannot be made."""
+    server = socket.socket(socket.AF_UNIX)
+    mode, device = SPECIAL[kind]
+    if kind == "socket":
+        server.bind(os.path.relpath(path))
+    else:
+        make_special(path, mode, device)
+    return server
+
+
+def replace_specials(folder: Path, stride: int = 1) -> dict[str, Any]:
+    """Have every output of every command go to special files, and to links to them: how many, and what was wrong.
+
+    A FIFO and a device that takes an output get the bytes that a file gets; all else is refused with one line. Each
+    stays what it is, and no other file changes.
+
+    stride   above 1: only every so manieth pair of a command and a kind
+    returns  tried, changed (files that changed, appeared or were lost), failed (other bytes, another status, a
+             traceback), slow (above MAX_SECONDS), unavailable (device files that cannot be made here), wrong
+    """
+    figures: dict[str, Any] = {"tried": 0, "changed": 0, "failed": 0, "slow": 0, "unavailable": 0, "wrong": []}
+    make_originals(folder, lambda *words: run_nbtext(list(words), folder).check_returncode())
+    for number, (command, kind) in enumerate(product([*EVERY, *WAYS], SPECIAL)):
+        if number % stride == 0:
+            _replace_special(folder, command, kind, figures)
+    return figures
+
+
+def _replace_special(folder: Path, command: list[str], kind: str, figures: dict[str, Any]) -> None:
+    special, link = folder / f"special{suffix_of(command)}", folder / f"link{suffix_of(command)}"
+    expected = _write_file(folder, command) if kind == "FIFO" and command[0] != APPENDED else b""
+    try:
+        server = _place_special(special, kind)
+    except PermissionError:
+        special.unlink(missing_ok=True)
+        figures["unavailable"] += 1
+        return
+    link.symlink_to(special.name)
+    before = _contents(folder)
+    with closing(server):
+        for path in (special, link):
+            ran: list[tuple[int, bytes]] = []
+
+            def run(path: Path = path, ran: list[tuple[int, bytes]] = ran) -> None:
+                ran.append(_run_for(complete(command, path.name), folder))
+
+            found = received(special, run) if kind == "FIFO" else run()
+            status, said = ran[0]
+            is_written = kind in WRITTEN and command[0] != APPENDED
+            is_same = found == expected or command[0] == TIMED or kind != "FIFO"
+            is_answer = status == 0 if is_written else status in (1, 2)
+            failed = not (is_same and is_answer) or BROKEN.search(said) is not None
+            is_slow = status < 0
+            is_changed = _contents(folder) != before
+            figures["tried"] += 1
+            figures["changed"] += is_changed
+            figures["slow"] += is_slow
+            figures["failed"] += failed and not is_slow
+            if is_changed or failed:
+                figures["wrong"].append(f"{' '.join(complete(command, path.name))}, {kind}: {status}, {said[-200:]!r}")
+    link.unlink()
+    special.unlink()
+
+
+def _write_file(folder: Path, command: list[str]) -> bytes:
+    """Return what a command writes to a regular file."""
+    file = folder / f"file{suffix_of(command)}"
+    status, said = _run_for(complete(command, file.name), folder)
+    assert status == 0, said
+    content = file.read_bytes()
+    file.unlink()
+    return content
+
+
+def _run_for(arguments: list[str], folder: Path) -> tuple[int, bytes]:
+    """Return the status of a command, and what it says; it is killed after MAX_SECONDS."""
+    try:
+        done = forker().run(arguments, cwd=folder, timeout=MAX_SECONDS)
+    except subprocess.TimeoutExpired:
+        return -signal.SIGKILL, b""
+    return done.returncode, done.stderr
 
 
 def _label(folder: Path, output: Path) -> None:
