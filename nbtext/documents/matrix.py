@@ -15,7 +15,6 @@ import json
 import math
 import os
 import warnings
-import zipfile
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -37,6 +36,8 @@ from nbtext.errors import InputError, NbtextWarning, number_of
 from nbtext.output import Sink
 
 if TYPE_CHECKING:
+    import zipfile
+
     from scipy.sparse import csr_array
 
 FORMAT = "nbtext matrix"
@@ -183,6 +184,8 @@ class Matrix:
 
 def save_matrix(matrix: Matrix, file: BinaryIO) -> None:
     """Write a matrix file, from start to end; equal matrices make equal files."""
+    import zipfile  # by matrix files only
+
     id_blob, id_offsets = pack_names(matrix.ids)
     lists = [[label] if isinstance(label, str) else label or [] for label in matrix.labels]
     label_blob, label_offsets = pack_names([label for labels in lists for label in labels])
@@ -286,6 +289,8 @@ def _read_bounded(stream: ByteStream) -> Iterator[bytes]:
 
 def _read_members(file: IO[bytes]) -> Arrays:
     """Return the arrays of the file, of which each has a valid type and shape."""
+    import zipfile  # by matrix files only
+
     length = file.seek(0, os.SEEK_END)
     try:
         with zipfile.ZipFile(file) as archive:
@@ -306,6 +311,7 @@ def _check_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo | None, name: 
 
     length  size of the file
     """
+    import zipfile  # by matrix files only
     from tokenize import TokenError  # NumPy parses headers as Python
 
     if info is None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import sqlite3
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -248,6 +247,8 @@ def _copy_sqlite(path: str, log: str, target: str, name: str) -> None:
     copied is in the log that is copied after it, if the log was not begun again, which gives it a new header. An
     unfinished transaction at its end is ignored by SQLite.
     """
+    import shutil  # by such a database only
+
     folder = os.path.dirname(target)
     for _ in range(COPIES):
         before = _state(path, log)

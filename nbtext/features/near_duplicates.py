@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.documents.blocks import cut
-from nbtext.features.csr import Floats, Integers, running_sums
+from nbtext.features.csr import Floats, Integers, entries_of, entry_rows, running_sums
 from nbtext.features.document_counts import DocumentCounts, number_contents
 
 SIMILAR = 0.8  # minimum Jaccard similarity of two near duplicates, and so the minimum ratio of their sizes
@@ -97,13 +97,21 @@ def _verify(documents: DocumentCounts, candidates: Iterable[Integers], n_feature
     n, sizes = max(1, len(documents)), np.diff(documents.indptr)
     joined = np.concatenate([np.zeros((0, 2), dtype=np.int64), *candidates])
     pairs = np.stack(np.divmod(np.unique(joined[:, 0] * n + joined[:, 1]), n), axis=1)
-    matrix, shared = documents.binarize().matrix(n_features), np.zeros(len(pairs))
+    shared = np.zeros(len(pairs))
     for start in range(0, len(pairs), VERIFIED):
-        one, other = pairs[start : start + VERIFIED].T
-        shared[start : start + VERIFIED] = matrix[one].multiply(matrix[other]).sum(axis=1)
+        compared = pairs[start : start + VERIFIED]
+        keys = np.sort(np.concatenate([_number_entries(documents, rows, n_features) for rows in compared.T]))
+        is_shared = keys[1:] == keys[:-1]  # a document has each feature once, and the other one has it, too
+        shared[start : start + VERIFIED] = np.bincount(keys[1:][is_shared] // n_features, minlength=len(compared))
     similarities = shared / np.maximum(1, sizes[pairs].sum(axis=1) - shared)
     is_similar = similarities >= SIMILAR
     return pairs[is_similar], similarities[is_similar]
+
+
+def _number_entries(documents: DocumentCounts, rows: Integers, n_features: int) -> Integers:
+    """Return a number of each entry of some documents, made of its position among `rows` and its feature."""
+    bounds, places = entries_of(documents.indptr, rows)
+    return entry_rows(bounds) * n_features + documents.indices[places]
 
 
 def _share_rare_features(documents: DocumentCounts, n_features: int, sizes: Integers) -> Iterator[Integers]:

@@ -36,7 +36,7 @@ from nbtext.model.several_labels import SeveralLabels
 from nbtext.model.task import OneLabel
 
 TEXTS = ["red round leaf", "green round", "yellow long", "yellow curved long", "straße", "İstanbul \udcff x1"]
-LABELS = ["apple", "apple", "banana", "banana", "city\n", "city\n"]
+LABELS = ["apple", "apple", "banana", "banana", "ci\nty", "ci\nty"]
 OPTIONS: list[dict[str, Any]] = [
     {},
     {"model": "bernoulli", "smoothing": 0.0},
@@ -76,7 +76,7 @@ def test_opens_without_nbtext(tmp_path: Path) -> None:
     assert list(model) == ["header", "data"]
     header = json.loads(model["header"])
     assert (header["format"], header["version"], header["nbtext"]) == ("nbtext model", 3, nbtext.__version__)
-    assert header["task"]["labels"] == ["apple", "banana", "city\n"]
+    assert header["task"]["labels"] == ["apple", "banana", "ci\nty"]
 
     def array(place: dict[str, Any]) -> Any:
         return np.ndarray(place["shape"], place["dtype"], model["data"], place["offset"])

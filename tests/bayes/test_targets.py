@@ -111,7 +111,7 @@ def test_targets_of_several_labels() -> None:
     ("target", "message"),
     [
         (Target("recall", "spam", 1, 0.995, 0.95), "needs at least 598 documents of spam; there are 277"),
-        (Target("precision", "spam", 1, 0.999, 0.95), "it needs at least 3,688 predictions of spam, and there are"),
+        (Target("precision", "spam", 1, 0.999, 0.95), "it needs at least 3,688 predictions of spam; found"),
         (Target("precision", "spam", 1, 0.99, 0.5), r"at most 0\.\d+ can be assured"),
     ],
 )

@@ -233,13 +233,6 @@ def test_without_labels(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path)
     assert "no label was judged" in result.err
 
 
-def test_nothing_to_review(nbtext: Any, tmp_path: Path) -> None:
-    """A matrix has no texts."""
-    (tmp_path / "x.txt").write_text("one two\tthree\n")
-    nbtext("vectorize", "x.txt", "-o", "m.npz").ok()
-    nbtext("review", "m.npz").refused(1, "matrix")
-
-
 def test_reads_standard_input(nbtext: Any, rows: list[dict[str, Any]]) -> None:
     """A stream has places, too."""
     lines = "".join(json.dumps(row) + "\n" for row in [*rows, rows[0] | {"id": "copy"}])

@@ -62,7 +62,7 @@ def test_causes() -> None:
     def cause(entry: str, **features: Any) -> str:
         return describe_unmatched(FeatureSettings(vocabulary=(entry,), **features))["vocabulary"]
 
-    assert "1 of 1 entries can never match: 'The' (texts become lower case)" in cause("The")
+    assert "1 of 1 entry can never match: 'The' (texts become lower case)" in cause("The")
     assert "('accents" not in cause("café", strip_accents="ascii") and "accents are removed" in cause(
         "café", strip_accents="ascii"
     )
@@ -92,7 +92,7 @@ def test_python_names_them() -> None:
     from nbtext import TextClassifier
     from nbtext.errors import AssumptionWarning
 
-    with pytest.warns(AssumptionWarning, match="^stop_words: 1 of 1 entries"):
+    with pytest.warns(AssumptionWarning, match="^stop_words: 1 of 1 entry"):
         TextClassifier(stop_words=["The"]).fit(["win a prize", "lunch at noon"], ["spam", "ham"])
 
 
