@@ -142,7 +142,8 @@ def list_options(
 ) -> Iterator[tuple[dataclasses.Field[Any], Setting]]:
     """Yield the shorthands and the settings of a record that are options."""
     for each in getattr(record, "SHORTHANDS", ()):
-        yield each.field, each.field.metadata[KEY]
+        if each.field.name not in without:
+            yield each.field, each.field.metadata[KEY]
     for field, found in list_settings(record, without=without, changed=changed):
         if found.is_option:
             yield field, found

@@ -168,6 +168,12 @@ def named_outputs() -> tuple[str, ...]:
     return ("-", *(file.path for file in named if file.type.is_output))
 
 
+def named_sources() -> set[str]:
+    """Return the sources of documents that the running command names, by arguments and options."""
+    named: list[NamedFile] = click.get_current_context().meta.get(NAMED, [])
+    return {file.path for file in named if file.type.metavar.startswith("SOURCE")}
+
+
 def check_files(files: Sequence[NamedFile], *, is_forced: bool, output_format: str | None = None) -> None:
     """Refuse a command that would destroy a file.
 

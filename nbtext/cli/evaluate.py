@@ -161,6 +161,8 @@ def evaluate(given: Evaluate) -> None:
             evaluator.add(batch.predictions)
     has_all = file is None or file.has_all_probabilities
     has_any = file is None or file.has_probabilities
+    if decisions.min_probability is not None and not has_any:
+        raise refuse("min_probability", "the predictions have no probabilities")
     if has_any and not has_all:
         what = "the file has the probabilities only of predicted labels, so that figures of probabilities are rough"
         running.say(f"{what}; nbtext predict --to jsonl writes all", quiet=quiet)
@@ -236,6 +238,8 @@ def _load_subject(given: Evaluate) -> tuple[TrainedModel | None, PredictionsFile
         because = "it is used only in cross-validation (--folds)"
         refuse_settings(FoldSettings, FeatureSettings, ModelSettings, because=because)
     if given.predictions is not None or fields is not None:
+        if given.input.separate_fields:
+            raise refuse("separate_fields", "predictions are read, and no features are counted")
         from nbtext.evaluation.predicted import PredictedFields, PredictionsFile
 
         read = given.input
@@ -255,10 +259,8 @@ def _read_fields(settings: InputSettings, given: Evaluate) -> InputSettings:
     """
     names = tuple(name for name in (given.predicted_field, given.probability_field) if name is not None)
     is_shown = given.report is not None and "--text-field" in typed_options()
-    if not is_shown:
-        for option in ("--text-field", "--separate-fields"):
-            if option in typed_options():
-                raise refuse(option, "predictions that are fields of SOURCE need no text")
+    if not is_shown and "--text-field" in typed_options():
+        raise refuse("text_field", "predictions that are fields of SOURCE need no text")
     text_field = settings.text_field if is_shown else ()
     return replace(settings, text_field=text_field, other_fields=names, reads_fields=True, keeps_rows=True)
 

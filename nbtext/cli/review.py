@@ -9,7 +9,7 @@ from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings
 from nbtext.documents.streams import STANDARD_INPUT
 from nbtext.errors import InputError, SettingsError
-from nbtext.features.settings import FeatureSettings
+from nbtext.features.settings import AFTER_COUNTING, FeatureSettings
 from nbtext.model.settings import FINDINGS
 from nbtext.records import dataclass
 from nbtext.settings import Excludes, part, refuse, setting
@@ -45,7 +45,7 @@ class Review:
     report: str | None = options.report()
     result: options.ResultSettings = options.result()
     input: InputSettings = options.labeled_input()
-    features: FeatureSettings = part(FeatureSettings)
+    features: FeatureSettings = part(FeatureSettings, without=AFTER_COUNTING)  # counts are compared
     run: options.RunSettings = options.run()
 
 
@@ -55,7 +55,7 @@ class Review:
     example="nbtext review letters/train --against letters/test",
     notes="Memory holds the counts, the id and the place of each document. --report reads SOURCE twice, and shows the "
     "first 500 findings.",
-    rules=[Excludes(name, "apply") for name in ("model", "against", "only", "report")],
+    rules=[Excludes(name, "apply") for name in ("model", "against", "only", "report", "label")],
 )
 def review(given: Review) -> None:
     """Find probable label errors, duplicates and outliers in documents, without changing them.
@@ -154,6 +154,8 @@ def _apply(given: Review, decisions: str) -> None:
         first = next(decided, None)
         decided = chain(() if first is None else (first,), decided)
         rows = first[0].rows if first is not None else None
+        if given.input.separate_fields and rows is not None:
+            raise refuse("separate_fields", "the documents keep their fields")
         suffix, lines = content_suffix(output) if output != STANDARD_INPUT else "", FORMATS["jsonl"]
         own = lines if rows is None or not FORMATS[rows.format].writes("labels") else FORMATS[rows.format]
         written = own if output_format is None and (suffix in own.suffixes or suffix not in lines.suffixes) else lines

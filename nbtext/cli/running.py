@@ -12,7 +12,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.settings import AUTO, ModelSettings
-from nbtext.cli.command import named_outputs, refuse_settings, sources_ahead, typed_options, typed_settings
+from nbtext.cli.command import (
+    named_outputs,
+    named_sources,
+    refuse_settings,
+    sources_ahead,
+    typed_options,
+    typed_settings,
+)
 from nbtext.cli.options import Change, ResultSettings, RunSettings
 from nbtext.documents.decompression import compress, suffix_compression
 from nbtext.documents.formats import HTML_SUFFIXES, check_suffix, content_suffix
@@ -251,8 +258,9 @@ def _read_as_trained(settings: InputSettings, trained_on: ModelInput | None) -> 
         fields = trained_on.text_field
         settings = replace(settings, text_field=fields, separate_fields=is_separate, is_text_remembered=True)
     if not typed.keys() & {"--label-field", "--label-fields"}:
-        settings = replace(settings, label_field=trained_on.label_field, is_label_remembered=True)
-        if "--label-separator" not in typed:
+        is_remembered = "--label-separator" not in typed
+        settings = replace(settings, label_field=trained_on.label_field, is_label_remembered=is_remembered)
+        if is_remembered:
             separator, names = trained_on.label_separator, trained_on.label_fields
             settings = replace(settings, label_separator=separator, label_fields=names)
     return replace(settings, input_unit=trained_on.unit, fields_of=trained_on.unit)
@@ -282,9 +290,7 @@ def open_documents(
     source = open_source(sources, settings_of_model, outputs=named_outputs(), ahead=sources_ahead())
     if typed_settings(FeatureSettings) and source.first_matrix() is not None:
         refuse_settings(FeatureSettings, because="SOURCE is a matrix, whose features are already extracted")
-    named_fields = [name for name in typed_settings(InputSettings) if name in OF_FIELDS]
-    if named_fields and not source.has_fields:
-        raise refuse(named_fields[0], "SOURCE has texts without fields: files or lines of text")
+    _check_places(source, sources)
     repaired_documents = repaired_bytes = n_characters = n_unread = 0
     first_id: str | None = None
     first_unread: InputError | None = None
@@ -335,6 +341,21 @@ def open_documents(
     if first_unread is not None:
         say(f"{number_of(n_unread, 'document')} could not be read; the first is {first_unread}", quiet=run.quiet)
     report_repairs()
+
+
+def _check_places(source: Source, sources: tuple[str, ...]) -> None:
+    """Raise SettingsError if a setting of directories, or of fields, was typed, and no source has them.
+
+    A setting may be for another source of the command, such as that of --unlabeled.
+    """
+    from nbtext.documents.streams import is_url
+
+    typed, named = typed_settings(InputSettings), {*named_sources(), *sources}
+    if "exclude" in typed and not any(os.path.isdir(path) or is_url(path) for path in named):
+        raise refuse("exclude", "SOURCE is not a directory")
+    of_fields = [name for name in typed if name in OF_FIELDS]
+    if of_fields and not source.has_fields and named == {*sources}:
+        raise refuse(of_fields[0], "SOURCE has texts without fields: files or lines of text")
 
 
 def _advise_encoding(sources: tuple[str, ...], settings: InputSettings, share: float) -> str:

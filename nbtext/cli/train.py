@@ -281,6 +281,8 @@ def _learn_keywords(given: Train, keywords: Keywords) -> TrainedModel:
 
     _check_texts(given, where="keywords")
     quiet, jobs, unlabeled = given.run.quiet, given.run.jobs, given.unlabeled
+    if given.input.label is not None and not unlabeled:
+        raise refuse("label", "with --keywords, SOURCE holds unlabeled documents")
     features, labeled = extend_ngrams(keywords, given.features), None
     with running.open_documents(unlabeled or given.sources, given.input, given.run) as (source, on_batch):
         features = extend_ngrams(keywords, source_features(source, given.features))

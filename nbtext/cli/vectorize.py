@@ -8,7 +8,7 @@ from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings
 from nbtext.features.settings import FeatureSettings
 from nbtext.records import dataclass
-from nbtext.settings import part, setting
+from nbtext.settings import part, refuse, setting
 
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
@@ -58,6 +58,10 @@ def vectorize(given: Vectorize) -> None:
 
     target = running.binary_output(given.output)
     chosen = given.to or running.format_of(target, MATRIX_FORMATS) or "npz"
+    if chosen == "mtx" and given.features.select is None:
+        for name in ("label", "label_separator", "label_fields"):
+            if getattr(given.input, name):
+                raise refuse(name, "the format mtx has no labels")
     like, run = _load_like(given.like), given.run
     trained_on = None if like is None else like.input
     with running.open_documents(given.sources, given.input, run, trained_on=trained_on) as (source, on_batch):

@@ -25,7 +25,7 @@ from nbtext.documents.formats import FORMATS, WRITABLE_NAMES, Format, content_su
 from nbtext.documents.recognition import OUTPUTS, Kind, log_skipped, name_binary, recognize
 from nbtext.documents.settings import DELIMITERS, SEPARATORS, UNKNOWN_INPUT, InputSettings, ModelInput
 from nbtext.errors import AssumptionWarning, InputError, SettingsError
-from nbtext.settings import refuse
+from nbtext.settings import list_options, refuse
 
 MIN_SHARD, MAX_SHARD = 16 << 20, 512 << 20  # bytes: the sample of each shard must fit into memory
 MATRIX_SUFFIXES = (".npz", ".svmlight", ".mtx")
@@ -33,10 +33,7 @@ FILE_BYTES = 32 << 10  # the assumed size of a file of a directory; to stat each
 MAX_BYTES = 2**62  # the largest --max-document-bytes
 
 
-OF_TEXTS = (  # settings without effect on a matrix
-    "encoding", "encoding_errors", "text_field", "label_field", "label_separator", "label_fields", "id_field",
-    "separate_fields", "exclude",
-)  # fmt: skip
+OF_MATRICES = ("input_format", "label", "skip_unlabeled", "exclude_ids")  # settings with an effect on a matrix
 
 
 class Source:
@@ -414,8 +411,10 @@ def _check_matrix_settings(settings: InputSettings) -> None:
         raise refuse("--apply", because)
     remembered = {"text_field": settings.is_text_remembered, "separate_fields": settings.is_text_remembered}
     remembered |= dict.fromkeys(("label_field", "label_separator", "label_fields"), settings.is_label_remembered)
-    for name in OF_TEXTS:
-        if getattr(settings, name) != getattr(default, name) and not remembered.get(name):
+    for field, _ in list_options(InputSettings):
+        name = field.name
+        is_given = getattr(settings, name) != getattr(default, name) and not remembered.get(name)
+        if is_given and name not in OF_MATRICES:
             raise refuse(name, because)
 
 

@@ -25,7 +25,10 @@ class FoldSettings(Settings):
     """How documents are split for cross-validation."""
 
     TITLE = "Cross-validation"
-    RULES = (Excludes("order_field", "group_field"),)
+    RULES = (
+        Excludes("order_field", "group_field"),
+        Excludes("seed", "order_field", because="the folds follow the time"),
+    )
 
     folds: int | None = setting(
         None, "Cross-validate on SOURCE with N folds, instead of using a model.",

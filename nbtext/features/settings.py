@@ -69,6 +69,10 @@ def expand_weighting(name: str) -> Mapping[str, str]:
     return dict(zip(("tf", "idf", "norm"), WEIGHTINGS[name], strict=True))
 
 
+# the settings of what is done with counts: features are selected and weighted
+AFTER_COUNTING = ("min_df", "max_df", "max_features", "vocabulary", "select", "tf", "idf", "norm", "weighting")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureSettings(Settings):
     """The analyzer (what a feature is), the selection (which features are kept) and the weighting (of counts)."""

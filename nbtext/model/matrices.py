@@ -24,7 +24,7 @@ from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import align_documents
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import select_features
-from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor, source_features
+from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor, check_fields, source_features
 from nbtext.model.training import check_hashing, sample_size, train_on_counts
 
 if TYPE_CHECKING:
@@ -108,7 +108,11 @@ def vectorize_source(
     ModelError
         There is no feature.
     """
-    features = source_features(source, features) if like is None else like.settings
+    if like is None:
+        features = source_features(source, features)
+    else:
+        features = like.settings
+        check_fields(features.fields, source.field_names)
     features.check_hash_bits()
     read: dict[int, tuple[Sequence[str], list[Label]]] = {}
 

@@ -158,7 +158,7 @@ def test_excluded_files(nbtext: Any, folder: Path) -> None:
     nbtext("predict", "d", "-m", "m", "--exclude", "*", cwd=folder).refused(
         1, "contains no file that nbtext reads (excluded by --exclude: 3)"
     )
-    nbtext("predict", "a.csv", "-m", "m", "--exclude", "*", cwd=folder).ok()
+    nbtext("predict", "a.csv", "-m", "m", "--exclude", "*", cwd=folder).refused(2, "SOURCE is not a directory")
 
 
 @pytest.mark.parametrize(
