@@ -214,12 +214,15 @@ class TextClassifier:
         """Fit to all documents of a source, in `jobs` threads; the result does not depend on their number.
 
         The fields of the source decide whether their words are different features.
+        SettingsError: a model is to be searched, and the source is a matrix.
         """
         features = self.feature_settings
         if features.fields not in ((), source.field_names):
             raise SettingsError("the source has other fields", where="fields", hint="leave it out")
         if not self._is_search:
             return self._become(train_on_source(source, features, self.model_settings, jobs=jobs))
+        if source.first_matrix() is not None:
+            self._refuse_search("the source is a matrix")
         from nbtext.evaluation.search import search_source
 
         candidates = self._list_candidates(replace(features, fields=source.field_names))

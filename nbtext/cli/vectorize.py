@@ -44,7 +44,9 @@ class Vectorize:
     common="-o --like --to --text-field --label-field --weighting --ngrams --stop-words --min-df --max-features",
     example="nbtext vectorize letters/train --weighting tfidf -o letters.npz",
     notes="In pipes, for example: nbtext vectorize letters/test --like letters.joblib -o - | nbtext predict - "
-    "-m letters.joblib\n\nMemory holds the matrix: about 12 bytes for each distinct word of each document.",
+    "-m letters.joblib\n\nMemory and an .npz file hold 8 bytes for each distinct "
+    "word of each document, its counts, and 12 more (weights) or 8 more (counts) where the columns are weighted, "
+    "selected, given or those of --like. Memory holds more while documents are read.",
 )
 def vectorize(given: Vectorize) -> None:
     """Convert documents to a sparse matrix, and save it.

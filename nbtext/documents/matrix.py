@@ -46,10 +46,10 @@ EPOCH = (1980, 1, 1, 0, 0, 0)  # of zip members: equal matrices make equal files
 
 
 MEMORY_BYTES = 64 << 20  # bytes of a matrix from a pipe that are kept in memory; a larger one goes to a temporary file
-UNPACKED_RATIO = 200  # a compressed file of more than this ratio is refused as a bomb,
-UNPACKED_ALLOWANCE = 64 << 20  # unless it decompresses to at most this size
+UNPACKED_RATIO = 20  # a compressed file of more than this ratio is refused as a bomb,
+UNPACKED_ALLOWANCE = 16 << 20  # unless it decompresses to at most this size
 MAX_HASHED_FEATURES = 2**30
-MAX_COLUMNS = 1 << 24  # of a matrix without names of features
+MAX_COLUMNS = 1 << 22  # of a matrix without names of features
 MAX_EMPTY_ROWS = 1_000_000  # that a header may claim
 BLOCK_DOCUMENTS, BLOCK_ENTRIES = 4096, 1 << 20  # at most so many together, unless one document has more
 INTEGERS, REALS, BYTES = ("<i4", "<i8"), ("<f4", "<f8"), ("|u1",)
@@ -103,6 +103,8 @@ class Matrix:
         The numbers in the formula of the term frequency, of each view.
     input : ModelInput
         What the documents were in the source that was vectorized.
+    is_width_declared : bool
+        Whether the file says how many columns it has, which have no names; else they are those up to the last entry.
     """
 
     data: NDArray[Any]
@@ -119,6 +121,7 @@ class Matrix:
     idf: NDArray[np.float64] | None = None
     parameters: list[dict[str, float]] = field(default_factory=list)
     input: ModelInput = UNKNOWN_INPUT
+    is_width_declared: bool = False
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -568,6 +571,7 @@ def _numbered_blocks(
     matrix = Matrix(
         rows.data.astype(np.int32) if is_counted else rows.data, rows.indices, rows.indptr, width, NOTHING,
         np.zeros(1, dtype=np.int64), ids, labels, None, input=ModelInput(matrix_columns=width),
+        is_width_declared=n_columns is not None,
     )  # fmt: skip
     return matrix.blocks(stream.size or 0)
 

@@ -23,7 +23,7 @@ from nbtext.evaluation.metrics import Metric, compute_metrics
 from nbtext.evaluation.outcomes import LabelNumbers
 from nbtext.evaluation.tasks import TASKS
 from nbtext.features.analyzer import has_own_pattern
-from nbtext.model.fitted_model import TrainedModel
+from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE
 from nbtext.model.source_counting import OnBatch, check_fields
@@ -118,6 +118,7 @@ def compare_models(
         raise SettingsError("some models predict one label for a document, others several", where="-m", hint=hint)
     for model in models:
         check_fields(model.feature_settings.fields, source.field_names)
+    _check_columns(models, source)
     predictors, task = [batch_predictor(model, MOST_PROBABLE) for model in models], TASKS[models[0].task.name]
     metrics = {name: metric for name, metric in task.metrics.items() if metric.is_compared}
 
@@ -177,6 +178,17 @@ def compare_models(
     return Comparison(
         n_documents, labels, n_unknown, tuple(results), tuple(tests), tuple(metrics.values()), task.correct
     )
+
+
+def _check_columns(models: Sequence[FittedModel], source: Source) -> None:
+    """Raise InputError if a matrix has only the numbers of columns and labels, and they differ among models."""
+    matrix = source.first_matrix()
+    if matrix is None or not matrix.is_numbered:
+        return
+    first = models[0]
+    if any(model.vocabulary != first.vocabulary or model.labels != first.labels for model in models):
+        what = "the models have different features or labels, and the matrix has only the numbers of columns"
+        raise InputError(what, hint="give the texts, or an .npz file of nbtext vectorize")
 
 
 def mcnemar(only_first: int, only_second: int) -> float:

@@ -79,8 +79,7 @@ def matrix_settings(matrix: Matrix) -> dict[str, Any]:
 def matrix_vocabulary(matrix: Matrix) -> Vocabulary | None:
     """Return the names of the columns, which are their numbers if they have no names; None if they are hashed."""
     if matrix.is_numbered and len(matrix.feature_offsets) == 1:
-        width = len(str(max(0, matrix.n_features - 1)))
-        return Vocabulary.from_terms(f"{column:0{width}d}" for column in range(matrix.n_features))
+        return Vocabulary.of_numbers(matrix.n_features)
     is_hashed = matrix.settings is not None and matrix.settings.get("hash_bits") is not None
     return None if is_hashed else Vocabulary(matrix.feature_blob, matrix.feature_offsets)
 
@@ -252,12 +251,8 @@ class MatrixCounter:
         """Return the column of the model for each column of a matrix; -1: there is none."""
         known = self._vocabulary
         if matrix.is_numbered:
-            width = matrix.n_features
-            n_columns = 1 << (self._settings.hash_bits or 0) if known is None else len(known)
-            if width > n_columns:
-                what = f"the matrix has {width:,} columns without names, and the model has {n_columns:,}"
-                raise InputError(what, hint=LIKE_HINT)
-            return np.arange(width, dtype=np.int32)
+            check_width(matrix, 1 << (self._settings.hash_bits or 0) if known is None else len(known))
+            return np.arange(matrix.n_features, dtype=np.int32)
         assert known is not None  # hashed features have no names, which was checked
         _, offsets, mine, theirs = merge_sorted(known.blob, known.offsets, names.blob, names.offsets)
         columns = np.full(len(offsets) - 1, -1, dtype=np.int32)
@@ -289,11 +284,20 @@ def known_tokens(rows: DocumentCounts) -> NDArray[np.int64]:
     return np.where(np.diff(rows.indptr) > 0, rows.lengths, 0).astype(np.int64)
 
 
-def name_numbered(matrix: Matrix, names: Vocabulary) -> Matrix:
-    """Return a matrix without names with those of the first features of a model; InputError if it has more columns."""
-    if matrix.n_features > len(names):
-        what = f"the matrix has {matrix.n_features:,} columns without names, and the model has {len(names):,}"
+def check_width(matrix: Matrix, n_columns: int) -> None:
+    """Raise InputError unless the columns of a matrix without names can be the first of `n_columns`.
+
+    A file that declares its number of columns has as many.
+    """
+    is_narrower = matrix.is_width_declared and matrix.n_features < n_columns
+    if matrix.n_features > n_columns or is_narrower:
+        what = f"the matrix has {matrix.n_features:,} columns without names, and the model has {n_columns:,}"
         raise InputError(what, hint=LIKE_HINT)
+
+
+def name_numbered(matrix: Matrix, names: Vocabulary) -> Matrix:
+    """Return a matrix without names with those of the features of a model; InputError if its columns are others."""
+    check_width(matrix, len(names))
     return replace(matrix, n_features=len(names), feature_blob=names.blob, feature_offsets=names.offsets)
 
 

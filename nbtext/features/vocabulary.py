@@ -47,6 +47,17 @@ class Vocabulary:
         self.offsets = offsets
 
     @classmethod
+    def of_numbers(cls, n: int) -> Vocabulary:
+        """Return the numbers from 0 to n - 1, with zeros before them so that they are sorted."""
+        width = len(str(max(0, n - 1)))
+        blob = np.empty((n, width), dtype=np.uint8)
+        numbers = np.arange(n)
+        for place in reversed(range(width)):
+            blob[:, place] = numbers % 10 + ord("0")
+            numbers //= 10
+        return cls(blob.ravel(), np.arange(n + 1, dtype=np.int64) * width)
+
+    @classmethod
     def from_terms(cls, terms: Iterable[str]) -> Vocabulary:
         """Return the vocabulary of these terms, sorted and without repetitions."""
         return cls.from_sorted(sorted(set(terms)))

@@ -16,7 +16,14 @@ from nbtext.documents.fields import Label
 from nbtext.documents.matrix import Matrix
 from nbtext.documents.settings import ModelInput
 from nbtext.errors import InputError, ModelError
-from nbtext.features.matrix_counter import matrix_features, matrix_vocabulary, matrix_weighting, require_counts
+from nbtext.features.matrix_counter import (
+    check_width,
+    matrix_features,
+    matrix_vocabulary,
+    matrix_weighting,
+    name_numbered,
+    require_counts,
+)
 from nbtext.features.selection import is_selective
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -24,7 +31,14 @@ from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import align_documents
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import select_features
-from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor, check_fields, source_features
+from nbtext.model.source_counting import (
+    CountingTask,
+    OnBatch,
+    ThreadExecutor,
+    check_fields,
+    label_numbered,
+    source_features,
+)
 from nbtext.model.training import check_hashing, sample_size, train_on_counts
 
 if TYPE_CHECKING:
@@ -122,6 +136,7 @@ def vectorize_source(
             raise batch.refusal(min(batch.problems))
         if batch.matrix is not None:
             require_counts(batch.features, "vectorize")
+            batch = _name_columns(batch, like)
         read[number] = batch.ids, list(batch.label_lists or batch.labels)
         return replace(batch, groups=[str(number * MAX_ROWS + row) for row in range(len(batch))])
 
@@ -164,6 +179,20 @@ def vectorize_source(
     return replace(
         matrix, counted=Matrix(rows.counts, rows.indices, rows.indptr, *columns.named, ids, labels, matrix.settings)
     )
+
+
+def _name_columns(batch: Batch, like: Columns | None) -> Batch:
+    """Return rows of a matrix; those without names get the names of the columns and labels that they are like."""
+    matrix = batch.features
+    if not matrix.is_numbered:
+        return batch
+    if like is None:
+        raise InputError("the matrix has no names of features", hint="give --like MODEL, which has them")
+    if like.vocabulary is None:
+        check_width(matrix, 1 << (like.settings.hash_bits or 0))
+    else:
+        matrix = name_numbered(matrix, like.vocabulary)
+    return label_numbered(replace(batch, matrix=matrix), like.labels or ())
 
 
 @dataclass(frozen=True, eq=False)

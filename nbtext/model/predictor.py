@@ -17,7 +17,6 @@ from nbtext.bayes.scorer import Floats
 from nbtext.documents.batch import Batch
 from nbtext.documents.matrix import Matrix
 from nbtext.documents.names import find_terms
-from nbtext.errors import InputError
 from nbtext.features.analyzer import TOO_LONG, refuse_long_texts
 from nbtext.features.counting import Counter, counter
 from nbtext.features.document_counts import DocumentCounts
@@ -115,11 +114,8 @@ class Predictor:
         if of_matrix is None or self.model.vocabulary is None or not columns.is_numbered:
             return self._matrix_counter.rows(columns)
         # the names of the features of the model are numbers of columns
-        if columns.n_features > of_matrix:
-            what = f"the matrix has {columns.n_features:,} columns, and that of the model had {of_matrix:,}"
-            raise InputError(what, hint="give a matrix with the same columns")
         kept = np.array(list(map(int, self.model.vocabulary.terms)), dtype=np.int64)
-        names = Vocabulary.from_terms(f"{column:0{len(str(max(0, of_matrix - 1)))}d}" for column in range(of_matrix))
+        names = Vocabulary.of_numbers(of_matrix)
         rows = document_rows(name_numbered(columns, names), names).restrict(kept, of_matrix)
         return replace(rows, n_tokens=known_tokens(rows))
 

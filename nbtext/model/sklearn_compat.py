@@ -399,8 +399,7 @@ def count_rows(
         if label_type != fitted.label_type:
             raise InputError(f"the labels are {label_type}, and those of the model are {fitted.label_type}")
     n_columns = rows.shape[1]
-    width = len(str(max(0, n_columns - 1)))
-    vocabulary = Vocabulary.from_terms([f"{column:0{width}d}" for column in range(n_columns)])
+    vocabulary = Vocabulary.of_numbers(n_columns)
     names, classes = np.unique(np.array(labels, dtype=object), return_inverse=True)
     sample = count_matrix(rows.indptr, rows.indices, rows.data, classes, vocabulary_hashes(vocabulary))
     places = np.array(list(map(str, range(len(labels)))), dtype=object)

@@ -1,5 +1,6 @@
 """Matrices go through every command: what a command says of texts, it says of their matrix, in each format."""
 
+import io
 import json
 import re
 import subprocess
@@ -7,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 # what each command with a SOURCE does with a matrix in its place; an output is compared, or the model that is written
@@ -24,7 +26,8 @@ JOBS = {
     "vectorize": "vectorize SOURCE --like m.joblib -o out",
 }
 REFUSED = {"label", "sample", "demo"}  # labeling shows texts; these write some
-WITH_NUMBERS = ["predict", "evaluate", "explain", "prevalence"]  # what columns without names allow
+WITHOUT_LABELS = ["predict", "explain", "prevalence", "review", "vectorize"]  # which .mtx does not hold
+OTHER_WITH_NUMBERS = {"train", "review"}  # their models are of columns; see below
 
 
 def numbers_apart(text: str) -> tuple[str, list[float]]:
@@ -46,7 +49,7 @@ def assert_alike(one: str, other: str) -> None:
 def project(nbtext: Any, letters: Path, tmp_path: Path) -> Path:
     """A model of the training letters and some test letters, another one, and matrices of the test letters."""
     nbtext("train", str(letters / "train"), str(letters / "test"), "--keep-sample", "500", "-o", "m.joblib").ok()
-    nbtext("train", str(letters / "train"), "--model", "bernoulli", "-o", "o.joblib").ok()
+    nbtext("train", str(letters / "train"), str(letters / "test"), "--model", "bernoulli", "-o", "o.joblib").ok()
     for suffix in ("npz", "svmlight", "mtx"):
         nbtext("vectorize", str(letters / "test"), "--like", "m.joblib", "-o", f"x.{suffix}").ok()
     return tmp_path
@@ -98,22 +101,47 @@ def test_a_model_of_a_matrix_is_that_of_its_texts(nbtext: Any, letters: Path, tm
 
 
 @pytest.mark.parametrize("suffix", ["svmlight", "mtx"])
-@pytest.mark.parametrize("job", WITH_NUMBERS)
+@pytest.mark.parametrize("job", [job for job in JOBS if job not in OTHER_WITH_NUMBERS])
 def test_columns_with_numbers(nbtext: Any, letters: Path, project: Path, job: str, suffix: str) -> None:
-    """Columns are matched by number: the labels and probabilities are the same; a warning says what is not known."""
-    if suffix == "mtx" and job == "evaluate":
+    """Columns are matched by number: the answers and models are the same; a warning says what is not known."""
+    if suffix == "mtx" and job not in WITHOUT_LABELS:
         done = nbtext(*JOBS[job].replace("SOURCE", "x.mtx").split())
         assert (done.status, "the document has no label" in done.err) == (1, True)
         return
     of_texts = nbtext(*JOBS[job].replace("SOURCE", str(letters / "test")).split()).ok().out
+    model = (project / "out").read_bytes() if (project / "out").exists() else b""
     done = nbtext(*JOBS[job].replace("SOURCE", f"x.{suffix}").split(), PYTHONWARNINGS="default").ok()
     assert "columns are matched by their numbers" in done.err
     if job in ("predict", "explain"):
         for line, other in zip(of_texts.splitlines(), done.out.splitlines(), strict=True):
             mine, theirs = json.loads(line), json.loads(other)
             assert (mine["label"], mine["probability"]) == (theirs["label"], pytest.approx(theirs["probability"]))
+    elif job == "vectorize":
+        with np.load(project / "out") as written, np.load(io.BytesIO(model)) as expected:
+            same = ["data", "indices", "indptr", "feature_names", *(["labels"] if suffix == "svmlight" else [])]
+            assert all(np.array_equal(written[name], expected[name]) for name in same)
     else:
         assert_alike(done.out, of_texts)
+        assert (project / "out").read_bytes() == model if model else True
+
+
+def test_a_review_of_columns_with_numbers(nbtext: Any, project: Path) -> None:
+    """The documents that it finds are those that it finds in the texts."""
+    of_texts = nbtext("review", "x.npz", "--to", "jsonl").ok().out.splitlines()
+    found = nbtext("review", "x.svmlight", "--to", "jsonl", PYTHONWARNINGS="ignore").ok().out.splitlines()
+    assert len(found) == len(of_texts) > 0
+
+
+@pytest.mark.parametrize("command", ["predict x.mtx -m m.joblib", "explain x.mtx -m c.joblib"])
+def test_a_declared_width_is_that_of_the_model(nbtext: Any, project: Path, command: str) -> None:
+    """A file that says how many columns it has is refused if the model has more; svmlight does not say it."""
+    entries = "1 1 1\n2 3 2\n"
+    (project / "x.mtx").write_text(f"%%MatrixMarket matrix coordinate integer general\n2 3 2\n{entries}")
+    (project / "x.svmlight").write_text("0 1:1\n1 3:2\n")
+    (project / "c.svmlight").write_text("0 1:1 5:1\n1 2:1 3:1\n" * 4)
+    nbtext("train", "c.svmlight", "-o", "c.joblib", PYTHONWARNINGS="ignore").ok()
+    nbtext(*command.split(), PYTHONWARNINGS="ignore").refused(1, "3 columns without names, and the model has")
+    nbtext(*command.replace(".mtx", ".svmlight").split(), PYTHONWARNINGS="ignore").ok()
 
 
 def test_a_model_of_columns_with_numbers(nbtext: Any, project: Path) -> None:
@@ -139,11 +167,16 @@ def test_a_model_of_columns_with_numbers(nbtext: Any, project: Path) -> None:
         ("predict two.npz -m m.joblib", "different settings: --ngrams is (1, 2) and (1, 1)"),
         ("update m.joblib weights.svmlight -o n.joblib", "needs counts, and the matrix holds weights"),
         ("predict wide.svmlight -m m.joblib", "columns without names, and the model has"),
+        ("update m.joblib wide.svmlight -o n.joblib", "columns without names, and the model has"),
+        ("vectorize wide.svmlight --like m.joblib -o n.npz", "columns without names, and the model has"),
+        ("vectorize x.svmlight -o n.npz", "the matrix has no names of features"),
+        ("compare x.svmlight -m m.joblib -m two.joblib", "the models have different features or labels"),
     ],
 )  # fmt: skip
 def test_what_a_matrix_cannot_do(nbtext: Any, letters: Path, project: Path, command: str, says: str) -> None:
     """It is refused in one line with the reason."""
     nbtext("vectorize", str(letters / "test"), "--ngrams", "1,2", "-o", "two.npz").ok()
+    nbtext("train", "two.npz", "-o", "two.joblib").ok()
     (project / "weights.svmlight").write_text("0 1:0.5 3:0.25\n1 2:0.5\n")
     (project / "wide.svmlight").write_text("0 1:1 99999:1\n")
     done = nbtext(*command.split())

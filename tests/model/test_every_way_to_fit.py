@@ -14,9 +14,10 @@ from scipy.sparse import csr_array
 
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.documents.batch import Batch
+from nbtext.documents.matrix import save_matrix
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import Source, open_source
-from nbtext.errors import NbtextError
+from nbtext.errors import NbtextError, SettingsError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter
 from nbtext.model.matrices import vectorize_source
@@ -113,6 +114,16 @@ def test_it_means_the_same(parameters: dict[str, Any], way: str, tmp_path: Path)
     is_whole = way != "fit_matrix" or name not in ("vocabulary", *OF_COLUMNS)
     if has_views and is_whole:
         np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_no_model_is_searched_for_a_matrix(tmp_path: Path) -> None:
+    """Also where the matrix is a source, as by `nbtext train`."""
+    matrix = vectorize_source(open_texts(tmp_path), FeatureSettings())
+    with (tmp_path / "x.npz").open("wb") as file:
+        save_matrix(matrix, file)
+    source = open_source((str(tmp_path / "x.npz"),), InputSettings())
+    with pytest.raises(SettingsError, match="best needs texts, but the source is a matrix"):
+        TextClassifier(model="best").fit_source(source)
 
 
 def fit_texts(classifier: TextClassifier) -> TextClassifier:
