@@ -46,8 +46,8 @@ EPOCH = (1980, 1, 1, 0, 0, 0)  # of zip members: equal matrices make equal files
 
 
 MEMORY_BYTES = 64 << 20  # bytes of a matrix from a pipe that are kept in memory; a larger one goes to a temporary file
-UNPACKED_RATIO = 20  # a compressed file of more than this ratio is refused as a bomb,
-UNPACKED_ALLOWANCE = 16 << 20  # unless it decompresses to at most this size
+UNPACKED_RATIO = 10  # a compressed file of more than this ratio is refused as a bomb,
+UNPACKED_ALLOWANCE = 8 << 20  # unless it decompresses to at most this size
 MAX_HASHED_FEATURES = 2**30
 MAX_COLUMNS = 1 << 22  # of a matrix without names of features
 MAX_EMPTY_ROWS = 1_000_000  # that a header may claim
