@@ -158,14 +158,10 @@ def test_lists_that_come_late_count_as_if_they_had_come_first(documents: Documen
 def test_counts_do_not_depend_on_how_many_sets_are_kept_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "train.jsonl"
     path.write_text("".join(json.dumps({"text": text, "labels": labels}) + "\n" for text, labels in FRUIT * 50))
-    whole = count_source(
-        open_source([str(path)], LABELED), FeatureSettings(), jobs=1, sample_size=20, allows_several=True
-    )
+    whole = count_source(open_source([str(path)], LABELED), FeatureSettings(), jobs=1, sample_size=20, has_several=None)
     monkeypatch.setattr("nbtext.model.corpus_counts.MAX_SETS", 1)
     monkeypatch.setattr("nbtext.documents.streams.BLOCK_BYTES", 1000, raising=False)
-    parts = count_source(
-        open_source([str(path)], LABELED), FeatureSettings(), jobs=3, sample_size=20, allows_several=True
-    )
+    parts = count_source(open_source([str(path)], LABELED), FeatureSettings(), jobs=3, sample_size=20, has_several=None)
     assert parts.labels == whole.labels
     assert parts.label_sets == whole.label_sets
     for mine, other in zip(parts.statistics.entries, whole.statistics.entries, strict=True):

@@ -272,7 +272,6 @@ def test_models_of_different_types_of_labels_are_not_merged(
         ([["a"], "b"], "the labels of text 1 are str, not a list"),
         ([["a"], None], "the labels of text 1 are NoneType, not a list"),
         ([["a"], ["b", 1]], "labels are of several types"),
-        ([["a"], ["b", None]], "label 2 is missing"),
         (np.array([[1, 2], [0, 1]]), "other numbers than 0 and 1"),
         (np.array([[1, 0]]), "2 texts and 1 label differ"),
         ([[], []], "no document has a label"),
