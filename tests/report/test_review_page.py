@@ -15,7 +15,7 @@ from nbtext.report.review_page import shown_findings
 
 Visited = Callable[..., Any]
 MARKUP = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'"
-HOSTILE = MARKUP + "\u202e\u2028\u2029\x85\x0b\x0c\x1c"
+HOSTILE = MARKUP + "\u202e\u2028\u2029\x85\x0b\x0c\x1c."
 WORDS = {"fruit": "apple banana cherry plum peach sweet ripe juice", HOSTILE: "hammer nail screw drill saw bolt steel"}
 
 
