@@ -23,6 +23,16 @@ if TYPE_CHECKING:
 TEXT = "text"  # the key of the text of an answer
 
 
+class NamedKeywords(dict[str, tuple[str, ...]]):
+    """The words and phrases of each label, and the path of the file that they are from."""
+
+    def __init__(self, path: str) -> None:
+        from nbtext.model.keyword_file import read_keywords
+
+        super().__init__(read_keywords(path))
+        self.path = path
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
     """The settings of `nbtext label`."""
@@ -40,9 +50,9 @@ class Label:
         (), "Labels to choose from at the start. More can be added while labeling.",
         parse=parse_names, metavar="LABEL,LABEL…",
     )  # fmt: skip
-    keywords: str | None = setting(
+    keywords: NamedKeywords | None = setting(
         None, "Words and phrases of each label, which train the model at the start; see `nbtext train --keywords`.",
-        file="input",
+        file="input", parse=NamedKeywords,
     )  # fmt: skip
     multi_label: bool = setting(False, "Give a document any number of labels. The key of a label turns it on or off.")
     pool: int = setting(
@@ -79,7 +89,6 @@ def label(given: Label) -> None:
     from nbtext.labeling.pool import AnswerFile, read_pool
     from nbtext.labeling.session import Learner, Session
     from nbtext.model.growth import check_growth, locate_error
-    from nbtext.model.keyword_file import read_keywords
     from nbtext.model.keywords import extend_ngrams, train_with_keywords
     from nbtext.model.source_counting import read_batches
 
@@ -94,14 +103,12 @@ def label(given: Label) -> None:
     if os.environ.get("TERM") == "dumb":
         what = "label needs a terminal that can move its cursor, but the environment variable TERM is 'dumb'"
         raise SettingsError(what, hint="set TERM")
-    trained, words = None, None
+    trained, words = None, given.keywords
     if given.model is not None:
         refuse_settings(FeatureSettings, because="the model has its features")
         trained = load_model(given.model)
         with locate_error(given.model):
             check_growth(trained)
-    elif given.keywords is not None:
-        words = read_keywords(given.keywords)
     trained_on = trained.fitted.input if trained is not None else None
     with running.open_documents(given.sources, given.input, given.run, trained_on=trained_on) as (source, on_batch):
         if trained is not None:
@@ -148,7 +155,7 @@ def _name_training(given: Label, trained_on: ModelInput | None, names: tuple[str
         words = ["nbtext", "update", given.model, given.output]
     elif given.keywords is not None and given.input.text_field == names:  # else no field has the texts of both
         words += [part for source in given.sources for part in ("--unlabeled", source)]
-        words += ["--keywords", given.keywords]
+        words += ["--keywords", given.keywords.path]
     known = trained_on or UNKNOWN_INPUT
     if known.text_field != names:
         words += ["--text-field", join_list(names)] + ["--separate-fields"] * given.input.separate_fields

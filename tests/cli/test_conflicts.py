@@ -21,8 +21,8 @@ VALUES = {  # of options, by what stands for a value in the help
 }  # fmt: skip
 OWN_VALUES = {  # of options, by their names
     "budget": "30s", "cost": "costs.csv", "keywords": "words.toml", "html": "page.html", "report": "page.html",
-    "apply": "decisions.jsonl", "output": "result.csv", "threshold": "a=0.5", "smoothing": "2", "select": "mi:5",
-    "view": "word:1",
+    "apply": "decisions.jsonl", "held_out": "held.csv", "output": "result.csv", "threshold": "a=0.5", "smoothing": "2",
+    "select": "mi:5", "view": "word:1",
 }  # fmt: skip
 ARGUMENTS = {"sources": "texts.tsv", "model": "m.joblib", "models": "m.joblib"}
 

@@ -69,7 +69,6 @@ CASES = {  # of each command: options and arguments, each with the whole command
         "--against": "review d.csv --against {e.csv}",
         "--apply": "review d.csv --apply {decisions.jsonl}",
         "--stop-words": "review d.csv --stop-words {words}",
-        "--vocabulary": "review d.csv --vocabulary {words}",
     },
     "update": {
         "model": "update {m} e.csv -o out",

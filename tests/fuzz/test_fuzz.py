@@ -22,7 +22,10 @@ def test_no_input_crashes(n_mutations: int) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr[-4000:]
     inputs = {figures["target"]: figures["inputs"] for figures in map(json.loads, done.stdout.splitlines())}
-    plain = {"artifact", "model", "matrix", "jsonl", "json", "csv", "tsv", "sqlite", "query", "mail", "lines", "kernel"}
+    plain = {
+        "artifact", "model", "matrix", "svmlight", "mtx", "jsonl", "json", "csv", "tsv", "sqlite", "query", "mail",
+        "lines", "kernel",
+    }  # fmt: skip
     installed = {name for name, library in LIBRARIES.items() if find_spec(library) is not None}
     assert plain | installed == set(inputs)
     assert all(number > n_mutations for number in inputs.values())
