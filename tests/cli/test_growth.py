@@ -117,13 +117,18 @@ def test_a_sample_that_lost_documents(nbtext: Any, letters: Path, tmp_path: Path
 
 
 def test_a_model_of_a_matrix_of_chosen_features(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """A matrix that lacks some features gives a model that goes on counting those that it has, and no others."""
+    """A matrix of some features has the counts of all, so that its model grows as one of the texts does."""
     texts, more = str(letters / "train"), str(letters / "test")
     nbtext("vectorize", texts, "--min-df", "3", "-o", "m.npz").ok()
     nbtext("train", "m.npz", "-o", "m.joblib").ok()
+    nbtext("train", texts, "--min-df", "3", "-o", "t.joblib").ok()
     n_features = load_model(tmp_path / "m.joblib").fitted_.scorer.n_features
-    nbtext("update", "m.joblib", more).ok()
-    assert load_model(tmp_path / "m.joblib").fitted_.scorer.n_features == n_features
+    for name in ("m.joblib", "t.joblib"):
+        nbtext("update", name, more).ok()
+    grown = [load_model(tmp_path / name).fitted_.scorer.n_features for name in ("m.joblib", "t.joblib")]
+    assert grown[0] == grown[1] > n_features
+    answers = [nbtext("predict", more, "-m", name).ok().out for name in ("m.joblib", "t.joblib")]
+    assert answers[0] == answers[1]
 
 
 def test_through_a_pipe(forker: Any, letters: Path, model: str, tmp_path: Path) -> None:

@@ -48,7 +48,8 @@ WRONG = """
     gap.csv:3: the document has no label; its keys or columns are: text, label, day
 1 compare gap.csv -m letters.joblib -m complement.joblib --label-field day =>
     gap.csv:3: the document has no label; its keys or columns are: text, label, day
-1 train unicode.txt --label-field label -o m => give the file format with --input-format
+1 train unicode.txt -o m => give the file format with --input-format
+2 train unicode.txt --label-field label -o m => --label-field: does not apply: SOURCE has texts without fields
 1 train letter.docx -o m => letter.docx: is an office document, not text; save it
 1 evaluate letter.docx --folds 2 => letter.docx: is an office document, not text
 1 train letter.pdf -o m =>  PDF file, not text;
@@ -136,13 +137,13 @@ WRONG = """
     --cluster: does not apply: SOURCE is a model, whose features are already extracted
 2 train letters.joblib --budget 5s -o m => --budget: needs --model best; add --model best, or leave out this option
 2 train matrix.npz --text-field body -o m =>
-    --text-field: does not apply: SOURCE is a matrix, whose features are already extracted
+    --text-field: does not apply: SOURCE is a matrix, whose documents are already counted
 2 train matrix.npz --cluster local -o m =>
-    --cluster: does not apply: SOURCE is a matrix, whose features are already extracted
+    --cluster: does not apply: SOURCE is a matrix, whose features are already counted
 2 train matrix.npz --weighting tfidf -o m =>
     --weighting: does not apply: SOURCE is a matrix, whose features are already extracted
 2 compare matrix.npz --label-field topic =>
-    --label-field: does not apply: SOURCE is a matrix, whose features are already extracted
+    --label-field: does not apply: SOURCE is a matrix, whose documents are already counted
 2 compare texts.tsv -m letters.joblib -m letters.joblib --C 3 =>
     --C: does not apply: the models of -m are already trained
 2 compare texts.tsv --report - => --report: the page and the result cannot both go to standard output; name a file
@@ -242,7 +243,7 @@ WRONG = """
 1 train t.csv --exclude-ids all.txt -o m =>
     SOURCE has no documents to train on; skipped 5: listed in --exclude-ids
 2 train t.csv --holdout -1 -o m => --holdout
-2 train t.npz --holdout 0.2 -o m => --holdout: does not apply: SOURCE holds only counts, and no documents
+2 train letters.joblib --holdout 0.2 -o m => --holdout: does not apply: SOURCE holds only counts, and no documents
 1 evaluate threads.jsonl --group-field thred => threads.jsonl:1: the document has no `thred`
 1 evaluate threads.csv --group-field thred => no column `thred`; the columns are: label, text, thread, day
 1 evaluate gap.jsonl --order-field day => gap.jsonl:2: the document has no `day`
@@ -265,7 +266,8 @@ WRONG = """
 1 merge t.joblib t.joblib -o m => t.joblib: a model with --norm
 1 update t.joblib letters/test => --keep-sample N, where N is at least the number of documents
 1 calibrate t.joblib letters/test => train it again
-1 update w.joblib letters/test => a matrix of weights
+1 update w.joblib letters/test => this one does not retain all documents
+1 update s.joblib letters/test => a matrix of weights
 1 update missing.joblib letters/test => missing.joblib
 2 update a.joblib => SOURCE
 1 update a.joblib empty => empty
@@ -273,7 +275,7 @@ WRONG = """
 1 update ints.joblib words.csv => the label 'nine' is not int, and the labels of the model are; correct it
 2 merge => MODEL
 2 train letters/train --keep-sample 0 -o m => --keep-sample
-1 train w.npz --keep-sample 5 -o m => --keep-sample needs the counts of all features
+1 train w.svmlight --keep-sample 5 -q -o m => --keep-sample needs the counts of all features
 2 update a.joblib letters/test --half-life 30d => --elapsed
 2 update a.joblib letters/test --elapsed 30d => --half-life
 2 update a.joblib letters/test --half-life 0d --elapsed 1d => give a time above 0
@@ -371,6 +373,7 @@ def folder(nbtext: Any, letters: Path, model: str, tmp_path_factory: pytest.Temp
         "train letters/test --model complement -o complement.joblib", "train letters/train -o a.joblib",
         "train letters/train --ngrams 1,2 -o c.joblib", "train letters/train --weighting tfidf -o t.joblib",
         "vectorize letters/train --weighting tfidf -o w.npz", "train w.npz -o w.joblib",
+        "vectorize letters/train --weighting tfidf -o w.svmlight", "train w.svmlight -o s.joblib",
     ):  # fmt: skip
         nbtext(*command.split(), "-q", cwd=folder).ok()
     return folder

@@ -228,8 +228,8 @@ def test_a_fifo_is_read_like_a_pipe(opened: Callable[..., Any], tmp_path: Path) 
     writer.join()
 
 
-def test_a_matrix_is_no_text(opened: Callable[..., Any], tmp_path: Path) -> None:
-    """is_matrix tells a matrix by its first bytes; as a source of text it is refused."""
+def test_a_matrix_is_a_source(opened: Callable[..., Any], tmp_path: Path) -> None:
+    """is_matrix tells a matrix by its first bytes, whatever its name; its rows are documents without texts."""
     blob, offsets = pack_names(["a"])
     ones = np.ones(1, dtype=np.int32)
     matrix = Matrix(ones, ones * 0, np.array([0, 1]), 1, blob, offsets, ["1"], [None], {})
@@ -237,8 +237,9 @@ def test_a_matrix_is_no_text(opened: Callable[..., Any], tmp_path: Path) -> None
         with open(tmp_path / name, "wb") as file:
             save_matrix(matrix, file)
         assert is_matrix(str(tmp_path / name))
-        with pytest.raises(InputError, match="holds a matrix, not text"):
-            list(opened(tmp_path / name).blocks())
+        batches = list(opened(tmp_path / name).batches())
+        assert [list(batch.ids) for batch in batches] == [["1"]]
+        assert batches[0].matrix is not None
     (tmp_path / "y.npz").write_text("text")
     assert not is_matrix(str(tmp_path / "y.npz"))
     assert not is_matrix(str(tmp_path))
