@@ -311,7 +311,8 @@ class TableRows(TextRows):
     def join(self, cells: Sequence[str]) -> str:
         """Return the text of a row as csv.writer writes it, which takes 20 times as long: it looks at each character.
 
-        In TSV, a quote is an ordinary character unless it begins a cell; see `tables.read_tsv_records`.
+        In TSV, a quote is an ordinary character unless it begins a cell, or follows its blanks;
+        see `tables.read_tsv_records`.
         """
         if len(cells) == 1 and not cells[0]:
             return '""'  # not a blank line
@@ -320,7 +321,7 @@ class TableRows(TextRows):
     def _quote(self, cell: str) -> str:
         if self.is_escaped:
             return self._escape(cell)
-        has_quotes = cell.startswith('"') if self.format == "tsv" else '"' in cell
+        has_quotes = cell.lstrip(" ").startswith('"') if self.format == "tsv" else '"' in cell
         if self.is_quoted or has_quotes or self.separator in cell or "\n" in cell or "\r" in cell:
             return '"' + cell.replace('"', '""') + '"'
         return cell
@@ -333,7 +334,7 @@ class TableRows(TextRows):
         text = text if self.format == "csv" else text.replace("\r", "\\r")
         if self.is_quoted or (self.format == "csv" and re.search(f'[{re.escape(self.separator)}"\r\n]', cell)):
             return f'"{text}"'
-        return f"\\{text}" if text.startswith('"') else text
+        return f"\\{text}" if text.lstrip(" ").startswith('"') else text
 
 
 def write_text(changed: Iterable[ChangedRows], target: Target, settings: InputSettings) -> None:

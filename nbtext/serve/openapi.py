@@ -25,6 +25,7 @@ ERRORS = {
     "413": "The body, or the number of documents, is above the limit.",
     "415": "The content type is not supported.",
     "500": "The service failed; its log names the place.",
+    "501": "The body has a transfer encoding other than chunked.",
     "503": "There are too many requests, or it took too long; try again after Retry-After seconds.",
     "507": "The feedback could not be stored, such as on a full disk.",
 }

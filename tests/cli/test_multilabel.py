@@ -303,11 +303,15 @@ def test_models_of_different_kinds(nbtext: Any, folder: Path, model: str) -> Non
 
 
 def test_a_model_of_one_label_refuses_lists(nbtext: Any, folder: Path) -> None:
-    """Nothing is dropped silently: the document with several labels is named."""
+    """Nothing is dropped silently: the document with several labels is named; a list of one is a label."""
     (folder / "one.csv").write_text("text,label\ndog cat,a\nsoup,c\nbread,c\ncow,a\n")
     nbtext("train", "one.csv", "-o", "one", cwd=folder).ok()
-    for command in (("evaluate", "test.jsonl", "-m", "one"), ("vectorize", "test.jsonl", "-o", "x.npz")):
-        nbtext(*command, cwd=folder).refused(1, "the document has", "test.jsonl:")
+    write_jsonl(folder / "two.jsonl", [("dog", ["a"]), ("soup", ["a", "c"])])
+    nbtext("vectorize", "two.jsonl", "--like", "one", "-o", "x.npz", cwd=folder).ok()
+    for source in ("two.jsonl", "x.npz"):
+        nbtext("evaluate", source, "-m", "one", cwd=folder).refused(1, "the document has 2 labels", "two.jsonl:2")
+    write_jsonl(folder / "lists.jsonl", [("dog", ["a"]), ("soup", ["c"])])
+    nbtext("evaluate", "lists.jsonl", "-m", "one", cwd=folder).ok()
     nbtext("predict", "test.jsonl", "-m", "one", cwd=folder).ok()
 
 

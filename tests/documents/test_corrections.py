@@ -78,6 +78,7 @@ def test_only_the_label_changes(tmp_path: Path, name: str, before: str, label: A
     [
         ("x.csv", 'text,label\n"t","a" \r\n\nu,b', "c", "text,label\nt,c\n\nu,b"),
         ("x.tsv", 'text\tlabel\n"half\ta', "b", 'text\tlabel\n"""half"\tb'),
+        ("x.tsv", 'text\tlabel\n" """\ta\n"\n"\ta', "b", 'text\tlabel\n" """\tb\n"\n"\ta'),
     ],
 )
 def test_unusual_files_keep_their_values(tmp_path: Path, name: str, before: str, label: str, after: str) -> None:

@@ -1,6 +1,7 @@
 """SQLite files that other programs write to, which stay as they are; and small hostile files, which stay small."""
 
 import resource
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -164,7 +165,7 @@ def test_a_copy_is_bounded_and_a_large_one_is_named(tmp_path: Path, monkeypatch:
     with another_process(HOLD, str(path), *HELD["wal"]):
         with pytest.warns(NbtextWarning, match=r"t\.db: has a wal file, so that [\d,]+ bytes are copied to"):
             assert len(read(path)) == 6
-        monkeypatch.setattr(sql.shutil, "disk_usage", lambda _: SimpleNamespace(free=100))
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=100))
         with pytest.raises(InputError, match="has room for 100; set TMPDIR to a folder with more room"):
             read(path)
 
