@@ -103,7 +103,8 @@ def label(given: Label) -> None:
     if os.environ.get("TERM") == "dumb":
         what = "label needs a terminal that can move its cursor, but the environment variable TERM is 'dumb'"
         raise SettingsError(what, hint="set TERM")
-    trained, words = None, given.keywords
+    trained = None
+    words = given.keywords
     if given.model is not None:
         refuse_settings(FeatureSettings, because="the model has its features")
         trained = load_model(given.model)
