@@ -263,5 +263,6 @@ def measure_set_sizes(probabilities: Floats, own: Integers, calibration: Quantil
     sizes = []
     for asked in COVERAGES:
         bound = calibration.upper_bound(asked)
-        sizes.append(SetSize(asked, float((of_own <= bound).mean()), float((scores <= bound).sum(axis=1).mean())))
+        is_covered = (of_own <= bound) & (own >= 0)  # no set has a label that the model does not know
+        sizes.append(SetSize(asked, float(is_covered.mean()), float((scores <= bound).sum(axis=1).mean())))
     return tuple(sizes)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbtext import TextClassifier
 from nbtext.bayes.conformal import MAX_POINTS, Quantiles, nonconformity, own_nonconformity
 
 
@@ -77,3 +78,17 @@ def test_many_numbers_are_kept_in_little_room() -> None:
     assert found.points.nbytes < 10_000
     for share in (0.01, 0.5, 0.9, 0.99, 0.9985):
         assert (numbers <= found.upper_bound(share)).mean() == pytest.approx(share, abs=5e-4)
+
+
+def test_documents_that_are_the_only_ones_of_their_label() -> None:
+    """A tenth of them cannot be covered without every label, so sets of 95 % have every label, and those of 80 % fewer.
+
+    Leave-one-out cannot score these documents: their label has no other document.
+    """
+    repeated = [(f"w{number % 4} x{number % 4} y{number}", f"label {number % 4}") for number in range(90)]
+    alone = [(f"a{number} b{number}", f"alone {number}") for number in range(10)]
+    texts, labels = zip(*repeated, *alone, strict=True)
+    quantiles = TextClassifier().fit(list(texts), list(labels)).fitted_.task.calibration.nonconformity
+    assert quantiles is not None
+    assert quantiles.upper_bound(0.95) >= 1  # the nonconformity score of any label is at most 1
+    assert quantiles.upper_bound(0.8) < 1

@@ -35,6 +35,20 @@ def test_a_label_that_the_model_does_not_know() -> None:
     assert {size.coverage for size in measure_set_sizes(probabilities, np.full(10, -1), known)} == {0.0}
 
 
+def test_a_label_that_the_model_does_not_know_is_in_no_set_of_all_labels() -> None:
+    """Where the sets need every label of the model, they still do not cover a document of another label."""
+    probabilities, own = probabilities_of(100, 3, 5)
+    true = np.array(own)
+    true[::4] = -1
+    without_bound = Quantiles.of(np.array([0.1]))  # one number: sets of 90 % and more hold every label
+    sizes = {size.asked: size for size in measure_set_sizes(probabilities, true, without_bound)}
+    assert sizes[0.95].mean_size == 3
+    assert sizes[0.95].coverage == pytest.approx(0.75)
+    of_these = {size.asked: size for size in measure_set_sizes(probabilities, true, None)}
+    assert of_these[0.95].mean_size == 3
+    assert of_these[0.95].coverage == pytest.approx(0.75)
+
+
 def test_without_documents() -> None:
     """No document, no sizes."""
     assert measure_set_sizes(np.zeros((0, 3)), np.zeros(0, dtype=np.int64), None) == ()
