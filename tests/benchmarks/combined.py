@@ -1,7 +1,7 @@
 """The model `combined` beside the default model: accuracy, log-loss, estimate, time and memory.
 
     python tests/benchmarks/combined.py [CORPUS...]
-    python tests/benchmarks/combined.py --cuts 100,200 [--draws N] [--views NAME+NAME] [CORPUS...]
+    python tests/benchmarks/combined.py --cuts 100,200 [--draws N] [--views NAME+NAME] [--model MODEL] [CORPUS...]
 
 Both are trained and evaluated as typed, on the training and test documents of the corpus; short reviews (rt-s) in ten
 folds, which have no estimate and are timed as a whole. Prints a Markdown table; results/combined.md has a run.
@@ -48,7 +48,7 @@ def run(*arguments: str) -> dict[str, float]:
     return json.loads(found)
 
 
-def compare_cuts(names: Sequence[str], sizes: Sequence[int], draws: int, views: tuple[str, ...]) -> None:
+def compare_cuts(names: Sequence[str], sizes: Sequence[int], draws: int, views: tuple[str, ...], model: str) -> None:
     """Print estimates beside tests."""
     print_head(CUTS)
     for name in names:
@@ -59,7 +59,7 @@ def compare_cuts(names: Sequence[str], sizes: Sequence[int], draws: int, views: 
                 part = training.taken(random.Random(seed).sample(range(len(training.labels)), size))
                 judged = {label: number for label, number in Counter(part.labels).items() if number > 1}
                 asked = test.taken([row for row, label in enumerate(test.labels) if label in judged])
-                classifier = TextClassifier(model="combined", view=views).fit(part.texts, part.labels)
+                classifier = TextClassifier(model=model, view=views).fit(part.texts, part.labels)
                 expected = classifier.fitted_.estimate
                 assert expected is not None
                 found = Predictor(classifier.fitted_).predict_batch(make_batch(asked))
@@ -75,7 +75,7 @@ def compare_cuts(names: Sequence[str], sizes: Sequence[int], draws: int, views: 
                     mean = (accuracy * n_tested + expected.accuracy * n_left_out) / (n_tested + n_left_out)
                     error = (mean * (1 - mean) * (1 / n_tested + 1 / n_left_out)) ** 0.5
                     cells += [f"{accuracy:.3f}", f"{(expected.accuracy - accuracy) / error:+.1f}"]
-                kept = [each for each in classifier.fitted_.hyperparameters.parts if each.weight > 0]
+                kept = [each for each in classifier.fitted_.hyperparameters.parts or () if each.weight > 0]
                 parts = ", ".join(f"{each.weight:.2g} {each.model} {each.view}" for each in kept)
                 print_row([*cells, f"{expected.log_loss:.3f}", f"{losses.mean():.3f}", parts])
 
@@ -85,10 +85,11 @@ def main() -> None:
     parser.add_argument("corpora", nargs="*")
     parser.add_argument("--cuts", type=lambda text: [int(size) for size in text.split(",")])
     parser.add_argument("--draws", type=int, default=1)
+    parser.add_argument("--model", default="combined", help="the model of --cuts")
     parser.add_argument("--views", type=lambda text: tuple(text.split("+")), default=())
     given = parser.parse_args()
     if given.cuts:
-        compare_cuts(given.corpora or list(SPLITS), given.cuts, given.draws, given.views)
+        compare_cuts(given.corpora or list(SPLITS), given.cuts, given.draws, given.views, given.model)
         return
     print_head(TABLE)
     for name in given.corpora or SOURCES:

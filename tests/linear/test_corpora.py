@@ -1,5 +1,6 @@
 """The discriminative models on 20 Newsgroups."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,11 +9,13 @@ import numpy as np
 import pytest
 from made_rows import Floats, binary_objective, fit, softmax_objective, texts_of, training_data
 
+from nbtext import TextClassifier
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.vectorizer import Vectorizer
 from nbtext.kernel import HAS_KERNEL
 from nbtext.linear.data import SolverSettings, TrainingData
 from nbtext.linear.nbsvm import log_count_ratios
+from nbtext.linear.stacking import C_OF_CHARACTERS
 
 LECTURE = ["alt.atheism", "comp.graphics", "sci.med", "soc.religion.christian"]
 pytestmark = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled, and without it these take minutes")
@@ -99,3 +102,20 @@ def test_nbsvm_on_20_newsgroups_reaches_the_objective_of_liblinear(pairs: Halves
     w = np.divide(weights, ratios, out=np.zeros_like(weights), where=ratios != 0)
     own = binary_objective(scaled, signs, w, C=1.0, is_logistic=False)
     assert own <= binary_objective(scaled, signs, peer.coef_[0], C=1.0, is_logistic=False) * (1 + 1e-4)
+
+
+def test_characters_need_more_regularization(corpora: Callable[[str], Path]) -> None:
+    """NB-SVM of characters, as in stacks: other Thai messages have a lower log-loss than with C = 1.
+
+    A text has many more n-grams of characters than words.
+    """
+    lines = (corpora("wisesight-th") / "train.jsonl").read_text(encoding="utf-8").splitlines()[:4000]
+    documents = [json.loads(line) for line in lines]
+    texts, labels = [[document[field] for document in documents] for field in ("text", "label")]
+    losses = []
+    for C in (C_OF_CHARACTERS, 1.0):
+        model = TextClassifier(model="nbsvm", analyzer="char", ngrams=(1, 5), C=C).fit(texts[::2], labels[::2])
+        probabilities = model.predict_proba(texts[1::2])
+        own = np.searchsorted(model.classes_, labels[1::2])
+        losses.append(-np.log(probabilities[np.arange(len(own)), own]).mean())
+    assert losses[0] < losses[1] - 0.005
